@@ -161,7 +161,7 @@ def test_train_refuses_a_plan_that_leaks(
 ) -> None:
     """With the worst findings by name and before anything is written; accepted, it trains and the record says so."""
     out = tmp_path / "run"
-    train = ["train", *TINY, "--protocol", "exchange", "--batch-size", "8", "--replies", "single", "--out", str(out)]
+    train = ["train", *TINY, "--protocol", "exchange", "--batch-size", "8", "--reply-slots", "1", "--out", str(out)]
     assert call(monkeypatch, *train) == 1
     said = capsys.readouterr().err
     assert "label-sign by features" in said
@@ -188,12 +188,9 @@ def test_train_does_not_refuse_what_is_not_shown_to_leak(
     "keys",
     [
         {"protocol": "exchange"},
-        {"protocol": "exchange", "replies": "single", "sigmoid": "minimax", "learning_rate": 0.01, "row_norm": 1.0},
+        {"protocol": "exchange", "reply_slots": 1, "row_norm": 1.0},
         {"protocol": "arbiter"},
-        {"protocol": "shares"},
-        {"protocol": "shares", "open": "never"},
         {"protocol": "exchange", "reply_slots": 2},
-        {"protocol": "shares", "reply_slots": 3},
     ],
     ids=str,
 )
@@ -221,7 +218,7 @@ def test_bytes_are_exact(keys: dict[str, Any]) -> None:
 )
 def test_bytes_of_lattices_are_exact_but_for_repeated_tests(split: tuple[int, ...], keys: dict[str, Any]) -> None:
     """Each key whose test is repeated, one in fifty, adds a challenge; nothing else is missing."""
-    settings = {"scheme": "lattice", "open": "own", "epochs": 2, "seed": 3} | keys
+    settings = {"open": "own", "epochs": 2, "seed": 3} | keys
     plan = Plan.for_columns(split, protocol="shares", **settings)
     sent = sum(party.bytes_sent for party in trained(plan).record.parties)
     repeated = sent - estimate(plan, rows=40).bytes_sent

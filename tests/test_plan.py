@@ -3,6 +3,7 @@
 import random
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from operator import attrgetter
 from pathlib import Path
@@ -26,6 +27,7 @@ fund = { role = "features", features = 12 }
 """
 TWO = (Party("bank", "label", 11), Party("fund", "features", 12))
 THREE = (*TWO, Party("shop", "features", 3))
+MORE = tuple(Party(f"shop-{number}", "features", 3) for number in range(7))
 
 # The contract of DESIGN section 9, typed in again: section, key, default.
 CONTRACT = {
@@ -54,10 +56,8 @@ CONTRACT = {
     },
     "crypto": {
         "protocol": "shares",
-        "scheme": "lattice",
         "key_bits": 2048,
         "test_only_keys": False,
-        "trust_peer_keys": False,
         "replies": "packed",
         "feature_bits": 13,
         "residual_bits": 20,
@@ -122,16 +122,14 @@ PARTIES = {party.name: {"role": party.role, "features": party.features} for part
 
 
 def test_the_hash_is_frozen() -> None:
-    """Two versions of the program must agree on a plan's hash, in both versions of plans."""
-    earlier = Plan.from_dict({"version": 1, "parties": PARTIES})
-    assert earlier.hash() == "57c2bf16d53a1df22d03f5544dca2fe282097239e642fccae33abf02cf017706"
-    assert Plan(TWO, protocol="exchange").hash() == "76385b15ad48d94bead0bd898e8b54305f7c483d76839dbb357b3304bc33409d"
+    """Two versions of the program must agree on a plan's hash."""
+    assert Plan(TWO, protocol="exchange").hash() == "297e21b5a83375062f3a7fcef86566eb78d42f7053aeb0a8cd745c29ab03666c"
 
 
 def test_defaults_fit_the_protocol() -> None:
     """A plan that names only its protocol gets what fits it: the paper's settings outside `shares`."""
     plan = Plan(TWO, protocol="exchange")
-    assert (plan.scale, plan.sigmoid, plan.scheme, plan.batches) == ("standard", "taylor", "paillier", "reshuffled")
+    assert (plan.scale, plan.sigmoid, plan.batches) == ("standard", "taylor", "reshuffled")
     assert (plan.rate, plan.momentum, plan.feature_bits, plan.open, plan.passes) == (0.1, 0.0, 16, "own", 10)
     assert Plan(TWO, protocol="shares").open == "never"
 
@@ -143,36 +141,53 @@ def test_another_protocol_brings_its_own_defaults() -> None:
     assert plan.replace(learning_rate=0.3).replace(protocol="clear").rate == 0.3
 
 
+@pytest.mark.parametrize("version", [0, 1, 3, "2", True])
+def test_another_version_is_refused(version: object) -> None:
+    """A plan of a later program, or of an earlier one, is not taken for one of this."""
+    with pytest.raises(PlanError, match=r"version: expected 2, got .*; a later plan needs .* earlier one is drafted"):
+        Plan.from_dict({"version": version, "parties": PARTIES})
+
+
+def test_a_file_names_its_version() -> None:
+    """Without it nobody knows whose defaults it was written for; flags and dictionaries are always of today."""
+    with pytest.raises(PlanError, match="version: the file names none; write version = 2 at its top"):
+        Plan.from_toml(EXAMPLE.replace("version = 2\n", ""))
+    assert Plan.from_dict({"parties": PARTIES}).version == 2
+
+
 @pytest.mark.parametrize(
-    "line",
+    ("name", "value", "words"),
     [
-        "[model]\nmomentum = 0.5",
-        '[data]\nscale = "whitened"',
-        "[model]\nepochs = 0",
-        "[data]\nrare = 30",
-        '[crypto]\nscheme = "lattice"',
+        ("scheme", "paillier", "lattices for shares and Paillier for the others; leave it out"),
+        ("trust_peer_keys", True, "every key is proved or tested now; leave it out"),
+        ("replies", "single", '"single" was removed; write "packed", which sends less'),
     ],
 )
-def test_version_1_knows_no_key_of_version_2(line: str) -> None:
-    """A file without a version is refused what version 1 did not have, so that its hash never hides a setting."""
-    text = EXAMPLE.replace("version = 2\n", "")
-    with pytest.raises(PlanError, match="write version = 2 at the top"):
-        Plan.from_toml(text + line + "\n")
+def test_what_was_removed_says_so(name: str, value: object, words: str) -> None:
+    """In a file, a dictionary and a flag: what there is instead, in one line."""
+    written = f"[crypto]\n{name} = {str(value).lower() if value is True else repr(value)}\n"
+    tree = {"parties": PARTIES, "crypto": {"protocol": "exchange", name: value}}
+    readings: tuple[Callable[[], Plan], ...] = (
+        lambda: Plan.from_toml(EXAMPLE + written),
+        lambda: Plan.from_dict(tree),
+        lambda: Plan(TWO).replace(**{name: value}),
+        lambda: Plan.for_columns((2, 3), **{name: value}),
+    )
+    for read in readings:
+        with pytest.raises(PlanError) as refusal:
+            read()
+        (line,) = str(refusal.value).splitlines()
+        assert f"{name}: " in line
+        assert words in line
 
 
-def test_a_flag_of_version_2_makes_a_plan_one_of_version_2() -> None:
-    """The other values stay as the earlier plan had them."""
-    earlier = Plan.from_toml(EXAMPLE.replace("version = 2\n", ""))
-    later = earlier.replace(protocol="clear", momentum=0.25)
-    assert (earlier.version, later.version) == (1, 2)
-    assert (later.epochs, later.rare, later.rate) == (10, 0, 0.1)
-
-
-@pytest.mark.parametrize("version", [0, 3, "2", True])
-def test_an_unknown_version_is_refused(version: object) -> None:
-    """A plan of a later program is not taken for one of this."""
-    with pytest.raises(PlanError, match="version: expected 1 or 2"):
-        Plan.from_dict({"version": version, "parties": PARTIES})
+@pytest.mark.parametrize("protocol", ["sshe", "hess", "spu"])
+def test_another_system_s_protocol_is_only_judged(protocol: str) -> None:
+    """No file and no flag may name it."""
+    with pytest.raises(PlanError, match=r"another system's, which only `check --from-...` judges"):
+        Plan.from_dict({"parties": PARTIES, "crypto": {"protocol": protocol}})
+    with pytest.raises(PlanError, match=r"another system's, which only `check --from-...` judges"):
+        Plan(TWO).replace(protocol=protocol)
 
 
 def test_the_public_rules() -> None:
@@ -196,10 +211,9 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "key_bits": (2048, 3072, {}),
     "sigmoid": ("taylor", "exact", CLEAR),
     "class_weight": ("none", "balanced", CLEAR),
-    "scheme": ("paillier", "okamoto-uchiyama", CLEAR),
     "noise": ("none", "sound", NOISY),
     "noise_std": (1.0, 2.0, {**NOISY, "noise": "std"}),
-    "replies": ("packed", "single", {}),
+    "replies": ("packed", "paper", {"protocol": "exchange"}),
     "unmasked_gradients_for_the_arbiter": (False, True, JUDGED),
     "scale": ("whitened", "standard", {"learning_rate": 0.1}),
     "batches": ("full", "reshuffled", CLEAR),
@@ -207,7 +221,7 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "momentum": (0.25, 0.5, CLEAR),
     "learning_rate": (0.1, 0.2, {}),
     "held_out_by": ("", TWO[0].name, {"test_share": 0.2}),
-    "lattice_set": (1, 2, {**CLEAR, "scheme": "lattice", "batches": "full"}),
+    "lattice_set": (1, 2, {}),
 }
 
 
@@ -244,7 +258,8 @@ def test_all_mistakes_are_reported_one_line_each() -> None:
     epochs = "ten"
     learning_rate = nan
     protocol = "clear"
-    class_weight = "balanced"
+    [data]
+    scale = "public"
     [crypto]
     key_bits = 1024
     intercept = 1
@@ -271,7 +286,7 @@ def test_all_mistakes_are_reported_one_line_each() -> None:
     ]
     for line in expected:
         assert any(found.startswith(line) for found in lines), line
-    for beginning in ("parties.fund.role:", "model.class_weight:", "crypto.key_bits:"):
+    for beginning in ("parties.fund.role:", "data.scale:", "crypto.key_bits:"):
         assert any(found.startswith(beginning) for found in lines), beginning
 
 
@@ -311,10 +326,10 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "beginning", "reason"),
     [
-        ({"protocol": "exchange", "sigmoid": "piecewise"}, "model.sigmoid", "not a polynomial"),
-        ({"protocol": "exchange", "sigmoid": "exact"}, "model.sigmoid", "not a polynomial"),
-        ({"protocol": "shares", "sigmoid": "minimax"}, "model.sigmoid", "two-party"),
-        ({"protocol": "exchange", "sigmoid": "minimax", "parties": THREE}, "model.sigmoid", "sum of 3 scores"),
+        ({"protocol": "exchange", "sigmoid": "piecewise"}, "model.sigmoid", 'which carries "taylor"'),
+        ({"protocol": "exchange", "sigmoid": "exact"}, "model.sigmoid", 'protocol = "clear"'),
+        ({"protocol": "shares", "sigmoid": "minimax"}, "model.sigmoid", 'which carries "fourier"'),
+        ({"protocol": "exchange", "sigmoid": "minimax"}, "model.sigmoid", 'use that, or protocol = "clear"'),
         ({"protocol": "exchange", "class_weight": "balanced"}, "model.class_weight", "depend on the labels"),
         ({"protocol": "shares", "noise": "sound", "row_norm": 1.0}, "privacy.noise", "nothing to add"),
         ({"protocol": "exchange", "noise": "sound"}, "privacy.row_norm", "above 0"),
@@ -331,32 +346,24 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
             "privacy.noise",
             "learning_rate <= 1",
         ),
-        ({"protocol": "shares", "scheme": "paillier", "parties": THREE}, "crypto.scheme", "is for two parties"),
+        ({"parties": (*TWO, *MORE)}, "crypto.protocol", "two to 8 parties, got 9; leave some out"),
         ({"protocol": "exchange", "momentum": 0.5}, "model.momentum", "as in the paper"),
         ({"protocol": "clear", "momentum": 0.6}, "model.momentum", "at most 0.5"),
         ({"protocol": "clear", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
-        ({"protocol": "exchange", "scheme": "lattice", "batches": "full"}, "crypto.scheme", "end in shares"),
-        ({"protocol": "exchange", "sigmoid": "fourier"}, "model.sigmoid", 'use "taylor"'),
-        ({"protocol": "clear", "lattice_set": 1}, "crypto.lattice_set", 'scheme = "lattice" only'),
+        ({"protocol": "exchange", "sigmoid": "fourier"}, "model.sigmoid", 'which carries "taylor"'),
+        ({"protocol": "clear", "lattice_set": 1}, "crypto.lattice_set", '"shares" only'),
         ({"batches": "fixed", "learning_rate": 0.1}, "model.batches", "waste"),
         ({"class_weight": "balanced", "learning_rate": 0.1}, "model.class_weight", "public rate"),
         ({"sigmoid": "taylor"}, "model.sigmoid", "fourier"),
-        ({"scheme": "paillier", "noise": "rows"}, "privacy.noise", "without limit"),
-        ({"scheme": "paillier", "momentum": 0.5, "epochs": 31}, "model.epochs", "l2 = 0.01"),
-        ({"scheme": "paillier", "scale": "whitened", "l2": 0.1}, "model.l2", "private product"),
+        ({"protocol": "exchange", "noise": "rows"}, "privacy.noise", "only labels can be protected"),
+        ({"epochs": 31}, "model.epochs", "l2 = 0.01"),
         ({"protocol": "arbiter"}, "crypto.protocol", "needs a party with role arbiter"),
         ({"protocol": "exchange", "parties": (*TWO, Party("j", "arbiter"))}, "crypto.protocol", "has no arbiter"),
         ({"key_bits": 1024}, "crypto.key_bits", "test_only_keys"),
         ({"key_bits": 4096}, "crypto.key_bits", "2048 or 3072"),
         ({"key_bits": 1000, "test_only_keys": True}, "crypto.key_bits", "multiple of 64"),
         ({"key_bits": 64, "test_only_keys": True}, "crypto.key_bits", "at least 256"),
-        ({"protocol": "exchange", "scheme": "okamoto-uchiyama"}, "crypto.scheme", "trust_peer_keys = true"),
-        (
-            {"protocol": "exchange", "scheme": "okamoto-uchiyama", "trust_peer_keys": True, "replies": "paper"},
-            "crypto.replies",
-            "secret key",
-        ),
-        ({"replies": "single", "reply_slots": 4}, "crypto.reply_slots", "has no slots"),
+        ({"protocol": "exchange", "replies": "paper", "reply_slots": 4}, "crypto.reply_slots", "has no slots"),
         ({"replies": "paper"}, "crypto.replies", "nothing is handed back"),
         ({"protocol": "exchange", "replies": "paper", "parties": THREE}, "crypto.replies", "public width"),
         ({"protocol": "exchange", "replies": "all"}, "crypto.replies", "expected one of"),
@@ -384,12 +391,11 @@ def test_what_cannot_be_carried_is_refused_with_its_reason(keys: dict[str, Any],
     "keys",
     [
         {"protocol": "clear", "sigmoid": "piecewise", "class_weight": "balanced", "parties": THREE},
-        {"protocol": "exchange", "sigmoid": "minimax"},
+        {"protocol": "clear", "sigmoid": "minimax"},
         {"protocol": "exchange", "parties": THREE, "noise": "sound", "row_norm": 1.0},
         {"protocol": "exchange", "replies": "paper", "key_bits": 3072},
         {"protocol": "arbiter", "parties": (*THREE, Party("judge", "arbiter")), "noise": "heuristic", "row_norm": 1},
         {"protocol": "shares", "open": "never", "label_flip_epsilon": 1.0},
-        {"protocol": "exchange", "scheme": "okamoto-uchiyama", "trust_peer_keys": True},
         {"protocol": "exchange", "key_bits": 768, "test_only_keys": True},
         {"parties": (Party("bank", "label", 0), TWO[1])},
         {"rows": 100, "batches": "full"},
@@ -441,7 +447,7 @@ def test_replace_takes_flat_names() -> None:
     assert plan.heuristic == Heuristic(1.0, 9, 0)
     with pytest.raises(PlanError, match='batchsize: unknown key; did you mean "batch_size"'):
         plan.replace(batchsize=3)
-    with pytest.raises(PlanError, match="not a polynomial"):
+    with pytest.raises(PlanError, match='which carries "taylor"'):
         plan.replace(sigmoid="exact")
 
 

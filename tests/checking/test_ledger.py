@@ -101,7 +101,7 @@ def test_replies_are_as_wide_as_in_a_run() -> None:
     from plumbob.crypto import paillier, profiles
     from plumbob.protocol.widths import slots_for
 
-    for replies, slots in (("packed", 0), ("packed", 3), ("packed", 999), ("single", 0), ("paper", 0)):
+    for replies, slots in (("packed", 0), ("packed", 3), ("packed", 999), ("packed", 1), ("paper", 0)):
         plan = plan_of(replies=replies, reply_slots=slots, test_only_keys=True, key_bits=512)
         figures = Figures.of(plan)
         key = paillier.generate(profiles.insecure_for_tests(512)).public

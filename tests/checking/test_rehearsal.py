@@ -63,18 +63,10 @@ def test_nothing_of_the_table_is_kept() -> None:
     assert all(isinstance(value, float) for one in kept.rehearsed["features"].values() for value in one)
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {"protocol": "shares", "scheme": "lattice"},
-        {"protocol": "clear"},
-        {"protocol": "exchange", "sigmoid": "minimax"},
-    ],
-    ids=str,
-)
-def test_other_plans_are_not_rehearsed(keys: dict[str, Any]) -> None:
-    """Where residuals are not the sum of the parties' parts, or nobody sees a sum."""
-    assert not can_rehearse(plan_for((6, 8), **keys), ROWS)
+@pytest.mark.parametrize("protocol", ["shares", "clear"])
+def test_other_plans_are_not_rehearsed(protocol: str) -> None:
+    """Where nothing is encrypted, or nobody sees a sum."""
+    assert not can_rehearse(plan_for((6, 8), protocol=protocol), ROWS)
 
 
 def test_many_rows_are_trained_on_and_some_solved_for() -> None:

@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from plumbob.cli import app
-from plumbob.crypto import engines
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
 from tests.party.processes import PATIENCE
@@ -28,13 +27,11 @@ BROUGHT_ALONG = {"joblib", "pandas", "polars"}
 
 
 def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
-    """While `train` runs, lab, paper, cluster, GPU and job readers stay on the disk, and so do the extras' packages."""
+    """While `train` runs, lab, paper, cluster and job readers stay on the disk, and so do the extras' packages."""
     folder = tmp_path / "imports"
     folder.mkdir()
     witness = Witness(folder)
-    # Where CuPy is installed, `auto` looks for a GPU.
-    engine = "native" if engines.native_is_built() else "python"
-    words = (*TRAIN, "--protocol", "clear", "--out", str(tmp_path / "run"), "--engine", engine)
+    words = (*TRAIN, "--protocol", "clear", "--out", str(tmp_path / "run"))
     process = witness.start("train", *words)
     _, complaint = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, complaint

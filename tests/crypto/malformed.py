@@ -11,10 +11,9 @@ from functools import cache
 import gmpy2
 from gmpy2 import mpz
 
-from plumbob.crypto import PrivateKey, ProofContext, okamoto_uchiyama, paillier, profiles, proof, prove
+from plumbob.crypto import PrivateKey, ProofContext, paillier, profiles, proof, prove
 from plumbob.crypto.admission import SMALLEST_FACTOR
 from plumbob.crypto.engines.python import PythonEngine
-from plumbob.crypto.paillier import PrivateKey
 from plumbob.crypto.profiles import Profile
 from tests.crypto.support import seeded
 
@@ -138,12 +137,10 @@ def linked_primes(p: int) -> tuple[int, int]:
     return p, 2 * step * p + 1
 
 
-@cache
-def okamoto_uchiyama_factors() -> tuple[int, int, int]:
+def square_factors() -> tuple[int, int, int]:
     """Of n = p**2 q."""
-    key = okamoto_uchiyama.generate(PROFILE, ENGINE, seeded("ou"))
-    p = int(key._p)
-    return p, p, key.public.n // p**2
+    p = root_prime(3)
+    return p, p, int(gmpy2.next_prime(p))
 
 
 def swapped_roots(data: bytes) -> bytes:
@@ -199,13 +196,13 @@ KEYS: dict[str, tuple[Callable[[Forger], Offer], str]] = {
         lambda forger: forger.linked_to(int(gmpy2.next_prime(SMALLEST_FACTOR))),
         "does not fit its challenge",
     ),
-    "Okamoto-Uchiyama's p p q": (
-        lambda forger: forger.with_factors(*okamoto_uchiyama_factors()),
+    "p p q": (
+        lambda forger: forger.with_factors(*square_factors()),
         "does not fit its challenge",
     ),
     "a square of 6373": (lambda forger: forger.with_cofactor(6373, 6373), "does not fit its challenge"),
     "p p q with random roots": (
-        lambda forger: forger.with_modulus(math.prod(okamoto_uchiyama_factors())),
+        lambda forger: forger.with_modulus(math.prod(square_factors())),
         "does not fit its challenge",
     ),
     "three primes, random roots": (
@@ -312,6 +309,7 @@ CIPHERTEXTS: dict[str, Malformed] = {
     "one more": lambda key, honest: honest + honest[: key.public.ciphertext_bytes],
     "only zeros": lambda key, honest: bytes(len(honest)),
 }
+# Multiples of n open to something about the factors.
 PAILLIER_CIPHERTEXTS: dict[str, Malformed] = {
     "n": first_replaced(lambda key: key.public.n),
     "a multiple of n": first_replaced(lambda key: key.public.n * 98765),

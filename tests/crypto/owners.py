@@ -20,11 +20,10 @@ from functools import cache, cached_property
 import gmpy2
 from gmpy2 import mpz
 
-from plumbob.crypto import PublicKey, Randomness, Sendable
+from plumbob.crypto import PrivateKey, PublicKey, Randomness, Sendable
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import Limbs, from_ints
 from plumbob.crypto.packing import centred
-from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.crypto.profiles import Profile
 
 

@@ -12,7 +12,6 @@ from plumbob.crypto import Encoded, Encoding, EncryptedVector, PrivateKey, Rando
 from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, PreparedPowers, Ring
 from plumbob.crypto.limbs import Limbs
 from plumbob.crypto.packing import centred
-from plumbob.crypto.paillier import PrivateKey
 
 # Examples cost modular arithmetic, and the first one of a key its tables.
 LIGHT = settings(deadline=None, max_examples=25)
@@ -90,6 +89,5 @@ class CountingEngine:
 
 
 def decrypt_signed(key: PrivateKey, vector: EncryptedVector) -> list[int]:
-    """The plaintexts, centred around 0; those of Okamoto-Uchiyama are already."""
-    values = key.decrypt(vector)
-    return [centred(value, key.public.n) for value in values] if isinstance(key, PrivateKey) else values
+    """The plaintexts, centred around 0."""
+    return [centred(value, key.public.n) for value in key.decrypt(vector)]

@@ -5,16 +5,14 @@ import pytest
 from plumbob.crypto import (
     ProofContext,
     admit_paillier,
-    admit_trusted_okamoto_uchiyama,
-    okamoto_uchiyama,
     profiles,
     prove,
 )
 from plumbob.crypto.paillier import PublicKey
 from plumbob.crypto.profiles import Profile
 from plumbob.errors import KeyRefusedError
-from tests.crypto.malformed import ENGINE, KEYS, PROFILE, SIZE, Forger, Offer, honest_key
-from tests.crypto.support import CountingEngine, decrypt_signed, seeded
+from tests.crypto.malformed import ENGINE, KEYS, PROFILE, Forger, Offer, honest_key
+from tests.crypto.support import CountingEngine, decrypt_signed
 
 CONTEXT = ProofContext(session=b"session 1", prover="bank", verifier="shop")
 FORGER = Forger(CONTEXT)
@@ -79,38 +77,3 @@ def test_refusals_show_no_modulus() -> None:
         with pytest.raises(KeyRefusedError) as caught:
             accept(make(FORGER))
         assert len(str(caught.value)) < 120
-
-
-@pytest.fixture(scope="module")
-def okamoto_uchiyama_offer() -> bytes:
-    """An honest Okamoto-Uchiyama key."""
-    return okamoto_uchiyama.generate(PROFILE, ENGINE, seeded("trusted")).public.to_bytes()
-
-
-def test_a_trusted_key_is_taken(okamoto_uchiyama_offer: bytes) -> None:
-    """Okamoto-Uchiyama keys come in under a name that says that their owner is trusted."""
-    assert admit_trusted_okamoto_uchiyama(okamoto_uchiyama_offer, PROFILE, ENGINE).to_bytes() == okamoto_uchiyama_offer
-
-
-@pytest.mark.parametrize(
-    "name", ["short", "long", "no base", "g 0", "g 1", "g n - 1", "g n", "g not a unit", "even", "seen"]
-)
-def test_malformed_trusted_keys_are_refused(okamoto_uchiyama_offer: bytes, name: str) -> None:
-    """Trust in the owner does not replace the cheap checks."""
-    size = SIZE
-    modulus, n = okamoto_uchiyama_offer[:size], int.from_bytes(okamoto_uchiyama_offer[:size], "little")
-    factor = int(okamoto_uchiyama.generate(PROFILE, ENGINE, seeded("trusted"))._p)
-    offers = {
-        "short": okamoto_uchiyama_offer[:-1],
-        "long": okamoto_uchiyama_offer + b"\0",
-        "no base": modulus,
-        "g 0": modulus + bytes(size),
-        "g 1": modulus + (1).to_bytes(size, "little"),
-        "g n - 1": modulus + (n - 1).to_bytes(size, "little"),
-        "g n": modulus + modulus,
-        "g not a unit": modulus + factor.to_bytes(size, "little"),
-        "even": (n + 1).to_bytes(size, "little") + okamoto_uchiyama_offer[size:],
-        "seen": okamoto_uchiyama_offer,
-    }
-    with pytest.raises(KeyRefusedError):
-        admit_trusted_okamoto_uchiyama(offers[name], PROFILE, ENGINE, known={n} if name == "seen" else ())

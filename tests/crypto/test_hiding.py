@@ -23,7 +23,6 @@ from plumbob.crypto import (
     Slots,
     admit,
     admit_paillier,
-    okamoto_uchiyama,
     paillier,
     profiles,
     prove,
@@ -31,7 +30,6 @@ from plumbob.crypto import (
 from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import to_ints
-from plumbob.crypto.paillier import PrivateKey, PublicKey
 from tests.crypto.owners import (
     SMALL_PRIMES,
     BareKey,
@@ -56,16 +54,16 @@ def test_equal_plaintexts_give_different_bytes(key: PrivateKey) -> None:
     assert len(set(seen)) == len(seen)
 
 
-def test_nothing_travels_without_randomness(paillier_key: PrivateKey) -> None:
+def test_nothing_travels_without_randomness(key: PrivateKey) -> None:
     """(c - 1) modulo n, which is 0 for a ciphertext without randomness, is never 0 for what has bytes."""
-    public = paillier_key.public
+    public = key.public
     zeros = [0] * 60
-    bare = EncryptedVector(public, public.embed(zeros, 8))
+    bare = EncryptedVector(public, public.embed(zeros))
     assert all((value - 1) % public.n == 0 for value in to_ints(bare.limbs))
-    product = paillier_key.encrypt(zeros) @ integers([[0] * 60] * 60, 4)
+    product = key.encrypt(zeros) @ integers([[0] * 60] * 60, 4)
     mask = public.random_mask(60, 30)
     for message in (
-        paillier_key.encrypt(zeros),
+        key.encrypt(zeros),
         public.encrypt(zeros),
         bare.randomised(),
         product.randomised(),
@@ -119,12 +117,10 @@ FORKING = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:D
 
 
 @FORKING
-@pytest.mark.parametrize("scheme", ["paillier", "okamoto_uchiyama"])
 @pytest.mark.parametrize("tables", ["built before", "built after"])
-def test_no_randomness_repeats_after_fork(engine: Engine, scheme: str, tables: str) -> None:
+def test_no_randomness_repeats_after_fork(engine: Engine, tables: str) -> None:
     """Ciphertexts, masks and randomisers of four workers and their parent are all different."""
-    generate = paillier.generate if scheme == "paillier" else okamoto_uchiyama.generate
-    key: PrivateKey = generate(PROFILE, engine, SYSTEM_RANDOMNESS)
+    key = paillier.generate(PROFILE, engine, SYSTEM_RANDOMNESS)
     if tables == "built before":
         draw(key)
     assert repeats(drawn_in_forks(key)) == 0
@@ -146,7 +142,7 @@ ROWS, FEATURE_BITS = 40, 9
 def reply(key: PublicKey, request: Sendable, X: Encoded) -> int:
     """What a learner sends back, under a mask that nobody ever sees; how it is randomised is the key's affair."""
     sums = admit(key, request.to_bytes(), len(X.values)) @ X
-    slots = Slots.single(key, len(sums), 64)
+    slots = Slots.packed(key, len(sums), 64, most=1)
     masked = slots.pack(sums) + key.random_mask(len(sums), slots.masked_bits)
     (ciphertext,) = ciphertexts(key, masked.randomised().to_bytes())
     return ciphertext
@@ -183,16 +179,16 @@ def attack_with_small_primes(owner: PrivateKey, learner: PublicKey, replies: int
     return found / (replies * len(SMALL_PRIMES)), sure
 
 
-def test_without_fresh_randomness_features_are_read(paillier_key: PrivateKey) -> None:
+def test_without_fresh_randomness_features_are_read(key: PrivateKey) -> None:
     """A masked sum that was not randomised gives the whole column away, through a perfect mask."""
-    public = paillier_key.public
+    public = key.public
     learner = BareKey(public.n, public.profile, public.engine, public.randomness)
-    assert attack_with_small_primes(paillier_key, learner, replies=5) == (1.0, 5)
+    assert attack_with_small_primes(key, learner, replies=5) == (1.0, 5)
 
 
-def test_the_reply_carries_nothing_of_the_senders_randomness(paillier_key: PrivateKey) -> None:
+def test_the_reply_carries_nothing_of_the_senders_randomness(key: PrivateKey) -> None:
     """The same attacker reads the shipped reply no better than guessing one value in fifteen."""
-    share, sure = attack_with_small_primes(paillier_key, paillier_key.public, replies=30)
+    share, sure = attack_with_small_primes(key, key.public, replies=30)
     assert share < 2.5 / 15
     assert sure == 0
 

@@ -1,4 +1,4 @@
-"""crypto/keys.py: randomisers against their reference, rho**n, and key classes that print nothing.
+"""crypto/paillier.py: randomisers against their reference, rho**n, and key classes that print nothing.
 
 On a toy modulus every n-th residue can be listed. n = 11 * 31 is chosen for its group, 10 times 30, which is not
 cyclic: no single base reaches all of it, so a randomiser made of one base is caught however long its exponents are.
@@ -10,16 +10,13 @@ from collections import Counter
 import gmpy2
 import numpy as np
 import pytest
-from gmpy2 import mpz
 from scipy import stats
 
-from plumbob.crypto import EncryptedVector, PrivateKey, PublicKey, Slots, engines, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto import EncryptedVector, PrivateKey, PublicKey, Slots, engines, paillier, profiles
 from plumbob.crypto.engines.interface import Digits, Engine, Ring
 from plumbob.crypto.engines.python import PowerTable, PythonEngine
-from plumbob.crypto.paillier import OwnBase, window_table
 from plumbob.crypto.limbs import Limbs, from_ints, to_ints
-from plumbob.crypto.okamoto_uchiyama import OkamotoUchiyamaPrivateKey
-from plumbob.crypto.paillier import PrivateKey, PublicKey
+from plumbob.crypto.paillier import OwnBase, window_table
 from plumbob.crypto.profiles import Profile
 from tests.crypto.support import decrypt_signed, integers, seeded
 
@@ -120,10 +117,7 @@ def test_randomisers_encrypt_zero(key: PrivateKey) -> None:
 
 def is_nth_residue(key: PrivateKey, value: int) -> bool:
     """By the factors: the part of order p (and of order q) of an n-th power is trivial."""
-    p = mpz(vars(key)["_p"])
-    n = key.public.n
-    primes = [p, n // p] if isinstance(key, PrivateKey) else [p]
-    return all(gmpy2.powmod(value, prime - 1, prime**2) == 1 for prime in primes)
+    return all(gmpy2.powmod(value, prime - 1, prime**2) == 1 for prime in (key._p, key._q))
 
 
 def test_own_randomness_encrypts_zero(key: PrivateKey) -> None:
@@ -180,12 +174,10 @@ def test_layouts_print_no_key(key: PrivateKey) -> None:
     assert str(key.public.n) not in printed(Slots.paper(key.public, 2, 30))
 
 
-@pytest.mark.parametrize("scheme", [paillier, okamoto_uchiyama], ids=["paillier", "okamoto_uchiyama"])
-def test_the_default_is_2048_bits(scheme: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_is_2048_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that was not asked to be anything else has the default length and engine."""
     monkeypatch.setattr(engines, "choose", PythonEngine)
-    generated: PrivateKey | OkamotoUchiyamaPrivateKey = scheme.generate()  # type: ignore[attr-defined]
-    public: PublicKey = generated.public
+    public = paillier.generate().public
     assert public.profile is profiles.STANDARD
     assert public.n.bit_length() == 2048
 

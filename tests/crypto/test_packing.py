@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from plumbob.crypto import Encoding, PrivateKey, PublicKey, Slots, admit, sum_bits
 from plumbob.crypto.packing import centred, per_reply
-from plumbob.crypto.paillier import PrivateKey
 from plumbob.errors import EncodingError, RemoteProtocolError
 from tests.crypto.support import LIGHT, decrypt_signed, seeded
 
@@ -16,7 +15,7 @@ Layout = Callable[[PublicKey, int, int], Slots]
 LAYOUTS: dict[str, Layout] = {
     "packed": Slots.packed,
     "threes": lambda key, columns, bits: Slots.packed(key, columns, bits, most=3),
-    "single": Slots.single,
+    "single": lambda key, columns, bits: Slots.packed(key, columns, bits, most=1),
     "paper": Slots.paper,
 }
 SLOT_BITS = 21  # No multiple of 8, so that bytes and slots do not share their borders.
@@ -30,11 +29,7 @@ def in_the_clear(key: PublicKey, slots: Slots, sums: list[int], mask: list[int])
     width = slots.per_reply
     groups = [sums[start : start + width] for start in range(0, len(sums), width)]
     packed = [sum(value << (k * slots.slot_bits) for k, value in enumerate(group)) for group in groups]
-    # Okamoto-Uchiyama's masked sums never reach its modulus; Paillier's wrap around n.
-    modulus = key.n
-    opened = [(value + hidden) % modulus for value, hidden in zip(packed, mask, strict=True)]
-    return slots.truncate([value - modulus if hidden == 0 and value > modulus // 2 else value
-                           for value, hidden in zip(opened, mask, strict=True)])  # fmt: skip
+    return slots.truncate([(value + hidden) % key.n for value, hidden in zip(packed, mask, strict=True)])
 
 
 @st.composite
@@ -131,23 +126,22 @@ def test_packing_needs_no_mask_to_be_right(key: PrivateKey) -> None:
     assert decrypt_signed(key, slots.pack(key.encrypt(sums))) == expected
 
 
-def test_only_the_slots_used_come_back(paillier_key: PrivateKey) -> None:
+def test_only_the_slots_used_come_back(key: PrivateKey) -> None:
     """A truncated reply has the width of its own sums; the paper's form has room for all of n."""
-    public = paillier_key.public
+    public = key.public
     full = per_reply(public, SLOT_BITS)
     packed = Slots.packed(public, full + 3, SLOT_BITS)
     assert packed.moduli == (1 << (full * SLOT_BITS), 1 << (3 * SLOT_BITS))
     assert packed.reply_bits == (full + 3) * SLOT_BITS
-    assert Slots.single(public, 5, SLOT_BITS).reply_bits == 5 * SLOT_BITS
+    assert Slots.packed(public, 5, SLOT_BITS, most=1).reply_bits == 5 * SLOT_BITS
     assert Slots.paper(public, 5, SLOT_BITS).reply_bits == 5 * public.profile.key_bits
 
 
 @pytest.mark.parametrize(("most", "per_reply"), [(0, 19), (1, 1), (4, 4), (19, 19), (20, 19)])
-def test_a_reply_has_as_many_slots_as_asked_for(paillier_key: PrivateKey, most: int, per_reply: int) -> None:
+def test_a_reply_has_as_many_slots_as_asked_for(key: PrivateKey, most: int, per_reply: int) -> None:
     """Fewer slots in a reply mean more replies and the same bits in all; more than fit are never taken."""
-    key = paillier_key.public
-    bits = key.reply_bits // 19
-    slots = Slots.packed(key, 40, bits, most)
+    bits = key.public.reply_bits // 19
+    slots = Slots.packed(key.public, 40, bits, most)
     assert slots.per_reply == per_reply
     assert slots.replies == -(-40 // per_reply)
     assert slots.reply_bits == 40 * bits
@@ -155,7 +149,7 @@ def test_a_reply_has_as_many_slots_as_asked_for(paillier_key: PrivateKey, most: 
 
 def test_nothing_hides_beside_the_sums(key: PrivateKey) -> None:
     """What a learner puts above the agreed width is cut off before it is handed back."""
-    slots = Slots.single(key.public, 1, SLOT_BITS)
+    slots = Slots.packed(key.public, 1, SLOT_BITS)
     hidden = key.encrypt([12345]) * (1 << SLOT_BITS) + key.encrypt([-77])
     assert slots.unpack(slots.truncate(key.decrypt(hidden)), [0]) == [-77]
 
@@ -189,13 +183,13 @@ def test_the_widest_sums_are_exact(key: PrivateKey, layout: Layout) -> None:
 
 @LIGHT
 @given(st.integers(1, 4096), st.integers(1, 30), st.integers(1, 30))
-def test_plans_widths_fit_or_are_refused(paillier_key: PrivateKey, rows: int, left: int, right: int) -> None:
+def test_plans_widths_fit_or_are_refused(key: PrivateKey, rows: int, left: int, right: int) -> None:
     """For every plan, packed extremes of the derived width stay 100 bits below n."""
     bits = sum_bits(rows, Encoding(left, 2), Encoding(right, 2))
-    slots = Slots.packed(paillier_key.public, 500, bits)
+    slots = Slots.packed(key.public, 500, bits)
     largest = (1 << (bits - 1)) - 1
     whole = sum(largest << (k * bits) for k in range(slots.per_reply))
-    assert whole << 100 < paillier_key.public.n
+    assert whole << 100 < key.public.n
 
 
 @layouts

@@ -26,14 +26,14 @@ VECTORS = {768: 1000, 2048: 60}
 
 def phe_pair(key: PrivateKey) -> tuple[Any, Any]:
     """phe's public and private key from the same primes."""
-    public = phe.PublicKey(key.public.n)
-    return public, phe.PrivateKey(public, int(key._p), int(key._q))
+    public = phe.PaillierPublicKey(key.public.n)
+    return public, phe.PaillierPrivateKey(public, int(key._p), int(key._q))
 
 
 @pytest.fixture(params=[768, 2048])
-def oracle_key(request: pytest.FixtureRequest, paillier_key: PrivateKey, standard_key: PrivateKey) -> PrivateKey:
+def oracle_key(request: pytest.FixtureRequest, key: PrivateKey, standard_key: PrivateKey) -> PrivateKey:
     """A short key for many vectors, and one of the default length for some."""
-    return paillier_key if request.param == 768 else standard_key
+    return key if request.param == 768 else standard_key
 
 
 def known_plaintexts(key: PrivateKey) -> list[int]:
@@ -61,11 +61,11 @@ def test_phe_decrypts_what_we_encrypt(oracle_key: PrivateKey) -> None:
     assert [private.raw_decrypt(value) for value in to_ints(oracle_key.encrypt(plaintexts).limbs)] == plaintexts
 
 
-def test_phe_decrypts_what_a_peer_encrypts(paillier_key: PrivateKey) -> None:
+def test_phe_decrypts_what_a_peer_encrypts(key: PrivateKey) -> None:
     """More than a thousand of our ciphertexts under somebody else's key decrypt under phe."""
-    _, private = phe_pair(paillier_key)
-    plaintexts = known_plaintexts(paillier_key)
-    ours = to_ints(paillier_key.public.encrypt(plaintexts).limbs)
+    _, private = phe_pair(key)
+    plaintexts = known_plaintexts(key)
+    ours = to_ints(key.public.encrypt(plaintexts).limbs)
     assert [private.raw_decrypt(value) for value in ours] == plaintexts
 
 
@@ -102,18 +102,18 @@ def test_products_are_phes_bit_for_bit(oracle_key: PrivateKey) -> None:
 
 @LIGHT
 @given(data=st.data())
-def test_signed_numbers_come_back(paillier_key: PrivateKey, data: st.DataObject) -> None:
+def test_signed_numbers_come_back(key: PrivateKey, data: st.DataObject) -> None:
     """Any abs(m) < 2**capacity_bits decrypts to itself, whoever encrypted it."""
-    limit = (1 << paillier_key.public.capacity_bits) - 1
+    limit = (1 << key.public.capacity_bits) - 1
     values = [*data.draw(st.lists(st.integers(-limit, limit), max_size=5)), limit, -limit, 0, -1]
-    assert decrypt_signed(paillier_key, paillier_key.encrypt(values)) == values
-    assert decrypt_signed(paillier_key, paillier_key.public.encrypt(values)) == values
+    assert decrypt_signed(key, key.encrypt(values)) == values
+    assert decrypt_signed(key, key.public.encrypt(values)) == values
 
 
-def test_decrypt_gives_residues(paillier_key: PrivateKey) -> None:
+def test_decrypt_gives_residues(key: PrivateKey) -> None:
     """What is handed on lies in [0, n), so that truncation acts on a number whose range is public."""
-    n = paillier_key.public.n
-    assert paillier_key.decrypt(paillier_key.encrypt([-1, 0, 1, n, n + 5])) == [n - 1, 0, 1, 0, 5]
+    n = key.public.n
+    assert key.decrypt(key.encrypt([-1, 0, 1, n, n + 5])) == [n - 1, 0, 1, 0, 5]
 
 
 @pytest.mark.parametrize("profile", [profiles.TEST_ONLY, profiles.STANDARD, profiles.LONG_TERM])
@@ -135,50 +135,50 @@ def test_two_keys_differ(engine: Engine) -> None:
     assert gmpy2.gcd(first.public.n, second.public.n) == 1
 
 
-def test_nth_roots_are_roots(paillier_key: PrivateKey) -> None:
+def test_nth_roots_are_roots(key: PrivateKey) -> None:
     """The owner's root, raised to n, is the number again."""
-    n, randomness = paillier_key.public.n, seeded("roots")
+    n, randomness = key.public.n, seeded("roots")
     for value in (1, n - 1, *(randomness.unit(n) for _ in range(20))):
-        assert gmpy2.powmod(paillier_key.nth_root(value), n, n) == value
+        assert gmpy2.powmod(key.nth_root(value), n, n) == value
 
 
-def test_another_keys_ciphertexts_are_refused(paillier_key: PrivateKey, engine: Engine) -> None:
+def test_another_keys_ciphertexts_are_refused(key: PrivateKey, engine: Engine) -> None:
     """A secret key is never applied to ciphertexts of another modulus."""
     other = paillier.generate(profiles.TEST_ONLY, engine, seeded("other"))
     with pytest.raises(CryptoError, match="belong to another one"):
-        paillier_key.decrypt(other.encrypt([1]))
+        key.decrypt(other.encrypt([1]))
 
 
-def test_masks_are_uniform_modulo_n(paillier_key: PrivateKey) -> None:
+def test_masks_are_uniform_modulo_n(key: PrivateKey) -> None:
     """A mask covers all of [0, n), however narrow the sum that it hides."""
-    n = paillier_key.public.n
-    masks = paillier_key.public.random_mask(400, bits=20)
+    n = key.public.n
+    masks = key.public.random_mask(400, bits=20)
     assert all(0 <= mask < n for mask in masks)
     quarters = [sum(quarter * n <= 4 * mask < (quarter + 1) * n for mask in masks) for quarter in range(4)]
     assert min(quarters) > 60
     assert len(set(masks)) == 400
 
 
-def test_sums_too_wide_to_mask_are_refused(paillier_key: PrivateKey) -> None:
+def test_sums_too_wide_to_mask_are_refused(key: PrivateKey) -> None:
     """A sum that could wrap around n under its mask is refused before it is masked."""
-    public = paillier_key.public
+    public = key.public
     assert public.reply_bits == public.profile.key_bits - 101
     with pytest.raises(CryptoError, match="at most 667 bits"):
         public.random_mask(1, public.reply_bits + 1)
 
 
-def test_decrypting_zero_would_factor_n(paillier_key: PrivateKey) -> None:
+def test_decrypting_zero_would_factor_n(key: PrivateKey) -> None:
     """Past the admission, ciphertext 0 opens to (p + q)**-1 modulo n: this is why no such vector can be received."""
-    public = paillier_key.public
+    public = key.public
     unchecked = EncryptedVector(public, from_ints([0], public.ring.width))
-    prime_sum = gmpy2.invert(paillier_key.decrypt(unchecked)[0], public.n)
+    prime_sum = gmpy2.invert(key.decrypt(unchecked)[0], public.n)
     root = gmpy2.isqrt(prime_sum**2 - 4 * public.n)
-    assert {(prime_sum + root) // 2, (prime_sum - root) // 2} == {paillier_key._p, paillier_key._q}
+    assert {(prime_sum + root) // 2, (prime_sum - root) // 2} == {key._p, key._q}
 
 
-def test_neighbours_share_no_factor(paillier_key: PrivateKey) -> None:
+def test_neighbours_share_no_factor(key: PrivateKey) -> None:
     """Ciphertexts of neighbouring messages are unrelated: their quotients are all different."""
-    modulus = paillier_key.public.ring.modulus
-    drawn = to_ints(paillier_key.encrypt(list(range(50))).limbs)
+    modulus = key.public.ring.modulus
+    drawn = to_ints(key.encrypt(list(range(50))).limbs)
     quotients = {int(b * gmpy2.invert(a, modulus) % modulus) for a, b in pairwise(drawn)}
     assert len(quotients) == 49

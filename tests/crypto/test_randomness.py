@@ -7,7 +7,7 @@ import gmpy2
 import pytest
 from scipy import stats
 
-from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, paillier, profiles
 from plumbob.crypto.engines.python import PythonEngine
 from tests.crypto.support import seeded
 
@@ -24,7 +24,6 @@ def test_the_kernel_is_the_default() -> None:
 def test_keys_use_the_kernel_by_default() -> None:
     """Keys that were not given a source draw from the kernel."""
     assert paillier.generate(profiles.TEST_ONLY, PythonEngine()).public.randomness is SYSTEM_RANDOMNESS
-    assert okamoto_uchiyama.generate(profiles.TEST_ONLY, PythonEngine()).public.randomness is SYSTEM_RANDOMNESS
 
 
 def test_everything_comes_through_the_one_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from plumbob.data import split_array
 from plumbob.errors import PlumbobError
 from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
 from plumbob.plan import Plan
-from plumbob.protocol import handshake, messages, shares
+from plumbob.protocol import handshake, lattice_shares, messages
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import ModelPart
@@ -220,8 +220,8 @@ def opened_seeds() -> list[bytes]:
 
 def take_shares(data: bytes) -> None:
     """Of a body whose length the channel has checked already."""
-    whole = data[: len(data) // 24 * 24]
-    if shares.to_bytes(shares.from_bytes(whole)) != whole or shares.share_bytes(len(whole) // 24) != len(whole):
+    whole = data[: len(data) // lattice_shares.ELEMENT_BYTES * lattice_shares.ELEMENT_BYTES]
+    if lattice_shares.to_bytes(lattice_shares.from_bytes(whole)) != whole:
         raise AssertionError("shares that are written otherwise")
 
 

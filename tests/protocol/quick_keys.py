@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from plumbob.crypto import PrivateKey, engines, paillier
-from plumbob.crypto.paillier import PublicKey
-from plumbob.crypto.paillier import PrivateKey, PublicKey
+from plumbob.crypto import PrivateKey, PublicKey, engines, paillier
 from plumbob.plan import Plan
-from plumbob.protocol import arbiter, bound_shares, exchange, shares
+from plumbob.protocol import arbiter, exchange
 from plumbob.protocol.handshake import Participant, profile_of
 from tests.crypto.support import seeded
 
@@ -31,19 +29,13 @@ def made_key(name: str, plan: Plan) -> PrivateKey:
 
 def use_quick_keys(patch: pytest.MonkeyPatch) -> None:
     """In every protocol, until the patch is undone."""
-    for module in (arbiter, exchange, shares):
-        patch.setattr(module, "make_key", lambda participant: _make_key(participant, participant.name))
-    patch.setattr(bound_shares, "make_key", lambda participant: _make_key(participant, binding(participant.name)))
+    for module in (arbiter, exchange):
+        patch.setattr(module, "make_key", _make_key)
     patch.setattr(PublicKey, "prepare", _prepare)
 
 
-def binding(name: str) -> str:
-    """Whose key it is that binds this party's share: nobody takes a key twice."""
-    return f"{name}, binding"
-
-
-def _make_key(participant: Participant, name: str) -> PrivateKey:
-    made = made_key(name, participant.plan)
+def _make_key(participant: Participant) -> PrivateKey:
+    made = made_key(participant.name, participant.plan)
     public = PublicKey(made.public.n, made.public.profile, participant.engine, participant.draws.of("own key"))
     key = PrivateKey(int(made._p), int(made._q), public)
     vars(key)["_own_bases"] = made._own_bases

@@ -33,12 +33,10 @@ PATIENCE = 120.0  # Seconds: a test that waits longer than this hangs.
 
 def plan_for(split: Sequence[int], **keys: Any) -> Plan:
     """A plan with keys that are too short for anything but tests, and just long enough to pack two sums."""
-    # `shares` has wider slots; of an Okamoto-Uchiyama key a third is plaintext.
-    key_bits = 768 if "scheme" in keys else 640 if keys.get("protocol", "shares") == "shares" else 512
-    small: dict[str, Any] = {"seed": 7, "test_only_keys": True, "key_bits": key_bits, "batch_size": 16, "epochs": 2}
+    small: dict[str, Any] = {"seed": 7, "test_only_keys": True, "key_bits": 512, "batch_size": 16, "epochs": 2}
     # Most tests look at weights; those of closed ones say so.
-    if keys.get("protocol", "shares") == "shares" and keys.get("version", 2) == 2:
-        small |= {"scheme": "paillier", "open": "own"}
+    if keys.get("protocol", "shares") == "shares":
+        small["open"] = "own"
     return Plan.for_columns(split, **(small | keys))
 
 
@@ -80,7 +78,6 @@ def in_clear(plan: Plan) -> Plan:
         protocol="clear",
         parties=plan.learners,
         replies="packed",
-        scheme="paillier",
         open="own",
         unmasked_gradients_for_the_arbiter=False,
     )

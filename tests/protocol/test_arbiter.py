@@ -39,17 +39,15 @@ def test_masked_or_not_it_equals_clear(split: tuple[int, ...], masks: dict[str, 
         {"start": "normal", "l2": 0.1},
         {"batches": "full"},
         {"batch_size": 15, "remainder": "drop"},
-        {"replies": "single"},
+        {"reply_slots": 1},
         {"replies": "paper"},
         {"replies": "paper", **UNMASKED},
         {"test_share": 0.2},
-        {"scheme": "okamoto-uchiyama", "trust_peer_keys": True},
-        {"scheme": "okamoto-uchiyama", "trust_peer_keys": True, **UNMASKED},
     ],
     ids=str,
 )
 def test_every_setting_equals_clear(keys: dict[str, Any]) -> None:
-    """Starts, penalties, batches, replies and schemes: the weights are within 1e-6 of `clear`."""
+    """Starts, penalties, batches and replies: the weights are within 1e-6 of `clear`."""
     assert distance_from_clear(arbiter_plan(**keys)) < 1e-6
 
 
@@ -63,10 +61,10 @@ def test_a_label_party_without_columns() -> None:
     assert wire.bodies(Kind.MASKED_SUMS, sender="features")
 
 
-@pytest.mark.parametrize("replies", ["packed", "single", "paper"])
-def test_an_unmasked_arbiter_sees_every_gradient(replies: str) -> None:
+@pytest.mark.parametrize("replies", [{}, {"reply_slots": 1}, {"replies": "paper"}], ids=str)
+def test_an_unmasked_arbiter_sees_every_gradient(replies: dict[str, Any]) -> None:
     """Without masks its transcript holds exactly the sums of every party and step."""
-    run = trained(arbiter_plan((2, 2, 1), replies=replies, **UNMASKED))
+    run = trained(arbiter_plan((2, 2, 1), **replies, **UNMASKED))
     assert run.arbiter is not None
     seen = run.arbiter.sums
     assert set(seen) == {"label", "features", "features-2"}
@@ -77,7 +75,7 @@ def test_an_unmasked_arbiter_sees_every_gradient(replies: str) -> None:
 def test_a_masked_arbiter_sees_nothing() -> None:
     """With masks its transcript is empty, and what it decrypts passes for uniform."""
     wire = Wire()
-    run = played(arbiter_plan(epochs=12, batches="full", replies="single"), wire=wire)
+    run = played(arbiter_plan(epochs=12, batches="full", reply_slots=1), wire=wire)
     transcript = run.ends["arbiter"]
     assert isinstance(transcript, ArbiterTranscript)
     assert transcript.sums == {}
@@ -92,7 +90,7 @@ def test_a_masked_arbiter_sees_nothing() -> None:
 def test_masked_sums_are_unrelated_to_the_gradients() -> None:
     """What the arbiter decrypts does not correlate with what the parties then read."""
     wire = Wire()
-    run = played(arbiter_plan((5, 1), epochs=20, batches="full", replies="single", intercept=False), wire=wire)
+    run = played(arbiter_plan((5, 1), epochs=20, batches="full", reply_slots=1, intercept=False), wire=wire)
     sums = run.transcript("label").sums.ravel()
     size = len(wire.bodies(Kind.OPENED_SUMS, receiver="label")[0]) // 5
     opened = [
@@ -151,7 +149,7 @@ def test_a_misbehaving_peer_is_refused(
             return None
         return Message(kind, message.step, message.sequence, change(message.body)).encode()
 
-    ends = played(arbiter_plan(replies="single", batches="full"), wire=Wire(tamper)).ends
+    ends = played(arbiter_plan(reply_slots=1, batches="full"), wire=Wire(tamper)).ends
     assert isinstance(ends[receiver], error)
     assert all(isinstance(end, error | TransportError | RemoteProtocolError) for end in ends.values())
 

@@ -70,24 +70,11 @@ def test_a_party_is_not_disturbed_by_its_own_noise() -> None:
         assert np.abs(disturbance - peers_draw @ noisy.transcripts[name].X).max() < 1e-10
 
 
-RUNNING_AWAY: dict[str, Any] = {"learning_rate": 900.0, "epochs": 4}
-# One long step: a weight of about 46 can be opened, and is too large. What cannot be opened wraps, and may look small.
-OPENED_TOO_LARGE: dict[str, Any] = {"learning_rate": 130.0, "epochs": 1, "batch_size": 40}
-
-
-@pytest.mark.parametrize(
-    ("protocol", "keys"),
-    [
-        ("clear", RUNNING_AWAY),
-        ("exchange", RUNNING_AWAY),
-        ("arbiter", RUNNING_AWAY),
-        ("shares", OPENED_TOO_LARGE),
-    ],
-)
-def test_a_diverging_run_says_so(protocol: str, keys: dict[str, Any]) -> None:
-    """A learning rate that is much too high ends with the same clear error under every protocol."""
+@pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter"])
+def test_a_diverging_run_says_so(protocol: str) -> None:
+    """A learning rate that is much too high ends with the same clear error under every protocol with gradients."""
     with pytest.raises(DivergenceError, match="lower learning_rate"):
-        trained(plan_for((2, 3), protocol=protocol, **keys))
+        trained(plan_for((2, 3), protocol=protocol, learning_rate=900.0, epochs=4))
 
 
 WHITENED: dict[str, Any] = {

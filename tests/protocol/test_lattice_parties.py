@@ -25,7 +25,7 @@ from plumbob.protocol.lattice_products import SIGMOID, Products
 from plumbob.protocol.lattice_sets import MOST_ROWS, WEIGHT_BITS, LatticeShape
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
+from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import ROW, Answerer, Asker, Served
 from plumbob.protocol.quality import run_to_its_quality
@@ -87,12 +87,6 @@ def test_eight_parties_train() -> None:
     assert np.abs(shared_weights(trained(plan, data)) - weights_of(trained(in_clear(plan), data))).max() < 1e-6
     with pytest.raises(PlanError, match="two to 8 parties, got 9"):
         lattice_plan((1,) * 9)
-
-
-def test_paillier_stays_between_two() -> None:
-    """Three parties that ask for the other scheme are told which one to take."""
-    with pytest.raises(PlanError, match='is for two parties, got 3; set "lattice"'):
-        Plan.for_columns(THREE, protocol="shares", scheme="paillier")
 
 
 @pytest.fixture(scope="module")
@@ -327,7 +321,7 @@ def test_masks_of_all_senders_cancel() -> None:
 def test_one_sender_s_share_of_an_opened_number_is_uniform(open: str, kind: Kind) -> None:
     """Only the sum over the senders tells anything; each of them alone fills its K bits evenly."""
     plan = lattice_plan((1, 60, 60), epochs=1, test_share=0.5, open=open, most_rows=600)
-    opening, receiver = (WEIGHTS, "features") if open == "own" else (SCORES_BY_LATTICE, "label")
+    opening, receiver = (WEIGHTS, "features") if open == "own" else (OPENED_SCORES, "label")
     wire = Wire()
     play_to_the_quality(plan, wire)
     [body] = wire.bodies(kind, "features-2", receiver)[:1]

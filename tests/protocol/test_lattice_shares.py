@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.arrays import Vector
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import choose, local
-from plumbob.errors import PlanError, RemoteProtocolError
+from plumbob.errors import DataError, DivergenceError, PlanError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_sets import MOST_ROWS, TERMS, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
-from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
+from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.part import ModelPart
 from tests.crypto.support import seeded
-from tests.protocol.support import made_up, tables_for, trained, weights_of
+from tests.protocol.support import Labels, Wire, cut, made_up, played, tables_for, trained, uniformity, weights_of
 
 CURE: dict[str, Any] = {
     "scale": "whitened",
@@ -33,12 +33,12 @@ CURE: dict[str, Any] = {
 
 def lattice_plan(split: tuple[int, ...] = (2, 3), **keys: Any) -> Plan:
     """A short run whose weights are opened."""
-    return Plan.for_columns(split, **({"protocol": "shares", "scheme": "lattice", "open": "own", **CURE} | keys))
+    return Plan.for_columns(split, **({"protocol": "shares", "open": "own", **CURE} | keys))
 
 
 def in_clear(plan: Plan) -> Plan:
     """The same training without cryptography; every other value is as it was."""
-    return plan.replace(protocol="clear", scheme="paillier", open="own", **{key: getattr(plan, key) for key in CURE})
+    return plan.replace(protocol="clear", open="own", **{key: getattr(plan, key) for key in CURE})
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,113 @@ def test_weights_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]
     data[1][:30] = 0
     plan = lattice_plan(split, **keys)
     # The same shares each time: how far rounding goes depends on them, in some runs beyond this limit.
-    roots = {party.name: seeded(party.name).draw(32) for party in plan.parties}
+    roots = {party.name: seeded(f"{party.name} in shares").draw(32) for party in plan.parties}
     encrypted = weights_of(trained(plan, data, roots=roots))
     clear = weights_of(trained(in_clear(plan), data))
     if plan.label_flip_epsilon:
         assert 0 < np.abs(encrypted).max() < 20
     else:
         assert np.abs(encrypted - clear).max() < 3e-6
+
+
+@pytest.mark.parametrize("name", ["breast-cancer", "digits-01"])
+def test_it_equals_clear_on_bundled_data(name: str) -> None:
+    """On real rows, too."""
+    plan, data = lattice_plan((3, 4)), cut(name, 80, 7)
+    roots = {party.name: seeded(f"{party.name} in shares").draw(32) for party in plan.parties}
+    difference = weights_of(trained(plan, data, roots=roots)) - weights_of(trained(in_clear(plan), data))
+    assert np.abs(difference).max() < 3e-6
+
+
+def test_the_intercept_is_not_penalised() -> None:
+    """A penalty that would hold every weight near zero leaves the intercept where it is."""
+    X, y = made_up()
+    y[:30] = 1
+    keys: dict[str, Any] = {"scale": "standard", "learning_rate": 0.2, "momentum": 0.0}
+    heavy = trained(lattice_plan(l2=9.0, epochs=12, **keys), (X, y)).transcripts["label"].weights
+    assert np.abs(heavy[:-1]).max() < 0.05
+    assert abs(heavy[-1]) > 0.3
+
+
+def test_a_transcript_has_no_sums() -> None:
+    """There is no pass in which a party could read anything of its gradient."""
+    plan = lattice_plan()
+    for transcript in trained(plan).transcripts.values():
+        assert transcript.sums.shape == (plan.passes, 0)
+
+
+def test_weights_too_large_to_be_opened_say_so() -> None:
+    """Nobody sees a run diverge before its end; then the owner of the weights says it, at home."""
+    X, y = made_up()
+    # One long step: a weight of about 46 is opened, and is too large. What is larger still wraps, and may look small.
+    plan = lattice_plan(scale="none", intercept=False, learning_rate=3800.0, momentum=0.0, epochs=1)
+    with pytest.raises(DivergenceError, match="training diverged: expected opened weights below 32"):
+        trained(plan, (0.01 * X, y))
+
+
+def final_shares(data: tuple[Matrix, Labels]) -> list[int]:
+    """What both parties hold at the end of a run in which nothing is opened."""
+    run = trained(lattice_plan((4, 4), open="never", epochs=1), data)
+    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    return [value for party in parties for share in party.held.values() for value in share]
+
+
+def test_shares_look_uniform_whatever_the_labels() -> None:
+    """Two runs on the same data share no number, and the bytes of shares pass for uniform with any labels."""
+    X, y = made_up(columns=8)
+    runs = [final_shares((X, labels)) for labels in (y, y, 1 - y, y[::-1].copy())]
+    drawn = [value for run in runs for value in run]
+    assert len(set(drawn)) == len(drawn)
+    for run in runs:
+        assert uniformity(b"".join((value % local.RING).to_bytes(16, "little") for value in run)) > 1e-7
+
+
+def test_weights_that_are_never_opened_are_nowhere() -> None:
+    """Neither transcript nor part nor record holds weights, and no share of them was sent."""
+    run = trained(lattice_plan(open="never", epochs=1))
+    for name, transcript in run.transcripts.items():
+        assert transcript.weights.size == 0
+        part = run.model.parts[name]
+        assert part.weights is None
+        assert {owner: len(share) for owner, share in part.shares.items()} == {"label": 3, "features": 3}
+    assert all(party.coefficients is None for party in run.record.parties)
+    wire = Wire()
+    played(lattice_plan(open="never", epochs=1), wire=wire)
+    assert wire.bodies(Kind.START_SHARE)
+    assert uniformity(b"".join(wire.bodies(Kind.START_SHARE))) > 1e-7
+    assert not wire.bodies(Kind.WEIGHT_SHARE)
+
+
+SENT_IN_TRAINING = [
+    Kind.START_SHARE,
+    Kind.LATTICE_KEYS,
+    Kind.LATTICE_REQUEST,
+    Kind.LATTICE_REPLY,
+    Kind.WEIGHT_SHARE,
+]
+
+
+@pytest.mark.parametrize("kind", SENT_IN_TRAINING, ids=str)
+def test_a_message_of_another_size_is_refused(kind: Kind) -> None:
+    """One byte less anywhere ends the run at the party that receives it."""
+
+    def tamper(source: str, _target: str, message: Message) -> bytes | None:
+        if (source, message.kind) != ("features", kind):
+            return None
+        return Message(kind, message.step, message.sequence, message.body[:-1]).encode()
+
+    run = played(lattice_plan(epochs=1), wire=Wire(tamper))
+    assert isinstance(run.ends["label"], RemoteProtocolError)
+    # Who has sent and read everything already ends well, because nothing more is due to it.
+    assert isinstance(run.ends["features"], TransportError) or kind is Kind.WEIGHT_SHARE
+
+
+def test_a_part_of_other_columns_is_refused() -> None:
+    """Shares of other columns than the plan's cannot be used."""
+    run, other = (trained(lattice_plan(split, open="never", epochs=1)) for split in ((2, 3), (3, 2)))
+    mixed = type(run.model)(run.model.plan, other.model.parts)
+    with pytest.raises(DataError, match="no shares of this plan's weights"):
+        mixed.scores(tables_for(run.model.plan, made_up()[0], None))
 
 
 def test_weights_that_stay_shared_score_new_rows() -> None:
@@ -127,7 +227,7 @@ def test_no_product_repeats_a_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("open", "bits"), [("own", 12 * WEIGHTS.bits), ("never", min(12 * 51, 500 * SCORES_BY_LATTICE.bits))], ids=str
+    ("open", "bits"), [("own", 12 * WEIGHTS.bits), ("never", min(12 * 51, 500 * OPENED_SCORES.bits))], ids=str
 )
 def test_what_is_opened_bounds_what_can_be_carried_out(open: str, bits: int) -> None:
     """Opened weights count with their width, whoever's they are, scores with all that the weights' shares hold."""
@@ -154,7 +254,7 @@ def test_no_more_rows_are_held_out_than_may_be_scored() -> None:
     """Without `most_rows` as many rows may be scored as were trained on, and keys withstand no more than that."""
     plan = lattice_plan((40, 60), open="never", test_share=0.9)
     shape = LatticeShape(plan, 100)
-    assert plan.held_out(1000) * SCORES_BY_LATTICE.bits > shape.sets_for("label")[0].most_opened_bits
+    assert plan.held_out(1000) * OPENED_SCORES.bits > shape.sets_for("label")[0].most_opened_bits
     with pytest.raises(PlanError, match="100 rows may be scored, and 900 are held out"):
         shape.refuse_scores(plan.held_out(1000))
     shape.refuse_scores(100)
@@ -246,10 +346,10 @@ def test_garbage_is_refused(kind: Kind, words: str) -> None:
 
 def test_a_score_is_opened_with_the_bits_of_an_honest_one() -> None:
     """A sign, five integer bits and sixteen fraction bits: 22 bits are all that a row can carry out."""
-    assert SCORES_BY_LATTICE.bits == 22
+    assert OPENED_SCORES.bits == 22
     values: Vector = np.array([31.5, -31.5, 0.25])
     halves = [int(v * 2**16) % (1 << 22) for v in values]
-    assert SCORES_BY_LATTICE.opened(halves, [0, 0, 0]) == pytest.approx(values)
+    assert OPENED_SCORES.opened(halves, [0, 0, 0]) == pytest.approx(values)
 
 
 @pytest.mark.parametrize("party", ["label", "features"])

@@ -12,7 +12,7 @@ import pytest
 from plumbob.crypto import PrivateKey, Slots
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.proof import ROOTS
-from plumbob.data import batches, largest_batch, seed_from_int
+from plumbob.data import batches, seed_from_int
 from plumbob.errors import LocalProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol import order
@@ -22,13 +22,11 @@ from plumbob.protocol.exchange_order import ARBITER, EXCHANGE
 from plumbob.protocol.lattice_sets import TERMS, LatticeShape
 from plumbob.protocol.lattice_shares import ELEMENT_BYTES
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message
-from plumbob.protocol.openings import RING_BITS
 from plumbob.protocol.order import ChannelOrder, heard, order_for
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import run_to_its_quality
-from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS
 from plumbob.protocol.turns import TEXT, MessageOrder, Turn
-from plumbob.protocol.widths import columns_of, replies_for, slots_for
+from plumbob.protocol.widths import columns_of, slots_for
 from plumbob.transport import linked_pair
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for
 from tests.protocol.test_alignment import ANNA, BERT, THREE, TWO, aligned, always, sets_for
@@ -41,20 +39,17 @@ PLANS = {
     "exchange": plan_for((2, 3), protocol="exchange", test_share=0.2),
     "exchange, no columns": plan_for((0, 2), protocol="exchange", test_share=0.2),
     "exchange of three": plan_for((2, 2, 1), protocol="exchange", test_share=0.2),
-    "minimax": plan_for((2, 3), protocol="exchange", sigmoid="minimax", row_norm=1.0, test_share=0.2),
     "arbiter": plan_for((2, 3), protocol="arbiter", test_share=0.2),
     "arbiter of three": plan_for((2, 2, 1), protocol="arbiter", seed=0, test_share=0.2),
-    "shares, opened": plan_for((2, 3), protocol="shares", test_share=0.2),
-    "shares, never opened": plan_for((2, 3), protocol="shares", open="never", test_share=0.2),
-    "shares, no columns": plan_for((0, 3), protocol="shares", intercept=False, test_share=0.2),
-    "lattice, opened": lattice_plan(epochs=2, test_share=0.2),
-    "lattice, never opened": lattice_plan(epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
-    "lattice of three": lattice_plan((2, 2, 1), epochs=2, test_share=0.2),
-    "lattice of three, never opened": lattice_plan((2, 2, 1), epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
-    "lattice of five": lattice_plan((0, 2, 1, 1, 1), epochs=1, l2=0.05, test_share=0.2),
+    "shares, opened": lattice_plan(epochs=2, test_share=0.2),
+    "shares, no columns": lattice_plan((0, 3), epochs=1, intercept=False, test_share=0.2),
+    "shares, never opened": lattice_plan(epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
+    "shares of three": lattice_plan((2, 2, 1), epochs=2, test_share=0.2),
+    "shares of three, never opened": lattice_plan((2, 2, 1), epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
+    "shares of five": lattice_plan((0, 2, 1, 1, 1), epochs=1, l2=0.05, test_share=0.2),
 }
 
-LATTICE: dict[str, Any] = {"protocol": "shares", "scheme": "lattice", "open": "never"}
+CLOSED: dict[str, Any] = {"protocol": "shares", "open": "never"}
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
@@ -77,11 +72,10 @@ def test_training_says_what_the_table_has(plan: Plan) -> None:
     [
         ((2, 3), {}),
         ((2, 2, 1), {}),
-        ((2, 3), {"protocol": "shares", "open": "never"}),
-        ((2, 3), LATTICE),
-        ((2, 2, 1), LATTICE),
+        ((2, 3), CLOSED),
+        ((2, 2, 1), CLOSED),
     ],
-    ids=["two", "three", "shares", "lattice of two", "lattice of three"],
+    ids=["two", "three", "shares of two", "shares of three"],
 )
 def test_prediction_says_what_the_table_has(split: tuple[int, ...], keys: dict[str, Any]) -> None:
     """A session of two queries, and its end."""
@@ -140,41 +134,33 @@ def sizes_of(plan: Plan, parties: dict[str, Any]) -> Words:
     """The words of the table's expressions, for each message of a training."""
     trained = ROWS - plan.held_out(ROWS)
     lengths = [len(batch) for batch in batches(seed_from_int(1), trained, plan)]
-    by_scheme = lattice_words if plan.scheme == "lattice" else paillier_words
+    by_keys = lattice_words if plan.kind.has_lattices else paillier_words
 
     def words(sender: str, receiver: str, message: Message) -> dict[str, Any]:
         rows = lengths[message.step - 1] if 0 < message.step <= len(lengths) else plan.held_out(ROWS)
         is_held_out = message.step > len(lengths)
         ends = {"sender": sender, "receiver": receiver, "rows": rows, "columns": partial(columns_of, plan)}
-        return ends | by_scheme(parties, {sender, receiver}, trained, is_held_out) | {"is_held_out": is_held_out}
+        return ends | by_keys(parties, {sender, receiver}, trained, is_held_out) | {"is_held_out": is_held_out}
 
     return words
 
 
-def paillier_words(parties: dict[str, Any], _ends: set[str], trained: int, is_held_out: bool) -> dict[str, Any]:
+def paillier_words(parties: dict[str, Any], _ends: set[str], trained: int, _is_held_out: bool) -> dict[str, Any]:
     """What depends on keys and slots."""
     party = next(one for one in parties.values() if isinstance(one, TrainingParty))
     plan, widths = party.plan, party.widths
     [public, *_] = [
         key.public for one in parties.values() for key in one.participant.keys if isinstance(key, PrivateKey)
     ]
-    longest = max(largest_batch(trained, plan), *(columns_of(plan, name) for name in parties if name != "arbiter"))
-    # Rows to predict are not clipped, and many of them are scored at once.
-    features = 1 + plan.feature_bits + PREDICTED_BITS if is_held_out else widths.features.bits
-    added = max(PREDICTED_AT_ONCE, longest) if is_held_out else longest
 
     def slots(sums: int) -> Slots:
-        if plan.protocol == "shares":
-            return replies_for(plan, public, sums, RING_BITS + features + added.bit_length() + 2)
         return slots_for(plan, widths, public, sums, trained)
 
     return {
-        "terms": widths.terms,
         "ciphertext": public.ciphertext_bytes,
         "key": plan.key_bits // 8,
         "roots": ROOTS,
         "is_proved": True,
-        "element": RING_BITS // 8,
         "replies": lambda sums: slots(sums).replies,
         "opened": lambda sums: slots(sums).opened_bytes,
     }

@@ -85,11 +85,12 @@ def test_a_part_that_does_not_fit_together_is_refused(tmp_path: Path, changes: d
         ModelPart.load(path)
 
 
-def test_another_format_is_named(tmp_path: Path) -> None:
-    """A part of a later version is told apart from a damaged one."""
+@pytest.mark.parametrize("number", [2, 7])
+def test_another_format_is_named(tmp_path: Path, number: int) -> None:
+    """A part of an earlier or a later version is told apart from a damaged one."""
     path = tmp_path / "part.json"
-    path.write_text('{"format": 7, "something": "else"}')
-    with pytest.raises(DataError, match="format 3, got 7"):
+    path.write_text(f'{{"format": {number}, "something": "else"}}')
+    with pytest.raises(DataError, match=f"format 3, got {number}"):
         ModelPart.load(path)
 
 

@@ -59,7 +59,7 @@ def run_of(split: tuple[int, ...], **keys: Any) -> Run:
 def new_tables(run: Run) -> dict[str, Table]:
     """Rows that training did not see."""
     plan = run.model.plan
-    X = np.random.default_rng(3).normal(size=(NEW_ROWS, plan.columns)) * 2
+    X = np.random.default_rng(3).normal(size=(NEW_ROWS, plan.columns)) * np.linspace(0.5, 3.0, plan.columns)
     return tables_for(plan, X, None)
 
 
@@ -138,16 +138,9 @@ def test_an_arbiter_is_not_needed() -> None:
     assert not [message for source, target, message in wire.log if "arbiter" in (source, target)]
 
 
-SCHEMES = {
-    "paillier": {},
-    "lattice": {"scale": "whitened", "sigmoid": "fourier", "learning_rate": 0.0, "momentum": 0.5, "feature_bits": 13},
-}
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_weights_that_were_never_opened(scheme: str) -> None:
-    """Scores from shares are those of the simulation, a query at a time; the label party sends none."""
-    run = run_of(TWO, protocol="shares", open="never", scheme=scheme, **SCHEMES[scheme])
+def test_weights_that_were_never_opened() -> None:
+    """Scores from shares are those of the simulation, a query at a time; the feature party gets only ciphertexts."""
+    run = run_of(TWO, protocol="shares", open="never")
     wire = Wire()
     session = predicted(run, [[5], [2, 9, 4]], wire)
     everything = run.model.scores(new_tables(run))
@@ -156,16 +149,19 @@ def test_weights_that_were_never_opened(scheme: str) -> None:
     assert session.ends["features"] == Served(2, 4)
     assert not wire.bodies(Kind.SCORE_SHARE, sender="label")
     assert uniformity(b"".join(wire.bodies(Kind.SCORE_SHARE, sender="features"))) > 1e-7
+    reached = {message.kind for _, target, message in wire.log if target == "features"}
+    greeting = {Kind.HELLO, Kind.CONFIRMATION, Kind.SEED_COMMITMENT, Kind.SEED_SHARE}
+    assert reached == greeting | {Kind.QUERY, Kind.QUERY_ROWS, Kind.LATTICE_REPLY}
 
 
 def test_a_long_query_on_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """A query of more rows than go into one message is answered in several."""
-    monkeypatch.setattr("plumbob.protocol.shares_prediction.PREDICTED_AT_ONCE", 4)
+    monkeypatch.setattr("plumbob.protocol.lattice_prediction.ROWS_AT_ONCE", 4)
     run = run_of(TWO, protocol="shares", open="never")
     wire = Wire()
     [scores] = predicted(run, [range(10)], wire).scores
     assert np.abs(scores - run.model.scores(new_tables(run))[:10]).max() <= 2.0**-16
-    assert [len(body) // 4 for body in wire.bodies(Kind.SCORE_SHARE)] == [4, 4, 2]
+    assert [len(body) // 3 for body in wire.bodies(Kind.SCORE_SHARE)] == [4, 4, 2]
 
 
 # What the label party sees.

@@ -9,24 +9,21 @@ from sklearn.linear_model import LogisticRegression
 
 from plumbob.model.newton import fit_logistic
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import _local_scores, judged_at_home, run_to_its_quality
 from plumbob.workshop.simulation.training import run_together
 from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
 from tests.protocol.test_lattice_shares import CURE
 
-LATTICE = {**CURE, "protocol": "shares", "scheme": "lattice", "epochs": 2}
+SHARES = {**CURE, "protocol": "shares", "epochs": 2}
 RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 3), {"protocol": "exchange"}),
     ((2, 2, 1), {"protocol": "exchange"}),
     ((2, 3), {"protocol": "arbiter"}),
-    ((2, 3), {"protocol": "shares"}),
-    ((2, 3), {"protocol": "shares", "open": "never"}),
-    ((2, 3), LATTICE),
-    ((2, 3), {**LATTICE, "open": "never"}),
-    ((2, 2, 1), LATTICE),
-    ((2, 2, 1), {**LATTICE, "open": "never"}),
+    ((2, 3), SHARES),
+    ((2, 3), {**SHARES, "open": "never"}),
+    ((2, 2, 1), SHARES),
+    ((2, 2, 1), {**SHARES, "open": "never"}),
 ]
 
 
@@ -55,18 +52,6 @@ def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...]
     assert low is not None
     assert high is not None
     assert 0 <= low <= auc <= high <= 1
-
-
-def test_version_1_sends_what_it_sent() -> None:
-    """A plan without a version agreed to no scores at the end."""
-    later = plan_for((2, 3), protocol="exchange", test_share=0.3)
-    assert shows_quality(later, 60)
-    old = "\n".join(
-        line
-        for line in later.to_toml().splitlines()
-        if not line.startswith(("version", "bins", "rare", "momentum", "most_rows", "lattice_set"))
-    )
-    assert not shows_quality(type(later).from_toml(old), 60)
 
 
 def test_the_fit_at_home_is_that_of_scikit_learn() -> None:

@@ -21,7 +21,6 @@ from plumbob.model.sigmoid import AMPLITUDES, SIGMOIDS
 from plumbob.plan import Plan, rules
 from plumbob.privacy import rows
 from plumbob.privacy.accounting import zcdp_epsilon
-from plumbob.privacy.descent import NoisyDescent
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import row_noise
 from plumbob.protocol.cast import player
@@ -31,6 +30,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import LATTICE_BITS
 from plumbob.workshop.simulation import train
+from tests.privacy.descent import NoisyDescent
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained, weights_of
 
 KEYS: dict[str, Any] = {
@@ -69,7 +69,6 @@ def test_no_row_decides_whether_a_run_begins() -> None:
     other[0, 3:] = -other[0, 3:] * [1, -1, 1, -1]
     keys: dict[str, Any] = {
         "protocol": "shares",
-        "scheme": "lattice",
         "scale": "none",
         "epochs": 1,
         "intercept": False,
@@ -89,7 +88,7 @@ def test_no_row_decides_whether_a_run_begins() -> None:
 def test_no_row_may_be_too_long_for_the_products(keys: dict[str, Any]) -> None:
     """A norm that lets one row leave the range of a product's numbers is refused, because that row would stop a run."""
     with pytest.raises(PlanError, match=r"privacy\.row_norm: .* a row beyond that would stop the run"):
-        plan_for(protocol="shares", scheme="lattice", open="never", **keys)
+        plan_for(protocol="shares", open="never", **keys)
     assert rules.MOST_ENTRY_BITS == ENTRY_BITS - 1
     assert rules.MOST_INTEGER_BITS == LATTICE_BITS
 
@@ -147,7 +146,6 @@ def test_every_admitted_curve_is_within_the_bound(name: str) -> None:
         ({"class_weight": "balanced"}, "every label"),
         ({"label_flip_epsilon": 1.0}, "enlarge the residuals"),
         ({"protocol": "exchange", "sigmoid": "taylor", "momentum": 0.0}, "only labels can be protected"),
-        ({"protocol": "shares", "scheme": "paillier", "sigmoid": "taylor"}, "without limit"),
     ],
     ids=str,
 )
@@ -222,7 +220,7 @@ def test_a_model_with_noisy_whitening_is_kept_and_loaded(tmp_path: Path) -> None
 
 def shared_plan(**keys: Any) -> Plan:
     """The same promise over lattices; weights are opened, so that they can be compared."""
-    return plan_for(protocol="shares", scheme="lattice", open="own", **keys)
+    return plan_for(protocol="shares", open="own", **keys)
 
 
 def noise_drawn(run: Any) -> list[NDArray[np.float64]]:
@@ -236,7 +234,7 @@ def noise_drawn(run: Any) -> list[NDArray[np.float64]]:
 @pytest.mark.parametrize("columns", [(3, 4), (3, 2, 2)])
 def test_shares_carry_everybody_s_noise_before_the_cut(columns: tuple[int, ...]) -> None:
     """The opened weights are those of a plain descent on the same rows whose sums have all parties' noise added."""
-    plan = plan_for(columns, protocol="shares", scheme="lattice", open="own", epochs=8 if len(columns) == 2 else 3)
+    plan = plan_for(columns, protocol="shares", open="own", epochs=8 if len(columns) == 2 else 3)
     run = trained(plan, people(300))
     noise = np.sum(noise_drawn(run), axis=0)
     assert len(noise_drawn(run)) == len(columns)
@@ -266,7 +264,7 @@ def test_each_party_s_noise_is_full_and_fresh() -> None:
 def test_what_the_masks_of_many_can_show_is_paid_for() -> None:
     """Between three and eight parties delta holds 1 + e^epsilon times the chance that a run fails."""
     for parties in range(3, 9):
-        plan = plan_for((3,) * parties, protocol="shares", scheme="lattice", open="own")
+        plan = plan_for((3,) * parties, protocol="shares", open="own")
         shape = LatticeShape(plan, 100_000)
         cost = shape.row_cost
         assert cost is not None

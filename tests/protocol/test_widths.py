@@ -9,7 +9,6 @@ from plumbob.crypto import paillier, profiles
 from plumbob.data import build_shard, split_array
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.model import logistic
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.protocol.widths import feature_integer_bits, slots_for, widths_for
 from tests.protocol.support import plan_for
 
@@ -57,7 +56,7 @@ def test_clipped_rows_fit(rows: list[list[float]], row_norm: float, feature_bits
 def test_a_row_of_exactly_the_norm_fits(row_norm: float) -> None:
     """One party with all the columns but its peer's empty one uses the whole norm."""
     X = np.array([[1e6], [-1e6], [1e6], [-1e6]])
-    plan = plan_for((0, 1), intercept=False, row_norm=row_norm, scale="none", batches="full", feature_bits=8)
+    plan = plan_for((0, 1), protocol="exchange", intercept=False, row_norm=row_norm, scale="none", feature_bits=8)
     shard = build_shard(split_array(X, np.arange(4) % 2, (0, 1))[1], plan, "features", b"key")
     assert np.abs(widths_for(plan, 4).features.encode(shard.X).values).max() == round(row_norm * 256)
 
@@ -75,19 +74,18 @@ def test_unscaled_features_have_a_fixed_width() -> None:
 @given(st.integers(1, 10**7))
 def test_the_width_depends_on_public_numbers_only(rows: int) -> None:
     """An intercept's 1 always fits, and one more bit would have been enough for twice the bound."""
-    bits = feature_integer_bits(plan_for((1, 1)), rows)
+    bits = feature_integer_bits(plan_for((1, 1), protocol="exchange"), rows)
     assert 2**bits > 1
     assert np.sqrt(rows) < 2**bits <= max(2.0, 2.0 * np.sqrt(rows) + 1e-3)
 
 
-@given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 40), st.booleans())
-def test_no_sum_is_wider_than_its_slot(rows: int, helpers: int, feature_bits: int, is_minimax: bool) -> None:
+@given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 40))
+def test_no_sum_is_wider_than_its_slot(rows: int, helpers: int, feature_bits: int) -> None:
     """Every entry at its largest, of either sign: the sum over a batch and all helpers still fits, sign included."""
-    sigmoid = "minimax" if is_minimax else "taylor"
-    plan = plan_for((1, 1), feature_bits=feature_bits, sigmoid=sigmoid, protocol="exchange")
+    plan = plan_for((1, 1), feature_bits=feature_bits, protocol="exchange")
     widths = widths_for(plan, max(rows, 16))
-    largest = (2 ** (widths.coefficients.bits - 1) - 1) * (2 ** (widths.residuals.bits - 1) - 1)
-    assert rows * widths.terms * helpers * largest < 2 ** (widths.sums(rows, helpers) - 1)
+    largest = (2 ** (widths.features.bits - 1) - 1) * (2 ** (widths.residuals.bits - 1) - 1)
+    assert rows * helpers * largest < 2 ** (widths.sums(rows, helpers) - 1)
 
 
 def test_slots_are_as_wide_as_the_sum_over_all_helpers() -> None:
@@ -112,17 +110,6 @@ def test_every_released_residual_fits(score: float, sign: float, noise_std: floa
     residuals.encode(own - 8 * noise_std)
 
 
-@given(st.floats(-1.0, 1.0), st.floats(-1.0, 1.0))
-def test_every_minimax_term_fits(part: float, feature: float) -> None:
-    """Up to the score where the cubic turns, all three terms and all three multiples of a feature fit."""
-    plan = plan_for((1, 1), sigmoid="minimax", protocol="exchange", row_norm=1.0)
-    widths = widths_for(plan, 100)
-    scores = np.array([part * SIGMOIDS["minimax"].score_limit])
-    widths.residuals.encode(logistic.minimax_terms(scores, np.array([-1.0])))
-    widths.coefficients.encode(logistic.minimax_multipliers(scores) * feature)
-    assert np.abs(logistic.minimax_multipliers(scores)).max() <= 1.0
-
-
 def test_sums_are_decoded_to_what_they_stand_for() -> None:
     """An integer sum is divided by both scales."""
     widths = widths_for(plan_for((1, 1), protocol="exchange", feature_bits=16, residual_bits=20), 100)
@@ -132,4 +119,4 @@ def test_sums_are_decoded_to_what_they_stand_for() -> None:
 def test_a_sum_beyond_all_numbers_is_the_peers_fault() -> None:
     """A whole plaintext that no honest helper hands back is refused, not an overflow."""
     with pytest.raises(RemoteProtocolError, match="wider than any honest one"):
-        widths_for(plan_for((1, 1)), 100).decode_sums([1 << 2040])
+        widths_for(plan_for((1, 1), protocol="exchange"), 100).decode_sums([1 << 2040])

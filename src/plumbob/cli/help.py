@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from plumbob.commands.flags import EVERYTHING, RARE_PANEL
+from plumbob.plan.reading import REMOVED_KEYS
 
 NARROWEST, WIDEST = 60, 100
 INDENT, COLUMN, NAMES_COLUMN, CODES_COLUMN = 2, 26, 14, 8
@@ -69,6 +70,13 @@ class Verb(TyperCommand):
     example = ""
     codes: dict[int, str] = DONE
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            explain_removed(error)
+            raise
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(page_of_verb(self, ctx))
 
@@ -78,6 +86,14 @@ class VerbGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(page_of_group(self, ctx))
+
+
+def explain_removed(error: Any) -> None:
+    """A flag of a key that was removed says what there is instead, and names no other flag."""
+    flag = getattr(error, "option_name", None) or ""
+    key = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
+    if key in REMOVED_KEYS:
+        error.message, error.possibilities = f"{flag}: {REMOVED_KEYS[key]}", None
 
 
 def verb(

@@ -16,9 +16,6 @@ REMOVED_KEYS = {
     "scheme": "there is one for each protocol now, lattices for shares and Paillier for the others; leave it out",
     "trust_peer_keys": "every key is proved or tested now; leave it out",
 }
-REMOVED_VALUES = {
-    ("replies", "single"): 'crypto.replies: "single" was removed; write "packed", which sends less',
-}
 
 
 def read_text(path: str | Path) -> str:
@@ -136,15 +133,14 @@ def unknown_flags(changes: Mapping[str, Any]) -> list[str]:
 
 
 def _unusable(values: Mapping[str, Any]) -> list[str]:
-    """Values that there were, or that only another system's job may have."""
+    """Values that only another system's job may have."""
     also = {key.name: key.also for key in KEYS if key.also}
-    foreign = [
+    return [
         f"{key.path}: {shown(values[key.name])} is another system's, which only `check --from-...` judges; write "
         f'"{key.default}"'
         for key in KEYS
         if values.get(key.name) in also.get(key.name, ())
     ]
-    return [*foreign, *(text for (name, value), text in REMOVED_VALUES.items() if values.get(name) == value)]
 
 
 def _far_suggestion(name: str) -> str:

@@ -23,6 +23,9 @@ LEAST_L2_OF_LONG_RUNS = 0.01
 # Of a number in a lattice product's matrix, without its sign: before the point, and in all.
 MOST_INTEGER_BITS, MOST_ENTRY_BITS = 7, 20
 BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
+REMOVED_VALUES: Mapping[tuple[str, str], str] = {
+    ("replies", "single"): 'crypto.replies: "single" was removed; write "packed", which sends less',
+}
 Mistakes = Iterator[tuple[set[str], str]]
 """The keys concerned, and the line to print."""
 
@@ -32,14 +35,18 @@ Mistakes = Iterator[tuple[set[str], str]]
 
 def value_mistakes(values: Mapping[str, Any]) -> dict[str, str]:
     """Field name -> its mistakes."""
-    mistakes = {
-        key.name: text for key in KEYS if key.name in values and (text := key.mistake(values[key.name])) is not None
-    }
+    found = {key.name: _value_mistake(key, values[key.name]) for key in KEYS if key.name in values}
+    mistakes = {name: text for name, text in found.items() if text is not None}
     if lines := list(_heuristic_mistakes(values.get("heuristic", Heuristic()))):
         mistakes["heuristic"] = "\n".join(lines)
     if lines := list(_party_mistakes(values.get("parties", ()))):
         mistakes["parties"] = "\n".join(lines)
     return mistakes
+
+
+def _value_mistake(key: SettingKey, value: object) -> str | None:
+    text = key.mistake(value)
+    return REMOVED_VALUES.get((key.name, value), text) if isinstance(value, str) else text
 
 
 def _heuristic_mistakes(heuristic: object) -> Iterator[str]:

@@ -156,13 +156,13 @@ def shares_of(run: Run) -> dict[str, Any]:
 def train_with(engine: str, split: tuple[int, ...], progress: Any = None) -> Run:
     """A short run whose randomness is the same each time, with all its messages."""
     plan = lattice_plan(split, epochs=2 if len(split) == 2 else 1, seed=3)
-    randomness = {party.name: seeded(party.name) for party in plan.parties}
+    roots = {party.name: seeded(party.name).draw(32) for party in plan.parties}
     return trained(
         plan,
         made_up(ROWS, sum(split)),
         engine=engine,
         jobs=1,
-        randomness=randomness,
+        roots=roots,
         keep_bytes=True,
         progress=progress,
     )

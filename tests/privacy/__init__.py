@@ -1,0 +1,1 @@
+"""Tests of the noise and of what it costs."""
