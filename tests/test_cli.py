@@ -717,7 +717,11 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
         "expected 2048 or 3072, got 1024",
     ),
     "unknown key": (lambda folder: None, ["--sigmoid", "tailor"], 'did you mean "taylor"?'),
-    "protocol cannot": (lambda folder: None, ["--protocol", "exchange", "--sigmoid", "piecewise"], "not a polynomial"),
+    "protocol cannot": (
+        lambda folder: None,
+        ["--protocol", "exchange", "--sigmoid", "piecewise"],
+        'which carries "taylor"',
+    ),
     "unknown engine": (
         lambda folder: None,
         ["--protocol", "exchange", "--engine", "abacus"],

@@ -26,7 +26,7 @@ from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.widths import widths_for
 
-RUNS = 2000
+RUNS = 4000
 DELTA = 0.01  # Large, so that the promise is as tight as it can be for so many runs.
 ERROR = 0.05
 TARGET = 0
