@@ -1,15 +1,14 @@
-"""Lattice products beside SEAL and beside our own Paillier, interleaved: `python benchmarks/lattice.py [--large]`.
+"""Lattice products beside SEAL, interleaved: `python benchmarks/lattice.py [--large]`.
 
 - the transform of one polynomial of degree 8192 modulo a prime of 50 bits, and one encryption, against SEAL's
 - the scores of 27,000 rows and 12 columns from encrypted weights, against SEAL, with whose results ours are compared
   row by row; SEAL's product ends in the clear, ours in shares, with fresh randomness in every reply
 - one pass (scores, sigmoid, gradients, both parties) on every path of the kernel
-- with --paillier, one epoch of `shares` with Paillier on as many rows and columns, in turns with our passes
 - two threads against one
 - with --large, wider and longer data, with the memory that it takes
 
-But for the line about threads, everything runs on one. Times are the best of the rounds, and ratios to Paillier are
-medians. SEAL's worker and our paths take turns.
+But for the line about threads, everything runs on one. Times are the best of the rounds. SEAL's worker and our paths
+take turns.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import argparse
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -47,7 +45,6 @@ CREDIT = (27_000, (11, 12))
 LARGE = ((12_665, (392, 392)), (1_000_000, (20, 20)))
 REPEATS = 400
 SCORE_BITS, OPENED_BITS = 51, 32
-PAILLIER_ROUNDS = 3
 
 
 def main() -> None:
@@ -60,8 +57,6 @@ def main() -> None:
     scores_beside_seal(options.rounds)
     passes(options.rounds)
     threads(options.rounds)
-    if options.paillier:
-        paillier()
     if options.large:
         for rows, columns in LARGE:
             # A process of its own, so that its peak of memory is that of this shape.
@@ -72,7 +67,6 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=5, help="the best is taken of these")
-    parser.add_argument("--paillier", action="store_true", help="also epochs of shares with Paillier: two minutes")
     parser.add_argument("--large", action="store_true", help="also wide and long data: some minutes")
     parser.add_argument("--shape", default="", help="rows,columns,columns: one pass over this shape only")
     return parser.parse_args()
@@ -222,32 +216,6 @@ def threads(rounds: int) -> None:
     print(
         f"two threads: {1e3 * seconds[2]:.1f} ms instead of {1e3 * seconds[1]:.1f}, {seconds[1] / seconds[2]:.2f} times"
     )
-
-
-def paillier() -> None:
-    """An epoch of shares with Paillier in turns with passes by lattices, on data of the same shape."""
-    from plumbob.data import split_array
-    from plumbob.plan import Plan
-    from plumbob.workshop.simulation import train
-
-    rows, columns = CREDIT
-    generator = np.random.default_rng(0)
-    X, y = generator.normal(size=(rows, sum(columns))), generator.integers(0, 2, rows)
-    plan = Plan.for_columns(columns, protocol="shares", scheme="paillier", epochs=1)
-    tables = dict(zip((party.name for party in plan.learners), split_array(X, y, columns), strict=True))
-    prepared = {path: Pass(NativeLatticeEngine(path, 1), rows, columns) for path in available_paths()}
-    epochs: list[float] = []
-    passes: dict[str, list[float]] = {path: [] for path in prepared}
-    for _ in range(PAILLIER_ROUNDS):
-        for path, each in prepared.items():
-            passes[path] += [each.run().total for _ in range(3)]
-        start = time.process_time()
-        train(plan, tables)
-        epochs.append(time.process_time() - start)
-    epoch = statistics.median(epochs)
-    print(f"one epoch of shares with Paillier: {1e3 * epoch:.0f} CPU milliseconds (median of {PAILLIER_ROUNDS})")
-    for path, found in passes.items():
-        print(f"  {path:>12}  a pass takes 1/{epoch / statistics.median(found):.0f} of it")
 
 
 def large(rows: int, columns: tuple[int, int]) -> None:

@@ -77,7 +77,7 @@ def joint(
 ) -> NDArray[np.float64]:
     default = Plan.for_columns(split, seed=seed + 1)
     settings = {name: getattr(default, name) for name in KEPT}
-    plan = default.replace(protocol="clear", scheme="paillier", open="own", **settings)
+    plan = default.replace(protocol="clear", open="own", **settings)
     names = [party.name for party in plan.learners]
     model = train(plan, dict(zip(names, split_array(X, y, split), strict=True))).model
     tables = split_array(X_test, None, split)

@@ -74,20 +74,25 @@ def trained(data: Data, epsilon: float, seed: int, rule: RowRule, *, is_noisy: b
     units = np.hstack([*parts, np.full((len(data.y), 1), 1 << FEATURE_BITS)])
     sensitivity = rows.Sensitivity.of(norms, FEATURE_BITS, RESIDUAL_BITS)
     cost = rows.calibrated(epsilon, DELTA, sensitivity.units, rule.passes, [rule.rho_at_home] * 2)
-    descent = NoisyDescent(
-        units,
-        data.y,
-        SIGMOIDS["fourier"].curve,
-        FEATURE_BITS,
-        RESIDUAL_BITS,
-        sensitivity,
-        cost,
-        rows.public_rate(2),
-        0.5,
-    )
-    weights = descent.run([draw, draw] if is_noisy else [])
+    weights = _descended(units, data.y, cost, [draw, draw] if is_noisy else [])
     scores = np.hstack([*tests, np.ones((len(data.y_test), 1))]) @ weights
     return float(roc_auc_score(data.y_test, scores)), float(log_loss(data.y_test, 1 / (1 + np.exp(-scores))))
+
+
+def _descended(units: rows.Units, labels: Labels, cost: rows.RowCost, draws: list[Draw]) -> Vector:
+    """The passes of `noise = "rows"` in one place, in whole numbers; a draw per party, pass and column."""
+    columns = units.shape[1]
+    noise = np.zeros((cost.passes, columns))
+    for draw in draws:
+        drawn = discrete_gaussian.sample_many(cost.std, noise.size, draw)
+        noise += np.array(drawn, dtype=np.float64).reshape(noise.shape)
+    weights, step = np.zeros(columns), np.zeros(columns)
+    for number in range(cost.passes):
+        exact = SIGMOIDS["fourier"].curve((units @ weights) / 2.0**FEATURE_BITS) - (labels - 0.5)
+        sums = np.trunc(exact * 2.0**RESIDUAL_BITS) @ units + noise[number]
+        step = 0.5 * step - rows.public_rate(2) * sums / (len(units) * 2.0 ** (FEATURE_BITS + RESIDUAL_BITS))
+        weights = weights + step
+    return weights
 
 
 def _at_home(data: Data, own: slice, rho: float, draw: Draw) -> tuple[Matrix, Matrix]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from plumbob import datasets
-from plumbob.crypto import Encoding, keys, vector
+from plumbob.crypto import Encoding, paillier, vector
 from plumbob.crypto.packing import Slots
 from plumbob.data import Batch, split_array
 from plumbob.plan import Plan
@@ -62,8 +62,8 @@ def cryptography_timed() -> Iterator[None]:
     """Within: every way into the crypto package that a training step uses is timed."""
     ways = [
         (vector.EncryptedVector, ("__add__", "__matmul__", "randomised")),
-        (keys.PrivateKey, ("encrypt", "decrypt")),
-        (keys.PublicKey, ("encrypt",)),
+        (paillier.PrivateKey, ("encrypt", "decrypt")),
+        (paillier.PublicKey, ("encrypt",)),
         (Slots, ("pack", "unpack", "truncate", "digits", "to_bytes", "from_bytes")),
         (Encoding, ("encode",)),
         (primitive, ("admit",)),

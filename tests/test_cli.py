@@ -262,7 +262,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("clear", "exchange", "shares", "arbiter"):
             out = ["--out", str(folder / name), "--json", "--quiet", "--accept-leaks"]
-            out += ["--scheme", "paillier", "--open", "own"] if name == "shares" else []
+            out += ["--open", "own"] if name == "shares" else []
             code = call(
                 patch, "train", *TINY, *ENGINE, "--data", "breast-cancer", "--protocol", name, "--seed", "4", *out
             )
@@ -340,7 +340,7 @@ def test_receipt_counts_and_compares(
 ) -> None:
     """What was on, how often, and that both ends hashed the same bytes; weak keys are named in words."""
     receipt = answer(monkeypatch, capsys, "receipt", str(runs / "exchange"))
-    assert (receipt["scheme"], receipt["key_bits"], receipt["key_profile"]) == ("paillier", 512, "test-only")
+    assert (receipt["keys"], receipt["key_bits"], receipt["key_profile"]) == ("paillier", 512, "test-only")
     assert receipt["randomness"] == "kernel"
     # Nobody signed it: it agrees with itself, and that is all.
     assert (receipt["consistent"], receipt["verified"]) == (True, False)
@@ -396,8 +396,6 @@ def test_predict_on_weights_that_stay_shared(
         "shares",
         "--seed",
         "4",
-        "--scheme",
-        "paillier",
         "--open",
         "never",
     ]
@@ -719,7 +717,11 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
         "expected 2048 or 3072, got 1024",
     ),
     "unknown key": (lambda folder: None, ["--sigmoid", "tailor"], 'did you mean "taylor"?'),
-    "protocol cannot": (lambda folder: None, ["--protocol", "exchange", "--sigmoid", "piecewise"], "not a polynomial"),
+    "protocol cannot": (
+        lambda folder: None,
+        ["--protocol", "exchange", "--sigmoid", "piecewise"],
+        'which carries "taylor"',
+    ),
     "unknown engine": (
         lambda folder: None,
         ["--protocol", "exchange", "--engine", "abacus"],

@@ -37,14 +37,14 @@ SMALL = ["--features", "2,3", "--batch-size", "16", "--epochs", "4", "--key-bits
 RUNS = {
     "clear": ["--protocol", "clear"],
     "exchange": ["--protocol", "exchange"],
-    "shares": ["--protocol", "shares", "--scheme", "paillier", "--open", "own"],
+    "shares": ["--protocol", "shares", "--open", "own", "--epochs", "8"],
     "noise with a budget": ["--protocol", "exchange", "--noise", "sound", "--epsilon", "4", "--row-norm", "1"],
 }
 MOMENTS = {
     # Before anything was kept; before, and so after, a step was written; in the middle of one; when all was calculated.
     "clear": [("write", 1), ("write", 3), ("save", 1)],
     "exchange": [("write", 3), ("send", 30), ("save", 1)],
-    "shares": [("send", 3), ("send", 30)],
+    "shares": [("send", 3), ("send", 30), ("save", 1)],
     "noise with a budget": [("send", 30), ("write", 2)],
 }
 STEPS = 8
@@ -137,16 +137,19 @@ def assert_same(one: Path, other: Path, *, is_noisy: bool) -> None:
     ours, theirs = RunFolder(one).record(), RunFolder(other).record()
     assert ours.is_finished
     assert (ours.steps, ours.rows, ours.seed, ours.plan, ours.notes) == (STEPS, 40, theirs.seed, theirs.plan, [])
+    counts = ["messages_sent", "bytes_sent", "encryptions", "decryptions", "randomisations", "noise_draws"]
+    # How many messages test the keys of shares is drawn by lot.
+    counts = counts[2:] if ours.protocol == "shares" else counts
     for mine, their in zip(ours.parties, theirs.parties, strict=True):
-        for count in ("messages_sent", "bytes_sent", "encryptions", "decryptions", "randomisations", "noise_draws"):
+        for count in counts:
             assert getattr(mine, count) == getattr(their, count)
     for name in ("label", "features"):
         here, there = (Transcript.load(run / "parties" / name / "transcript.npz") for run in (one, other))
         assert here.sums.shape == there.sums.shape
         if not is_noisy:
             assert np.array_equal(here.sums, there.sums)
-            # The shares' rounding is a matter of chance.
-            assert np.abs(here.weights - there.weights).max() <= (1e-6 if ours.protocol == "shares" else 0.0)
+            # The shares' rounding is a matter of chance, in every pass; both are opened to one unit of 2**-20.
+            assert np.abs(here.weights - there.weights).max() <= (2.0**-18 if ours.protocol == "shares" else 0.0)
     if not is_noisy and ours.protocol != "shares":
         assert ours.quality == theirs.quality
         assert ours.epochs == theirs.epochs

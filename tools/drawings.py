@@ -39,7 +39,7 @@ ROWS, BANK, FUND, BATCH, EPOCHS = 455, 8, 22, 64, 5
 CURVES = (
     ("first", "exchange, reshuffled batches", {"protocol": "exchange"}),
     ("second", "exchange, the same batches in every epoch", {"protocol": "exchange", "batches": "fixed"}),
-    ("third", "shares, --open own: the opened weights", {"protocol": "shares", "scheme": "paillier", "open": "own"}),
+    ("third", "shares, --open own: the opened weights", {"protocol": "shares", "open": "own"}),
 )
 
 
@@ -102,7 +102,9 @@ def ledger() -> str:
         plan = Plan.for_columns((BANK, FUND), batch_size=BATCH, epochs=EPOCHS, **keys)
         account = planned(plan, ROWS).account("features", "labels")
         totals = [0, *(account.totals.tolist() if account is not None else [])]
-        drawn.append(line([place(step, total) for step, total in enumerate(totals)], f"curve {kind}"))
+        # A pass of shares, over all rows, is as long as an epoch.
+        length = steps / (len(totals) - 1)
+        drawn.append(line([place(step * length, total) for step, total in enumerate(totals)], f"curve {kind}"))
         drawn.append(line([(left, 305 + 22 * order), (left + 30, 305 + 22 * order)], f"curve {kind}"))
         drawn.append(words(left + 40, 310 + 22 * order, f"{name}: {totals[-1]} at the end", "small"))
     return picture((760, 370), "Equations add up over steps until they are as many as the unknowns", drawn)
@@ -113,7 +115,7 @@ def shares() -> str:
     drawn = [
         *party(20, 20, "bank", "bank", ("half of every weight", "half of every score", "half of every gradient")),
         *party(530, 20, "fund", "fund", ("the other half", "the other half", "the other half")),
-        words(380, 40, "weight = half + half modulo 2¹⁹²", "middle"),
+        words(380, 40, "weight = half + half modulo 2¹²⁸", "middle"),
         words(380, 62, "each half alone is a uniform random number", "small middle quiet"),
         arrow((240, 90), (520, 90)),
         arrow((520, 112), (240, 112)),

@@ -22,7 +22,7 @@ from plumbob.data import split_array
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
 from plumbob.workshop.attacks import LabelClaim, View
-from plumbob.workshop.attacks.active.chosen_rows import ChosenRowsParty, ChosenRowsSharesParty
+from plumbob.workshop.attacks.active.chosen_rows import ChosenRowsLatticeParty, ChosenRowsParty
 from plumbob.workshop.attacks.active.interface import AttackingParty, claim_of
 from plumbob.workshop.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.workshop.paper.runs import exact_readings
@@ -45,12 +45,10 @@ CASES = (
     Case("auxiliary", "label", AuxiliaryPacking, {"replies": "paper"}),
     Case("truncated", "features", TruncatedPacking, {"replies": "packed"}),
     Case("truncated", "label", TruncatedPacking, {"replies": "packed"}),
-    Case("truncated", "features", TruncatedPacking, {"replies": "single"}),
-    Case("truncated", "label", TruncatedPacking, {"replies": "single"}),
     Case("chosen", "features", ChosenRowsParty, {"replies": "packed"}),
     Case("chosen", "features", ChosenRowsParty, {"replies": "packed", "start": "small"}),
-    Case("chosen", "features", ChosenRowsSharesParty, {"protocol": "shares"}),
-    Case("chosen", "features", ChosenRowsSharesParty, {"protocol": "shares", "start": "small"}),
+    Case("chosen", "features", ChosenRowsLatticeParty, {"protocol": "shares"}),
+    Case("chosen", "features", ChosenRowsLatticeParty, {"protocol": "shares", "start": "small"}),
 )
 
 

@@ -57,13 +57,10 @@ PEERS = (
     Contestant("ipcl", "ipcl", "ipcl_worker.py"),
     Contestant("rust_paillier", "rust_paillier", "rust_paillier_worker.py"),
     Contestant("tno", "tno", "tno_worker.py"),
-    Contestant("HEU OU", "heu", "heu_worker.py", ("OU",)),
 )
 
 OWN = "own"
 OURS = (
-    Contestant("plumbob native", OWN, "plumbob_worker.py", ("paillier", "native")),
-    Contestant("plumbob python", OWN, "plumbob_worker.py", ("paillier", "python")),
-    Contestant("plumbob OU native", OWN, "plumbob_worker.py", ("okamoto_uchiyama", "native")),
-    Contestant("plumbob OU python", OWN, "plumbob_worker.py", ("okamoto_uchiyama", "python")),
+    Contestant("plumbob native", OWN, "plumbob_worker.py", ("native",)),
+    Contestant("plumbob python", OWN, "plumbob_worker.py", ("python",)),
 )

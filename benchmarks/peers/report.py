@@ -53,7 +53,7 @@ def figures(rounds: list[Results], settings: Results) -> dict[str, float]:
 def markdown(results: Results) -> str:
     tables = [heading(results), rates(results)]
     ours = [name for name in results["summary"] if name.startswith("plumbob")]
-    tables += [ratios(results, name) for name in ours if rivals(results, name)]
+    tables += [ratios(results, name) for name in ours if rivals(results)]
     return "\n\n".join([*tables, own_table(results), notes(results)])
 
 
@@ -99,9 +99,9 @@ def rate_row(name: str, seconds: dict[str, float], settings: Results) -> list[st
 
 
 def ratios(results: Results, ours: str) -> str:
-    """How many times faster than each peer of the same scheme."""
+    """How many times faster than each peer."""
     summary, settings = results["summary"], results["settings"]
-    peers = rivals(results, ours)
+    peers = rivals(results)
     rows = [
         [label.format(**settings), *(f"{summary[peer][key] / summary[ours][key]:.1f}" for peer in peers)]
         for key, label in LABELS.items()
@@ -109,10 +109,9 @@ def ratios(results: Results, ours: str) -> str:
     return table([f"{ours}, times faster than", *peers], rows)
 
 
-def rivals(results: Results, ours: str) -> list[str]:
-    """The peers with the same scheme."""
-    peers = [name for name in results["summary"] if not name.startswith("plumbob")]
-    return [name for name in peers if (" OU" in name) == (" OU" in ours)]
+def rivals(results: Results) -> list[str]:
+    """Everybody but us."""
+    return [name for name in results["summary"] if not name.startswith("plumbob")]
 
 
 def own_table(results: Results) -> str:

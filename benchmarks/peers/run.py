@@ -102,7 +102,7 @@ def chosen(only: str) -> list[Contestant]:
 def dispatched(paths: str) -> list[Contestant]:
     """Our native engine once more for each dispatch path asked for."""
     names = [path for path in paths.split(",") if path]
-    return [Contestant(f"plumbob native {path}", OWN, OURS[0].worker, ("paillier", f"native:{path}")) for path in names]
+    return [Contestant(f"plumbob native {path}", OWN, OURS[0].worker, (f"native:{path}",)) for path in names]
 
 
 def install(contestants: list[Contestant], folder: Path, results: Results) -> dict[str, Path]:
@@ -160,7 +160,7 @@ def measure_round(
     for name, worker in workers.items():
         columns = MANY if options.full or name.startswith("plumbob") else options.sample
         results["rounds"][name].append(measure(worker, columns))
-        if name.startswith("plumbob") and " OU" not in name:
+        if name.startswith("plumbob"):
             # In the same round and on the same clocks as the product that it is compared with.
             unit = worker.ask("own", what="modular_multiplication")
             results["rounds"][name][-1]["modular_multiplication"] = unit

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from plumbob.crypto.engines.cluster import products_to_combine
+from plumbob.crypto.engines.python import group_size
 
 # Measured on one core (Zen 4, AVX-512 IFMA), 2048-bit keys: benchmarks/scale/growth.py and docs/benchmarks.md.
 PRODUCT_SECONDS = 0.68e-6
@@ -23,26 +23,19 @@ and the set of what was lent 1.4."""
 THREADS_EFFICIENCY = 0.95
 """Two threads are 1.89 to 1.95 times one; taken to hold for more, which nobody has measured."""
 
-# Measured on one H200: benchmarks/gpu/RESULTS.md.
-GPU_PRODUCTS_PER_SECOND = 345e6
-"""Products modulo n², many at once; batches of thousands of rows come near it, batches of hundreds wait for chains."""
-
 # On paper.
 NETWORK = 1.25e8
 """Bytes a second between the parties: 1 Gbit/s."""
-CLUSTER_NETWORK = 1.25e9
-"""Bytes a second between a party's process and its cluster: 10 Gbit/s."""
 CIPHERTEXT = 512
 """Bytes, 2048-bit keys."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What one party has. `products` a second; `sent` counts bytes to and from a cluster beside those of a row."""
+    """What one party has: `products` a second."""
 
     name: str
     products: float
-    is_cluster: bool = False
 
 
 def on_cores(count: int) -> float:
@@ -54,8 +47,6 @@ MACHINES = (
     Machine("one core", on_cores(1)),
     Machine("2 cores", on_cores(2)),
     Machine("64 cores", on_cores(64)),
-    Machine("16 nodes of 16 cores", on_cores(256), is_cluster=True),
-    Machine("one H200", GPU_PRODUCTS_PER_SECOND),
 )
 
 
@@ -88,11 +79,13 @@ def row_seconds(machine: Machine, columns: int, batch: int, bits: int = 28) -> t
     of ten million standardised rows have 28 bits.
     """
     products = ENCRYPTION_PRODUCTS + products_to_combine(batch, columns, bits) / batch
-    network = CIPHERTEXT / NETWORK
-    if machine.is_cluster:
-        # The row's ciphertext and numbers go out; an encryption's digits go out and its halves come back.
-        network += (2 * CIPHERTEXT + 8 * columns + 300) / CLUSTER_NETWORK
-    return products / machine.products, SERIAL_SECONDS, network
+    return products / machine.products, SERIAL_SECONDS, CIPHERTEXT / NETWORK
+
+
+def products_to_combine(rows: int, columns: int, bits: int) -> int:
+    """Modular products of a call, as the engines count them (Four Russians, then Horner over the bit planes)."""
+    size = group_size(rows, columns * bits)
+    return -(-rows // size) * ((1 << size) + columns * bits) + 2 * columns * bits
 
 
 if __name__ == "__main__":

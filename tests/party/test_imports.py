@@ -40,16 +40,16 @@ def packages_of_extras() -> set[str]:
 
 # pyarrow itself imports pandas wherever it finds it, as it does beside these tests; the house asks for it nowhere.
 FORBIDDEN = {"flint", "sklearn", *packages_of_extras()} - {"pandas"}
-# The workshop, the engines for a cluster and for a GPU, and the readers of other systems' job files.
+# The workshop, the engine for a cluster, and the readers of other systems' job files.
 UPSTAIRS = (
     "plumbob.workshop",
     "plumbob.attacks",
+    "plumbob.crypto.lattice.cluster",
     "plumbob.jobs",
 )
 PLANS = {
     "exchange": plan_for((2, 3), protocol="exchange"),
     "arbiter": plan_for((2, 3), protocol="arbiter"),
-    "shares by Paillier": plan_for((2, 3), protocol="shares"),
     "shares": lattice_plan(epochs=2, open="never", test_share=0.2),
 }
 

@@ -17,7 +17,6 @@ from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation import Run
 from tests.party import processes
 from tests.party.processes import Company, points
-from tests.party.test_training import LATTICE
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 EXCHANGE = (Kind.RESIDUALS, Kind.MASKED_SUMS, Kind.OPENED_SUMS)
@@ -77,8 +76,7 @@ def seeded_run(plan: Plan, rows: int = 40) -> Run:
         ((2, 2, 1), {"protocol": "exchange"}),
         ((2, 3), {"protocol": "arbiter"}),
         ((2, 3), {"protocol": "shares"}),
-        ((2, 3), LATTICE),
-        ((2, 3), {**LATTICE, "open": "never", "test_share": 0.2, "l2": 0.01}),
+        ((2, 3), {"protocol": "shares", "open": "never", "test_share": 0.2, "l2": 0.01}),
         ((2, 3), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0, "epsilon": 4.0}),
         ((2, 3), {"protocol": "arbiter", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
     ],
@@ -103,7 +101,7 @@ def test_shares_by_lattices_are_killed_at_every_message(
     point: str, victim: str, tmp_path: Path, opened: list[Company]
 ) -> None:
     """Keys, requests and replies come out as the same bytes after a restart, and so do weights that stay shared."""
-    plan = plan_for((2, 3), **LATTICE, epochs=2, open="never", test_share=0.2)
+    plan = plan_for((2, 3), protocol="shares", epochs=2, open="never", test_share=0.2)
     company = company_of(plan, tmp_path)
     opened.append(company)
     for name in company.names:

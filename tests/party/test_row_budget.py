@@ -228,7 +228,7 @@ def test_a_damaged_ledger_is_not_an_empty_one(budget: RowBudget) -> None:
 
 def seat_of(folder: Path, most_epsilon: float = 0.0, **keys: Any) -> PartyRun:
     """A label party with a ledger, whose plan promises something for whole rows."""
-    plan = Plan.for_columns((1, 1), **{"scheme": "lattice", "noise": "rows", "epsilon": 1.0, **keys})
+    plan = Plan.for_columns((1, 1), **{"noise": "rows", "epsilon": 1.0, **keys})
     table, _ = split_array(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 1], (1, 1))
     budget = RowBudget(folder / "row-budget.db")
     return PartyRun(

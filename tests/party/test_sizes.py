@@ -11,11 +11,10 @@ from plumbob.plan import Plan
 @pytest.mark.parametrize(
     ("keys", "least"),
     [
-        ({"protocol": "shares", "scheme": "paillier", "batch_size": 100}, 199 * 512),
-        ({"protocol": "exchange", "batch_size": 100, "sigmoid": "minimax"}, 3 * 199 * 512),
+        ({"protocol": "exchange", "batch_size": 100}, 199 * 512),
         ({"protocol": "exchange", "batch_size": 100, "rows": 1001}, 101 * 512),
         ({"protocol": "exchange", "batches": "full", "rows": 5000, "key_bits": 3072}, 5000 * 768),
-        ({"protocol": "shares", "scheme": "paillier", "batch_size": 1}, 24 * 512),
+        ({"protocol": "exchange", "batch_size": 1}, 24 * 512),
     ],
 )
 def test_it_holds_the_longest_batch_and_all_columns(keys: dict[str, Any], least: int) -> None:

@@ -17,7 +17,7 @@ from tests.party.processes import Company, points, root_of
 from tests.party.support import PATIENCE, Switchboard
 from tests.party.test_processes import assert_same, company_of, seeded_run
 from tests.party.test_refusals import Change, Cheat, Runs, failure, message_of, rewritten, shorter
-from tests.party.test_training import LATTICE, KillList, networked, part_numbers
+from tests.party.test_training import KillList, networked, part_numbers
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 MESSAGES = (Kind.LATTICE_REQUEST, Kind.LATTICE_REPLY, Kind.MASKED_SHARE)
@@ -33,7 +33,7 @@ def out_of_range(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
 
 def plan_of(**keys: Any) -> Plan:
     """Two passes of three parties."""
-    return plan_for(SPLIT, **{**LATTICE, "epochs": 2, "open": "never", "test_share": 0.2} | keys)
+    return plan_for(SPLIT, **{"protocol": "shares", "epochs": 2, "open": "never", "test_share": 0.2} | keys)
 
 
 @pytest.fixture

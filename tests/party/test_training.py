@@ -78,7 +78,6 @@ def plain(path: Path, name: str) -> SqliteJournal:
         ((2, 3), {"protocol": "exchange"}),
         ((2, 2, 1), {"protocol": "exchange"}),
         ((2, 3), {"protocol": "arbiter"}),
-        ((2, 3), {"protocol": "exchange", "sigmoid": "minimax", "row_norm": 1.0}),
     ],
 )
 def test_network_and_simulation_agree_bit_for_bit(split: tuple[int, ...], keys: dict[str, Any], tmp_path: Path) -> None:
@@ -156,26 +155,13 @@ class MortalJournal(SqliteJournal):
         self._strike()
 
 
-LATTICE: dict[str, Any] = {
-    "protocol": "shares",
-    "scheme": "lattice",
-    "scale": "whitened",
-    "sigmoid": "fourier",
-    "batches": "full",
-    "learning_rate": 0.0,
-    "momentum": 0.5,
-    "feature_bits": 13,
-}
-
-
 @pytest.mark.parametrize(
     ("split", "keys"),
     [
         ((2, 3), {"protocol": "shares"}),
         ((2, 3), {"protocol": "shares", "open": "never"}),
-        ((2, 3), LATTICE),
-        ((2, 3), {**LATTICE, "open": "never", "l2": 0.01, "class_weight": "balanced", "test_share": 0.2}),
-        ((2, 3), {**LATTICE, "open": "own", "noise": "rows", "epsilon": 20.0}),
+        ((2, 3), {"protocol": "shares", "open": "never", "l2": 0.01, "class_weight": "balanced", "test_share": 0.2}),
+        ((2, 3), {"protocol": "shares", "noise": "rows", "epsilon": 20.0}),
         ((2, 3), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0, "epsilon": 4.0, "test_share": 0.2}),
         ((2, 2, 1), {"protocol": "exchange", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
         ((2, 3), {"protocol": "arbiter", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),

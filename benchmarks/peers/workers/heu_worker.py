@@ -10,12 +10,7 @@ from heu import numpy as hnp
 from heu import phe
 from serve import Integers, Rows, serve
 
-RANDOMNESS = {
-    "ZPaillier": "short exponents (half the key's length), table for the key",
-    "OU": "short exponents; neighbouring ciphertexts differ by about 110 bits of one",
-}
-
-MASKS = {"OU": "62 bits"}
+RANDOMNESS = {"ZPaillier": "short exponents (half the key's length), table for the key"}
 
 
 class Heu:
@@ -24,7 +19,7 @@ class Heu:
         self.notes = {
             "widths": "integers (BigintEncoder), features 19 bits, residuals 23 bits",
             "randomness": RANDOMNESS.get(schema, "as the library has it"),
-            "mask": f"{MASKS.get(schema, 'up to n / 2')}, added as a fresh encryption: its only way to re-randomise",
+            "mask": "up to n / 2, added as a fresh encryption: its only way to re-randomise",
         }
 
     def setup(self, bits: int) -> None:
@@ -48,7 +43,7 @@ class Heu:
         return [int(value) for value in self.kit.decryptor().decrypt(encrypted).to_numpy(self.encoder).ravel()]
 
     def mask_bits(self, bits: int) -> int:
-        return 62 if self.schema == "OU" else bits - 2
+        return bits - 2
 
 
 if __name__ == "__main__":

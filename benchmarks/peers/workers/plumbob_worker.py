@@ -1,4 +1,4 @@
-"""Plumbob itself, through its public interface. Arguments: the scheme, and the engine (`native:avx2` for one path)."""
+"""Plumbob itself, through its public interface. Argument: the engine (`native:avx2` for one path)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def open_engine(name: str, threads: int) -> Any:
 
 
 class Plumbob:
-    def __init__(self, scheme: str, engine: str) -> None:
-        self.scheme = getattr(crypto, scheme)
+    def __init__(self, engine: str) -> None:
         self.engine = open_engine(engine, threads=int(os.environ.get("PLUMBOB_THREADS", "1")))
         self.notes = {
             "widths": f"features {FEATURES.bits} bits, residuals {RESIDUALS.bits} bits, slots {SUM_BITS} bits",
@@ -43,7 +42,7 @@ class Plumbob:
         }
 
     def setup(self, bits: int) -> None:
-        self.private = self.scheme.generate(profiles.for_key_bits(bits), self.engine)
+        self.private = crypto.paillier.generate(profiles.for_key_bits(bits), self.engine)
 
     def prepare(self, matrix: Rows) -> Any:
         return crypto.Encoded(np.array(matrix, dtype=np.int64), FEATURES)

@@ -69,12 +69,12 @@ def test_without_features_at_the_label_party_every_batch_is_counted() -> None:
 def test_opened_weights_are_a_few_equations() -> None:
     """In shares one full step opens the same counts, and a longer run one difference for each column."""
     data = with_categories(60)
-    view, signs = seen(plan_for((2, 3), protocol="shares", scale="none", **FULL), data)
+    view, signs = seen(plan_for((2, 3), protocol="shares", scale="none", learning_rate=0.1, **FULL), data)
     claim = claimed(LABEL_COUNTS(view))
     assert condition(claim, "equations in opened weights").value == 3
     (counted,) = counts(view)
     assert counted.columns[0].means[1] == pytest.approx(signs[counted.columns[0].is_larger].mean())
-    view, signs = seen(plan_for((2, 3), protocol="shares", batch_size=20, epochs=2), data)
+    view, signs = seen(plan_for((2, 3), protocol="shares", scale="none", learning_rate=0.1, epochs=2), data)
     claim = claimed(LABEL_COUNTS(view))
     assert not claim.is_determined.any()
     assert not condition(claim, "whole numbers").is_met

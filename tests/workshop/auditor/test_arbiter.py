@@ -39,7 +39,7 @@ def test_the_arbiter_and_one_party_read_every_row() -> None:
 def test_masked_sums_tell_the_arbiter_nothing() -> None:
     """Alone it is blocked, unless the plan takes the masks away: then the sums add up to everybody's weights."""
     assert audited()["arbiter", "features", "weights"].verdict == "blocked"
-    unmasked = audited(unmasked_gradients_for_the_arbiter=True, replies="single", epochs=2)
+    unmasked = audited(unmasked_gradients_for_the_arbiter=True, epochs=2)
     for name in ("label", "features"):
         found = unmasked["arbiter", name, "weights"]
         assert found.verdict == "leaks"

@@ -68,6 +68,6 @@ def test_more_canaries_than_rows_are_refused() -> None:
 @pytest.mark.soak
 def test_the_bound_holds_over_shares_too() -> None:
     """Real messages and the operating system's randomness: the guesser reads opened weights and stays within."""
-    plan = plan_for(protocol="shares", scheme="lattice", open="own", noise="rows", epsilon=2.0, epochs=6, row_norm=0.5)
+    plan = plan_for(protocol="shares", open="own", noise="rows", epsilon=2.0, epochs=6, row_norm=0.5)
     result = try_canaries(plan, few_people(plan), 4, 25, np.random.default_rng(3))
     assert result.is_within_the_bound

@@ -17,6 +17,7 @@ from plumbob.arrays import Vector
 from plumbob.crypto import Draws, engines
 from plumbob.data import Batch, build_shard, split_array
 from plumbob.errors import BudgetExceededError
+from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.budget import LabelReleases
@@ -25,7 +26,7 @@ from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.widths import widths_for
 
-RUNS = 2000
+RUNS = 4000
 DELTA = 0.01  # Large, so that the promise is as tight as it can be for so many runs.
 ERROR = 0.05
 TARGET = 0
@@ -63,12 +64,12 @@ def released_sum(party: ExchangeParty) -> float:
     for step in range(1, party.plan.epochs + 1):
         batch = Batch(step, step, everybody)
         scores = party.own_scores(batch)
-        terms = party.own_terms(scores, batch)
-        released = party.encode_released(batch, terms)
+        residuals = logistic.partial_residuals(scores, party.signs(batch))
+        released = party.encode_released(batch, residuals)
         seen = released.encoding.decode(released.values)
         total -= seen[TARGET] - party.sigmoid.curve(scores)[TARGET]
         # The peer's scores are zero: it adds nothing to the sums.
-        party.descend(batch, scores, party.own_part(terms, released) @ party.shard.X)
+        party.descend(batch, scores, party.own_part(residuals, released) @ party.shard.X)
     return total
 
 
@@ -111,9 +112,7 @@ def measured_bound(plan: Plan) -> float:
     return epsilon_lower_bound(statistics(plan, 1), statistics(plan, 0))
 
 
-@pytest.mark.parametrize(
-    "keys", [{"epsilon": 1.0}, {"epsilon": 3.0}, {"epsilon": 1.0, "sigmoid": "minimax"}, {"epochs": 1}], ids=str
-)
+@pytest.mark.parametrize("keys", [{"epsilon": 1.0}, {"epsilon": 3.0}, {"epochs": 1}], ids=str)
 def test_the_promise_is_kept(keys: dict[str, Any]) -> None:
     """What the best attack proves about epsilon never exceeds what was claimed, and is not nothing."""
     plan = plan_for(**keys)

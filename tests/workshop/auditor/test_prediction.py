@@ -56,9 +56,7 @@ def test_a_limit_below_the_weights_blocks() -> None:
 
 def test_scores_of_shared_weights_are_solved_too() -> None:
     """Under `open = "never"` the audit solves real joint scores, cut as they are shown, for the peer's weights."""
-    plan = plan_for(
-        (3, 2), open="never", scheme="lattice", key_bits=2048, batches="full", epochs=0, test_only_keys=False
-    )
+    plan = plan_for((3, 2), open="never", epochs=0)
     run = trained(plan, cut("breast-cancer", 80, 5))
     found = about(plumbob.audit(run, [ATTACK_FREE], predicted=80), "weights")
     assert (found.verdict, found.n) == ("leaks", 6)

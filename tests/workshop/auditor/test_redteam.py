@@ -324,7 +324,7 @@ def test_an_attack_that_was_cut_short_settles_nothing(
 
 def test_those_in_doubt_are_chosen() -> None:
     """Of whom a party can choose, those whom its own part of an honest run tells least about come first."""
-    run = trained(plan_for((2, 3), protocol="shares", scheme="lattice", open="own", start="small", epochs=2))
+    run = trained(plan_for((2, 3), protocol="shares", open="own", start="small", epochs=2))
     truth = Truth.of(run)
     doubting = after_those_in_doubt(ChosenRowsLatticeParty, truth, "features")
     assert issubclass(doubting, ChosenRowsLatticeParty)

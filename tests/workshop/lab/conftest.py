@@ -20,7 +20,7 @@ from tests.browser.conftest import browser, one_tab, tab  # noqa: F401  # Fixtur
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)")
 # The demo's plan: open enough to show what is at stake.
-EXCHANGE = {**fitted_defaults()["exchange"][""], "protocol": "exchange", "batch_size": 20, "epochs": 5, "row_norm": 1.0}
+EXCHANGE = {**fitted_defaults()["exchange"], "protocol": "exchange", "batch_size": 20, "epochs": 5, "row_norm": 1.0}
 # For options that are really carried out: tiny keys, one short epoch.
 QUICK = {**EXCHANGE, "intercept": False, "epochs": 1, "batch_size": 91, "key_bits": 512, "test_only_keys": True}
 

@@ -107,7 +107,7 @@ def test_every_fix_on_a_button_helps(protocol: str, noise: str, batch_size: int)
     """Each is a change of known keys to a plan that can be run, in which that finding does not leak any more."""
     stronger = {"epsilon": 1e4} if noise == "sound" else {}
     noise_std = {"noise_std": 0.01} if noise == "std" else {}
-    fitted = {**fitted_defaults()[protocol][""], "protocol": protocol, "row_norm": 1.0, "epochs": 5}
+    fitted = {**fitted_defaults()[protocol], "protocol": protocol, "row_norm": 1.0, "epochs": 5}
     body = draft(**fitted, noise=noise, batch_size=batch_size, **stronger, **noise_std)
     leaking = [one for one in checked(asked(body))["findings"] if one["verdict"] == "leaks"]
     for finding in leaking:
@@ -124,7 +124,7 @@ def test_every_fix_on_a_button_helps(protocol: str, noise: str, batch_size: int)
 def with_fix(keys: dict[str, Any], fix: dict[str, Any]) -> dict[str, Any]:
     """As the page applies it: with another protocol, the old one's defaults become the new one's."""
     protocol = fix.get("protocol", keys["protocol"])
-    old, new = (fitted_defaults()[name][""] for name in (keys["protocol"], protocol))
+    old, new = (fitted_defaults()[name] for name in (keys["protocol"], protocol))
     along = {name: new[name] for name in new if keys[name] == old[name]} if protocol != keys["protocol"] else {}
     return {**keys, **along, **fix}
 
@@ -161,7 +161,7 @@ def test_what_a_lattice_has_in_place_of_a_length() -> None:
 def test_it_begins_with_the_safe_defaults() -> None:
     """Shares, over lattices, whitened, with the Fourier series, and weights that are never opened."""
     plan = asked(FIRST_DRAFT).plan
-    assert (plan.protocol, plan.scheme, plan.open) == ("shares", "lattice", "never")
+    assert (plan.protocol, plan.open) == ("shares", "never")
     assert (plan.scale, plan.sigmoid) == ("whitened", "fourier")
     assert {finding["verdict"] for finding in checked(asked(FIRST_DRAFT))["findings"]} <= {"blocked", "not applicable"}
 

@@ -205,7 +205,6 @@ def test_no_choice_weakens_another_silently(tab: Tab, lab: OpenLab) -> None:
         page.locator("#parties").select_option(count)
         expect(page.locator("#key-protocol")).to_have_value("shares")
         expect(page.locator("#key-open")).to_have_value("never")
-        expect(page.locator("#key-scheme")).to_have_value("lattice")
     expect(page.locator(".finding").first).to_be_visible()
     page.locator("#undo").click()
     expect(page.locator("#key-protocol")).to_have_value("exchange")

@@ -118,7 +118,7 @@ def test_a_page_that_lost_its_connection_goes_on(finished: Finished) -> None:
 
 def test_a_calculated_run_says_so(lab: OpenLab) -> None:
     """In the clear nothing is encrypted: the record, the receipt and the list say it; findings are of the protocol."""
-    name = lab.run(**fitted_defaults()["shares"]["lattice"], protocol="shares", noise="none", row_norm=0.0)
+    name = lab.run(**fitted_defaults()["shares"], protocol="shares", noise="none", row_norm=0.0)
     record = RunFolder(lab.out / name).record()
     assert record.protocol == "shares"
     assert record.epochs == []

@@ -44,8 +44,8 @@ PLANS = {
     "exchange, flipped labels": plan_for((2, 3), protocol="exchange", seed=0, label_flip_epsilon=1.0),
     "arbiter": plan_for((2, 3), protocol="arbiter", unmasked_gradients_for_the_arbiter=True),
     "arbiter, noise": plan_for((2, 3), protocol="arbiter", noise="std", noise_std=1.0, row_norm=1.0),
-    "shares": plan_for((2, 3), protocol="shares", start="normal"),
-    "shares, never opened": plan_for((2, 3), protocol="shares", start="normal", open="never"),
+    "shares": plan_for((2, 3), protocol="shares", start="normal", epochs=4),
+    "shares, never opened": plan_for((2, 3), protocol="shares", start="normal", epochs=4, open="never"),
 }
 
 

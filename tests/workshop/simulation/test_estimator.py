@@ -18,7 +18,6 @@ from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Plan
 
 TEST_KEYS: dict[str, Any] = {"test_only_keys": True, "key_bits": 768}
-OPENED = {"scheme": "paillier", "open": "own"}
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +86,17 @@ def test_its_parameters_are_the_plans_keys() -> None:
 @pytest.mark.parametrize("protocol", ["exchange", "arbiter", "shares"])
 def test_encrypted_coefficients_equal_the_clear_ones(data: tuple[Any, Any], protocol: str) -> None:
     """With the same random_state, coef_ and intercept_ agree in the units that were passed in."""
-    clear = VerticalLogisticRegression((3, 5), "clear", epochs=2, batch_size=50, random_state=4).fit(*data)
-    settings = {**TEST_KEYS, **(OPENED if protocol == "shares" else {})}
-    other = VerticalLogisticRegression((3, 5), protocol, epochs=2, batch_size=50, random_state=4, **settings).fit(*data)
+    common: dict[str, Any] = {"epochs": 2, "batch_size": 50, "random_state": 4}
+    settings: dict[str, Any] = TEST_KEYS
+    if protocol == "shares":
+        common |= {"scale": "standard", "sigmoid": "fourier", "batches": "full", "momentum": 0.5}
+        common |= {"learning_rate": 0.1, "feature_bits": 13}
+        settings = {"open": "own"}
+    clear = VerticalLogisticRegression((3, 5), "clear", **common).fit(*data)
+    other = VerticalLogisticRegression((3, 5), protocol, **common, **settings).fit(*data)
     deviations = data[0].std(axis=0)
-    assert np.abs((clear.coef_ - other.coef_) * deviations).max() < 1e-6
+    # Weights that were shared are opened to 2**-20, after every pass was rounded.
+    assert np.abs((clear.coef_ - other.coef_) * deviations).max() < (2.0**-19 if protocol == "shares" else 1e-6)
     assert clear.decision_function(data[0]) == pytest.approx(other.decision_function(data[0]), abs=1e-5)
 
 
@@ -176,14 +181,15 @@ def test_the_same_state_gives_the_same_model(data: tuple[Any, Any]) -> None:
 
 def test_weights_that_were_never_opened_are_nowhere(data: tuple[Any, Any]) -> None:
     """With open = "never" there is no coef_, and predictions still equal those of opened weights."""
-    settings: dict[str, Any] = {"epochs": 1, "batch_size": 50, "random_state": 2, "scheme": "paillier", **TEST_KEYS}
+    settings: dict[str, Any] = {"epochs": 1, "random_state": 2}
     closed = VerticalLogisticRegression((3, 5), "shares", open="never", **settings).fit(*data)
     opened = VerticalLogisticRegression((3, 5), "shares", open="own", **settings).fit(*data)
     assert not hasattr(closed, "coef_")
     assert "never opened" in closed.summary()
     with pytest.raises(AttributeError, match="the weights stayed shared"):
         closed.coef_  # noqa: B018  # Asking is the point.
-    assert closed.decision_function(data[0][:20]) == pytest.approx(opened.decision_function(data[0][:20]), abs=3e-5)
+    # A score is opened to 2**-16, and an opened weight to 2**-20, for values up to 5, after passes that were rounded.
+    assert closed.decision_function(data[0][:20]) == pytest.approx(opened.decision_function(data[0][:20]), abs=2e-4)
 
 
 def test_the_summary_names_parties_and_odds(data: tuple[Any, Any]) -> None:

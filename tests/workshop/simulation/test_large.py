@@ -25,12 +25,15 @@ from plumbob.workshop.simulation import quality
 folder, room, mapped_from = Path(sys.argv[1]), int(sys.argv[2]) * 2**20, int(sys.argv[3])
 store.MAPPED_FROM, store.ROWS_AT_ONCE, quality.MANY_ROWS = mapped_from, 2048, 1000
 transcript.UNCOMPRESSED_FROM = 2**20
+# A job of its own for each test: a finished run is not replaced.
+out = folder / f"from {mapped_from}"
+out.mkdir()
 
 def whole_job(name, features):
     data = [f"{party}={folder / name}-{party}.parquet" for party in ("label", "features")]
     plan = Plan.for_columns((features, features), protocol="clear", epochs=1, batch_size=500, seed=1)
-    train.run(plan, train.Inputs(data, "id", "y"), folder / name, train.TrainingOptions(accept_leaks=True, quiet=True))
-    predict.run(folder / name, train.Inputs(data, "id"), folder / "scores.csv")
+    train.run(plan, train.Inputs(data, "id", "y"), out / name, train.TrainingOptions(accept_leaks=True, quiet=True))
+    predict.run(out / name, train.Inputs(data, "id"), folder / "scores.csv")
 
 whole_job("small", 3)
 status = Path("/proc/self/status").read_text().split()

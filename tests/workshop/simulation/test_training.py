@@ -22,6 +22,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.workshop.simulation import JointModel, train
@@ -107,7 +108,6 @@ def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript | ArbiterTran
 PLANS = {
     "exchange": plan_for((2, 3), protocol="exchange", seed=0, start="normal"),
     "exchange of three": plan_for((2, 2, 2), protocol="exchange", seed=0, start="normal"),
-    "minimax": plan_for((2, 3), protocol="exchange", sigmoid="minimax", row_norm=1.0, seed=0, start="small"),
     "arbiter": plan_for((2, 3), protocol="arbiter", seed=0, start="normal"),
     "shares": plan_for((2, 3), protocol="shares", seed=0, start="normal"),
     "shares, never opened": plan_for((2, 3), protocol="shares", seed=0, start="normal", open="never"),
@@ -145,26 +145,28 @@ def check_ignorance(
     assert knowledge.share_of(transcript.start) == 0
     if transcript.y is not None:
         assert not knowledge.has_labels(transcript.y)
-    if isinstance(peer, SharesParty):
-        assert not knowledge.integers & set(peer.own)
-        assert peer.plan.open == "own" or not knowledge.integers & set(peer.peers)
+    if isinstance(peer, LatticeParty):
+        for share in peer.held.values():
+            assert not knowledge.integers & set(share)
 
 
 def test_the_search_finds_what_is_there() -> None:
     """Each party's own things are found by the same search that must not find its peers'."""
     parties, transcripts = run_parties(PLANS["shares"])
     party, transcript = parties["label"], transcripts["label"]
-    assert isinstance(party, SharesParty)
+    assert isinstance(party, LatticeParty)
     assert isinstance(transcript, Transcript)
     knowledge = Knowledge(party, transcript)
-    assert knowledge.has_factor(party.key.public.n)
     assert knowledge.share_of(party.table.columns[0].values) == 1
     assert knowledge.share_of(transcript.X) == 1
     assert knowledge.share_of(transcript.weights) == 1
     assert knowledge.has_labels(transcript.y)
-    assert knowledge.integers >= set(party.own)
+    assert knowledge.integers >= {value for share in party.held.values() for value in share}
     hidden = Knowledge(lambda: transcript)
     assert hidden.has_labels(transcript.y)
+    exchanging, _ = run_parties(PLANS["exchange"])
+    [key] = [key for key in exchanging["label"].participant.keys if isinstance(key, PrivateKey)]
+    assert Knowledge(exchanging["label"]).has_factor(key.public.n)
 
 
 def test_a_third_party_has_no_key_of_a_pair() -> None:
@@ -345,7 +347,7 @@ def test_a_seed_of_zero_is_drawn_jointly() -> None:
 
 def test_the_record_counts_what_happened() -> None:
     """Encryptions, decryptions, randomisations, messages and bytes are those of the protocol."""
-    plan = plan_for((2, 3), protocol="exchange", replies="single")
+    plan = plan_for((2, 3), protocol="exchange", replies="paper")
     record = trained(plan).record
     assert (record.rows, record.steps, record.status, record.key_profile) == (40, 4, "finished", "test-only")
     label, features = record.parties

@@ -61,7 +61,6 @@ def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, m
     [
         (27_000, {"protocol": "exchange", "epochs": 10}, 10),
         (1_000_000, {"protocol": "exchange", "epochs": 10}, 7),
-        (1_000_000, {"protocol": "exchange", "epochs": 10, "scheme": "okamoto-uchiyama", "trust_peer_keys": True}, 1),
         (10**9, {"protocol": "exchange", "epochs": 10}, 1),
     ],
 )

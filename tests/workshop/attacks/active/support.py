@@ -77,9 +77,7 @@ class Staged:
         return released
 
     def _part(self, scores: Any, signs: Any) -> Any:
-        if self.plan.sigmoid != "minimax":
-            return logistic.partial_residuals(scores, signs)
-        return logistic.minimax_terms(scores, signs)[0 if signs is not None else -1]
+        return logistic.partial_residuals(scores, signs)
 
     def outward(self, run: Run) -> list[tuple[int, ...]]:
         """What the honest parties could count: messages, bytes, their own work."""

@@ -88,16 +88,6 @@ def test_scores_follow_from_what_was_read() -> None:
     assert claim.values.shape == (64, 1)
 
 
-@pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("party_class", [OneHotPacking, AuxiliaryPacking])
-def test_minimax_is_read_too(role: str, party_class: type[TrainingParty]) -> None:
-    """Of the three terms of minimax the one that says most is read: labels by B, the score itself by A."""
-    play = staged(exchange(sigmoid="minimax", row_norm=1.0, batch_size=16), role, party_class)
-    assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
-    assert play.misread() == 0
-    assert play.disturbance() == 0
-
-
 def test_a_batch_beyond_the_slots_is_read_in_part() -> None:
     """What does not fit is not read, and the condition says so; the rest is still exact."""
     play = staged(plan_for((5, 1), protocol="exchange", replies="paper", batch_size=32), "features", OneHotPacking)
@@ -109,10 +99,9 @@ def test_a_batch_beyond_the_slots_is_read_in_part() -> None:
 
 
 @pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("replies", ["packed", "single"])
-def test_cut_replies_keep_to_the_bound(role: str, replies: str) -> None:
+def test_cut_replies_keep_to_the_bound(role: str) -> None:
     """Truncation leaves no more residuals than floor(reply bits / (residual bits + 2)), and those cost a gradient."""
-    play = staged(exchange(replies, start="small", row_norm=1.0), role, TruncatedPacking)
+    play = staged(exchange("packed", start="small", row_norm=1.0), role, TruncatedPacking)
     (condition,) = play.spy.conditions()
     (reading,) = play.spy.readings
     assert 0 < len(reading.rows) <= condition.value < 32
@@ -122,10 +111,9 @@ def test_cut_replies_keep_to_the_bound(role: str, replies: str) -> None:
     assert play.outward(play.run) == play.outward(play.honest)
 
 
-@pytest.mark.parametrize("replies", ["packed", "single"])
-def test_a_batch_within_the_bound_is_read_whole(replies: str) -> None:
+def test_a_batch_within_the_bound_is_read_whole() -> None:
     """Where the cut replies carry the whole batch, every step is read and the honest sums are made from it."""
-    play = staged(exchange(replies, batch_size=8), "features", TruncatedPacking)
+    play = staged(exchange("packed", batch_size=8), "features", TruncatedPacking)
     (condition,) = play.spy.conditions()
     assert condition.is_met
     assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
@@ -142,7 +130,7 @@ def test_among_three_only_the_sum_is_read() -> None:
 
 
 @pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("replies", ["paper", "packed", "single"])
+@pytest.mark.parametrize("replies", ["paper", "packed"])
 def test_an_arbiter_is_used_the_same_way(role: str, replies: str) -> None:
     """Whole replies of an arbiter give everything away, cut ones no more than the bound; own parts are taken off."""
     plan = plan_for((5, 6), protocol="arbiter", replies=replies, batch_size=32, start="small", row_norm=1.0)

@@ -10,23 +10,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from plumbob.protocol.shares_prediction import SharesPredictor
 
 from plumbob.crypto import PrivateKey, ProofContext, engines
 from plumbob.crypto.engines.interface import Engine, Ring
 from plumbob.crypto.limbs import Limbs
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol import arbiter, bound_shares, exchange, shares
+from plumbob.protocol import arbiter, exchange
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, offer_key
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.part import ModelPart
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
 from tests.crypto.support import CountingEngine
-from tests.protocol.quick_keys import binding, made_key, use_quick_keys
-from tests.protocol.support import made_up, outcomes, plan_for, seated, tables_for, trained
+from tests.protocol.quick_keys import made_key, use_quick_keys
+from tests.protocol.support import made_up, outcomes, plan_for, seated, tables_for
 
 ROWS = 12
 MALFORMED = CIPHERTEXTS | PAILLIER_CIPHERTEXTS
@@ -47,31 +45,24 @@ class Path:
     owner: str
     """Whose key the message is, or is encrypted under."""
     split: tuple[int, ...] = (2, 3)
-    is_prediction: bool = False
 
     def __str__(self) -> str:
-        what = "prediction" if self.is_prediction else self.protocol
-        return f"{what}-{len(self.split)}-{self.kind.name}-from-{self.sender}"
+        return f"{self.protocol}-{len(self.split)}-{self.kind.name}-from-{self.sender}"
 
     def plan(self) -> Plan:
-        keys = {"scheme": "paillier", "open": "never"} if self.is_prediction else {}
-        return plan_for(self.split, protocol=self.protocol, epochs=1, batches="full", key_bits=768, **keys)
+        return plan_for(self.split, protocol=self.protocol, epochs=1, batches="full", key_bits=768)
 
 
-def two_way(protocol: str, **more: Any) -> Iterator[Path]:
+def two_way(**more: Any) -> Iterator[Path]:
     """Where both parties own a key, each sends under its own and under the other's."""
     for kind in (Kind.PUBLIC_KEY, Kind.RESIDUALS):
-        yield Path(protocol, kind, "features", "label", "features", **more)
-    yield Path(protocol, Kind.MASKED_SUMS, "features", "label", "label", **more)
+        yield Path("exchange", kind, "features", "label", "features", **more)
+    yield Path("exchange", Kind.MASKED_SUMS, "features", "label", "label", **more)
 
 
 PATHS = [
-    *two_way("exchange"),
-    *two_way("exchange", split=(2, 2, 1)),
-    *two_way("shares"),
-    Path("shares", Kind.PUBLIC_KEY, "features", "label", "features", is_prediction=True),
-    Path("shares", Kind.BOUND_SHARE, "features", "label", "features", is_prediction=True),
-    Path("shares", Kind.MASKED_SUMS, "features", "label", "label", is_prediction=True),
+    *two_way(),
+    *two_way(split=(2, 2, 1)),
     Path("arbiter", Kind.PUBLIC_KEY, "arbiter", "label", "arbiter"),
     Path("arbiter", Kind.SCORES, "features", "label", "arbiter"),
     Path("arbiter", Kind.JOINT_RESIDUALS, "label", "features", "arbiter"),
@@ -89,14 +80,16 @@ CIPHERTEXT_PATHS = [path for path in PATHS if path.kind is not Kind.PUBLIC_KEY]
 
 
 def test_all_kinds_are_here() -> None:
-    """Whatever carries a key or ciphertexts has a path above; what is left carries neither."""
+    """Whatever carries a Paillier key or its ciphertexts has a path above; what is left carries neither."""
     others = {Kind.HELLO, Kind.SEED_COMMITMENT, Kind.SEED_SHARE, Kind.CONFIRMATION, Kind.PAIR_KEY}
     others |= {Kind.SIGNATURE, Kind.STREAM_HASHES}
     numbers = {Kind.OPENED_SUMS, Kind.START_SHARE, Kind.WEIGHT_SHARE, Kind.SCORE_SHARE}
     # Points of a curve, which have tests of their own.
     alignment = {kind for kind in Kind if 20 <= kind < 30}
-    queries = {kind for kind in Kind if kind >= 30}
-    assert {path.kind for path in PATHS} == set(Kind) - others - numbers - alignment - queries
+    queries = {kind for kind in Kind if 30 <= kind < 40}
+    lattices = {Kind.BOUND_SHARE} | {kind for kind in Kind if 40 <= kind < 50}
+    proposals = {kind for kind in Kind if kind >= 50}
+    assert {path.kind for path in PATHS} == set(Kind) - others - numbers - alignment - queries - lattices - proposals
 
 
 class LyingChannel(Channel):
@@ -134,15 +127,10 @@ class Stage:
         tables = tables_for(plan, *made_up(ROWS, plan.columns))
         participants[self.path.victim] = replace(participants[self.path.victim], engine=self.engine)
         self._teach(participants[self.path.sender], lie)
-        if not self.path.is_prediction:
-            return outcomes(
-                {name: player(participant, tables.get(name)).run for name, participant in participants.items()},
-                participants,
-            )
-        parts = shared_parts(plan)
-        parties = {name: SharesPredictor(participant, tables[name]) for name, participant in participants.items()}
-        tasks = {name: lambda name=name: parties[name].predict(parts[name]) for name in parties}
-        return outcomes(tasks, participants)
+        return outcomes(
+            {name: player(participant, tables.get(name)).run for name, participant in participants.items()},
+            participants,
+        )
 
     def _teach(self, participant: Participant, lie: Callable[[bytes], bytes]) -> None:
         honest = participant.channels[self.path.victim]
@@ -151,7 +139,7 @@ class Stage:
         participant.channels[self.path.victim] = liar  # type: ignore[index]  # A dictionary, as `seated` makes it.
 
     def key(self, owner: str) -> PrivateKey:
-        return made_key(binding(owner) if self.path.is_prediction else owner, self.path.plan())
+        return made_key(owner, self.path.plan())
 
     def refuses(self, ends: dict[str, Any], error: type[Exception], reason: str) -> None:
         """The victim named the sender, and had not decrypted anything by then."""
@@ -160,17 +148,6 @@ class Stage:
         assert str(end).startswith(f"{self.path.sender}: ")
         assert re.search(reason, str(end))
         assert self.engine.openings == 0
-
-
-PARTS: dict[str, dict[str, ModelPart]] = {}
-
-
-def shared_parts(plan: Plan) -> dict[str, ModelPart]:
-    """What the parties keep of one honest run; the shares are not bound, so that prediction begins by binding them."""
-    if plan.hash() not in PARTS:
-        parts = trained(plan, made_up(ROWS, plan.columns)).model.parts
-        PARTS[plan.hash()] = {name: replace(part, bound=None) for name, part in parts.items()}
-    return PARTS[plan.hash()]
 
 
 @pytest.fixture(autouse=True)
@@ -214,7 +191,7 @@ def test_malformed_keys_are_refused(path: Path, name: str, monkeypatch: pytest.M
             forged.append(make(Forger(ProofContext(identity, path.sender, path.victim))))
         offer_key(participant, identity, own)
 
-    for module in (arbiter, bound_shares, exchange, shares):
+    for module in (arbiter, exchange):
         monkeypatch.setattr(module, "offer_key", offer)
     own = stage.key(path.victim).public.to_bytes()
     ends = stage.play(lambda honest: (own if name == SEEN else forged[0].key) + forged[0].proof)

@@ -8,11 +8,11 @@ import pytest
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.lattice import Owner, choose, local
-from plumbob.errors import RemoteProtocolError
+from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol.lattice_bound import BoundLattice
 from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.lattice_sets import WEIGHT_BITS, LatticeShape
-from plumbob.protocol.openings import SCORES_BY_LATTICE, scored_bits
+from plumbob.protocol.openings import OPENED_SCORES, scored_bits
 from plumbob.protocol.part import ModelPart
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import outcomes, seated, tables_for, trained
@@ -49,7 +49,7 @@ def altered(run: Run) -> bytes:
     bound = bound_of(part)
     shape = LatticeShape(plan.replace(lattice_set=bound.lattice_set), part.training_rows)
     share = list(part.shares["features"])
-    last_place = WEIGHT_BITS + plan.feature_bits - SCORES_BY_LATTICE.fraction_bits
+    last_place = WEIGHT_BITS + plan.feature_bits - OPENED_SCORES.fraction_bits
     share[COLUMN] = (share[COLUMN] + (1 << last_place)) % local.RING
     key = bound.owner_key(choose(threads=1), shape, "label", "features")
     return Owner(key, shape.scores("features", 1)).request(local.pairs_of(share))
@@ -76,9 +76,9 @@ def column_read(usual: object, changed: object) -> Vector:
     """The peer's column in units of its last place: what the altered share added to each score."""
     assert isinstance(usual, np.ndarray)
     assert isinstance(changed, np.ndarray)
-    half, whole = 2.0**SCORES_BY_LATTICE.integer_bits, 2.0 ** (SCORES_BY_LATTICE.integer_bits + 1)
+    half, whole = 2.0**OPENED_SCORES.integer_bits, 2.0 ** (OPENED_SCORES.integer_bits + 1)
     difference = (changed - usual + half) % whole - half
-    return np.rint(np.ldexp(difference, SCORES_BY_LATTICE.fraction_bits))
+    return np.rint(np.ldexp(difference, OPENED_SCORES.fraction_bits))
 
 
 def test_a_share_supplied_each_time_shows_a_column(closed_run: Run) -> None:
@@ -100,4 +100,20 @@ def test_a_share_that_was_altered_later_is_refused(closed_run: Run) -> None:
 
 def test_one_row_shows_no_more_than_one_opened_number(closed_run: Run) -> None:
     """A share that was altered before training ended adds to 22 bits per row, and `check` counts these."""
-    assert scored_bits(closed_run.model.plan, ROWS) == 22 * ROWS == SCORES_BY_LATTICE.bits * ROWS
+    assert scored_bits(closed_run.model.plan, ROWS) == 22 * ROWS == OPENED_SCORES.bits * ROWS
+    assert scored_bits(closed_run.model.plan.replace(open="own"), ROWS) == 0
+
+
+def test_parts_bound_to_different_runs_are_not_used_together(closed_run: Run) -> None:
+    """The hash of the bound shares is confirmed before anything is calculated."""
+    other = trained(closed_run.model.plan)
+    mixed = with_bound(closed_run.model.parts, "label", bound_of(other.model.parts["label"]))
+    assert isinstance(scores(closed_run, mixed)["features"], RemoteProtocolError)
+
+
+def test_a_part_without_bound_shares_predicts_nothing(closed_run: Run) -> None:
+    """Nothing is bound in a session: who has no shares from training stops at home."""
+    parts = {name: replace(part, bound=None) for name, part in closed_run.model.parts.items()}
+    ended = scores(closed_run, parts)["label"]
+    assert isinstance(ended, DataError)
+    assert "holds no shares" in str(ended)
