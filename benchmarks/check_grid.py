@@ -28,8 +28,9 @@ import numpy as np
 
 from plumbob import datasets
 from plumbob.arrays import Labels, Matrix, Vector
-from plumbob.checking.at_home import AtHome, at_home
+from plumbob.checking.at_home import at_home
 from plumbob.checking.check import check
+from plumbob.checking.figures import AtHome
 from plumbob.data import Table, split_array
 from plumbob.errors import DivergenceError
 from plumbob.plan import Plan

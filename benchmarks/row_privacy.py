@@ -24,7 +24,6 @@ from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
-from plumbob.privacy.descent import NoisyDescent
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 

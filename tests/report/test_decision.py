@@ -7,7 +7,7 @@ import pytest
 
 from plumbob.checking.check import check, notes
 from plumbob.checking.consent import consent_lines
-from plumbob.checking.prediction_rules import carried_in_words
+from plumbob.checking.facts import carried_in_words
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.row_promise import promised_cost

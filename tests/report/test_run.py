@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plumbob.report.limits import limits_of
 
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import with_predictions
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
@@ -100,7 +100,7 @@ def test_disagreements_are_told_once(audited: RunRecord) -> None:
 )
 def test_limits_fit_the_plan(keys: dict[str, object], word: str) -> None:
     """Each plan has its own, before those that hold for all."""
-    lines = list(limits_of(Plan.for_columns((2, 3), **keys)))
+    lines = list(said(SaidWhere.LIMITS, Plan.for_columns((2, 3), **keys)))
     assert any(word in line for line in lines)
     assert lines[-1].startswith("Attacks that nobody has thought of")
 

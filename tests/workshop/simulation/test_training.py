@@ -13,7 +13,6 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
-from plumbob.protocol.shares import SharesParty
 
 import plumbob
 from plumbob.crypto.paillier import PrivateKey

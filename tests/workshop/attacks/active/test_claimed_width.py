@@ -22,7 +22,7 @@ class TrustingParty(ExchangeParty):
         agreed = super()._slots
         for peer in self.peer_keys:
             claimed = claimed_columns(self.plan, len(self.shard), columns_of(self.plan, peer))
-            agreed[peer] = slots_for(self.plan, self.widths, self.key.public, claimed, len(self.shard))
+            agreed[peer] = slots_for(self.plan, self.widths, claimed, len(self.shard))
         return agreed
 
 

@@ -10,7 +10,7 @@ from plumbob.checking.check import check, notes
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_keys import Keys
 from plumbob.protocol.lattice_products import GRADIENTS
-from plumbob.protocol.openings import opened_bits, scored_bits
+from plumbob.protocol.releases import opened_bits, scored_bits
 from plumbob.record import Finding
 from plumbob.workshop.attacks.active.lattice_parties import DIGITS, GarbageRepliesParty, places_of
 from plumbob.workshop.auditor import audit

@@ -12,8 +12,9 @@ from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol.lattice_bound import BoundLattice
 from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.lattice_sets import WEIGHT_BITS, LatticeShape
-from plumbob.protocol.openings import OPENED_SCORES, scored_bits
+from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.releases import scored_bits
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import outcomes, seated, tables_for, trained
 from tests.protocol.test_lattice_shares import lattice_plan

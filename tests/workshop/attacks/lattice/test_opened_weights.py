@@ -5,7 +5,8 @@ import pytest
 from plumbob.errors import DivergenceError, RemoteProtocolError
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.openings import WEIGHTS, opened_bits
+from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.releases import opened_bits
 from tests.protocol.support import Wire, played
 from tests.protocol.test_lattice_shares import lattice_plan
 

@@ -19,8 +19,9 @@ from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.lattice_sets import WEIGHT_BITS, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
-from plumbob.protocol.openings import SCORE_PART, opened_bits, scored_bits
+from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.releases import opened_bits, scored_bits
 from tests.protocol.support import made_up, outcomes, seated, tables_for
 from tests.protocol.test_lattice_shares import lattice_plan
 
