@@ -46,5 +46,9 @@ struct EdwardsCore {
 };
 
 extern const EdwardsCore portable_edwards_core;
+#if defined(__x86_64__)
+extern const EdwardsCore avx2_edwards_core;
+extern const EdwardsCore avx512ifma_edwards_core;
+#endif
 
 }  // namespace plumbob

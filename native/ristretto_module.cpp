@@ -24,6 +24,12 @@ struct EdwardsPath {
 // What this machine can run, best first.
 std::vector<EdwardsPath> edwards_paths() {
     std::vector<EdwardsPath> found;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512ifma"))
+        found.push_back({"avx512ifma", &avx512ifma_edwards_core});
+    if (__builtin_cpu_supports("avx2")) found.push_back({"avx2", &avx2_edwards_core});
+#endif
     found.push_back({"portable", &portable_edwards_core});
     return found;
 }
