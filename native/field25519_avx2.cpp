@@ -36,6 +36,12 @@ struct Avx2Lanes {
         __asm__("" : "+m"(words));
     }
 
+    // Has the sums in registers after each row of products: the compiler would reorder all rows, and spill.
+    static PLUMBOB_INLINE void keep(Word (&w)[10]) {
+        __asm__("" : "+x"(w[0]), "+x"(w[1]), "+x"(w[2]), "+x"(w[3]), "+x"(w[4]), "+x"(w[5]), "+x"(w[6]), "+x"(w[7]),
+                "+x"(w[8]), "+x"(w[9]));
+    }
+
     static constexpr std::size_t padded(std::size_t words) { return (words + 3) / 4 * 4; }
 
     static PLUMBOB_INLINE void transpose(__m256i* rows) {

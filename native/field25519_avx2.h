@@ -6,7 +6,8 @@
 namespace plumbob {
 namespace {
 
-// `Lanes` brings, beside what edwards.h wants: multiply, of the lower 32 bits of each factor.
+// `Lanes` brings, beside what edwards.h wants: multiply, of the lower 32 bits of each factor, and settle and keep, which
+// only tell the compiler what belongs into memory and what into registers.
 template <class Lanes>
 struct Avx2Field {
     using Machine = Lanes;
@@ -45,8 +46,9 @@ struct Avx2Field {
                                w[3] >> 12};
         Element result;
         for (unsigned i = 0; i < 5; ++i) {
-            result.digits[2 * i] = pairs[i] & Machine::spread(mask(0));
-            result.digits[2 * i + 1] = pairs[i] >> bits(0) & Machine::spread(mask(1));
+            const Word pair = pairs[i] & Machine::spread(kPairMask);
+            result.digits[2 * i] = pair & Machine::spread(mask(0));
+            result.digits[2 * i + 1] = pair >> bits(0);
         }
         return result;
     }
@@ -155,6 +157,7 @@ struct Avx2Field {
                 Word& column = result.columns[(i + j) % kDigits];
                 column = i == 0 ? product : column + product;
             }
+            Machine::keep(result.columns);
         }
         return result;
     }
@@ -179,6 +182,7 @@ struct Avx2Field {
                                                        i + j < kDigits ? a[j] : folded[j]);
                 result.columns[(i + j) % kDigits] = result.columns[(i + j) % kDigits] + product;
             }
+            Machine::keep(result.columns);
         }
         return result;
     }
