@@ -3,8 +3,8 @@
     python benchmarks/ristretto.py [--points 4096] [--rounds 5] [--output FILE]
 
 Engines take turns, so that a slow minute of the machine hits all of them. Processor seconds on one thread, the best of
-the rounds; for the second thread wall seconds, the median of the rounds' ratios, and how many processor seconds it takes
-more: all that a busy machine lets us see. P-256's combination is the one of its proof: 64 bits, with square roots.
+the rounds; for the second thread wall seconds, the median of the rounds' ratios, and how many more processor seconds it
+takes: all that a busy machine lets us see. P-256's combination is the one of its proof: 64 bits, with square roots.
 """
 
 from __future__ import annotations

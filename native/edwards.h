@@ -5,6 +5,7 @@
 // their carries), and
 //   product, squared                    -> Wide, of elements that are carried or one sum or difference of carried ones
 //   add, subtract, widened              of Wide
+//   twice_product                       -> Wide, 2 a b or -2 a b of carried elements, whose a^2 + b^2 is given
 //   carried                             of Wide -> Element
 //   sum, difference                     of carried elements -> Element, to be multiplied
 //   tightened                           a sum or difference as a carried element
@@ -292,15 +293,14 @@ struct Edwards {
                 Field::tightened(Field::sum(point.z, point.z)), multiply(point.t, Field::constant(kTwiceD))};
     }
 
-    // Minus twice a point: one difference of squares fewer is doubled, and four of them have no sign.
+    // Twice a point or minus twice a point, as the field's twice_product has it: an even number of them has no sign.
     template <bool kWithT>
-    static PLUMBOB_INLINE Point minus_doubled(const Point& point) {
+    static PLUMBOB_INLINE Point doubled(const Point& point) {
         const Wide xx = Field::squared(point.x);
         const Wide yy = Field::squared(point.y);
         const Wide zz = Field::squared(point.z);
-        const Wide both = Field::squared(Field::sum(point.x, point.y));
         const Wide squares = Field::add(xx, yy);
-        const Element e = Field::carried(Field::subtract(squares, both));
+        const Element e = Field::carried(Field::twice_product(point.x, point.y, squares));
         const Element h = Field::carried(squares);
         const Element g = Field::carried(Field::subtract(yy, xx));
         const Element f = Field::carried(Field::subtract(Field::add(Field::add(zz, zz), xx), yy));
@@ -380,8 +380,8 @@ struct Edwards {
         Point total = identity();
         for (unsigned i = kScalarDigits; i-- > 0;) {
             if (i + 1 < kScalarDigits) {
-                for (unsigned k = 0; k < 3; ++k) total = minus_doubled<false>(total);
-                total = minus_doubled<true>(total);
+                for (unsigned k = 0; k < 3; ++k) total = doubled<false>(total);
+                total = doubled<true>(total);
             }
             const int digit = digits[i];
             const int sign = digit >> 7;  // 0 or -1
@@ -672,7 +672,7 @@ struct Edwards {
             store_element(stored[2], sums.z);
             store_element(stored[3], sums.t);
             for (unsigned lane = kLanes; lane-- > 0;) {
-                for (unsigned k = 0; k < 8; ++k) total = minus_doubled<true>(total);
+                for (unsigned k = 0; k < 8; ++k) total = doubled<true>(total);
                 total = plus(total, {spread_lane(stored[0], lane), spread_lane(stored[1], lane),
                                      spread_lane(stored[2], lane), spread_lane(stored[3], lane)});
             }

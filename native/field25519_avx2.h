@@ -195,6 +195,11 @@ struct Avx2Field {
     }
     static __attribute__((noinline)) Element square(const Element& a) { return carried(columns_of(a)); }
 
+    // Negative: a^2 + b^2 - (a + b)^2.
+    static PLUMBOB_INLINE Wide twice_product(const Element& a, const Element& b, const Wide& squares) {
+        return subtract(squares, squared(sum(a, b)));
+    }
+
     static Element canonical(const Element& a) {
         Element result = tightened(tightened(a));
         // Whether the number is 2^255 - 19 or more: whether adding 19 carries out of the highest digit.

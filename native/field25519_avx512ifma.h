@@ -95,7 +95,7 @@ struct IfmaField {
     static PLUMBOB_INLINE Element carried(const Wide& a) {
         const Word mask = Machine::spread(kMask);
         Element result;
-        result.digits[0] = (a.columns[0] & mask) + times_nineteen(a.columns[4] >> kBits);
+        result.digits[0] = Machine::add_low(a.columns[0] & mask, a.columns[4] >> kBits, Machine::spread(19));
         for (unsigned i = 1; i < kDigits; ++i) result.digits[i] = (a.columns[i] & mask) + (a.columns[i - 1] >> kBits);
         return result;
     }
@@ -128,12 +128,12 @@ struct IfmaField {
         return folded(columns);
     }
 
-    // Products of different digits count twice: upper halves four times a digit in all, lower ones twice.
+    // Products of different digits count twice: all but the lower halves of squares are doubled at the end.
     static PLUMBOB_INLINE Wide squared(const Element& value) {
         const Word* a = value.digits;
-        Word columns[2 * kDigits], diagonal[2 * kDigits];
+        Word columns[2 * kDigits];
 #pragma GCC unroll 10
-        for (unsigned i = 0; i < 2 * kDigits; ++i) columns[i] = diagonal[i] = Machine::spread(0);
+        for (unsigned i = 0; i < 2 * kDigits; ++i) columns[i] = Machine::spread(0);
 #pragma GCC unroll 5
         for (unsigned i = 0; i < kDigits; ++i) {
 #pragma GCC unroll 5
@@ -141,21 +141,24 @@ struct IfmaField {
                 columns[i + j + 1] = Machine::add_high(columns[i + j + 1], a[i], a[j]);
         }
 #pragma GCC unroll 10
-        for (unsigned i = 1; i < 2 * kDigits; ++i) columns[i] = columns[i] + columns[i];
+        for (unsigned i = 2; i < 2 * kDigits - 1; ++i) columns[i] = columns[i] + columns[i];
 #pragma GCC unroll 5
         for (unsigned i = 0; i < kDigits; ++i) {
-            diagonal[2 * i + 1] = Machine::add_high(diagonal[2 * i + 1], a[i], a[i]);
+            columns[2 * i + 1] = Machine::add_high(columns[2 * i + 1], a[i], a[i]);
 #pragma GCC unroll 5
             for (unsigned j = i + 1; j < kDigits; ++j) columns[i + j] = Machine::add_low(columns[i + j], a[i], a[j]);
         }
 #pragma GCC unroll 10
-        for (unsigned i = 0; i < 2 * kDigits; ++i) {
-            // Odd columns have the upper halves of the diagonal, even ones the lower.
-            const Word sum = i % 2 == 1 ? columns[i] + diagonal[i] : columns[i];
-            columns[i] = sum + sum;
-            if (i % 2 == 0) columns[i] = Machine::add_low(columns[i], a[i / 2], a[i / 2]);
-        }
+        for (unsigned i = 1; i < 2 * kDigits; ++i) columns[i] = columns[i] + columns[i];
+#pragma GCC unroll 5
+        for (unsigned i = 0; i < kDigits; ++i) columns[2 * i] = Machine::add_low(columns[2 * i], a[i], a[i]);
         return folded(columns);
+    }
+
+    // A product costs less than a sum with its carries and a square.
+    static PLUMBOB_INLINE Wide twice_product(const Element& a, const Element& b, const Wide&) {
+        const Wide single = product(a, b);
+        return add(single, single);
     }
 
     static PLUMBOB_INLINE Element multiply(const Element& a, const Element& b) { return carried(product(a, b)); }

@@ -152,6 +152,11 @@ struct PortableField {
     static PLUMBOB_INLINE Element multiply(const Element& a, const Element& b) { return carried(product(a, b)); }
     static PLUMBOB_INLINE Element square(const Element& a) { return carried(squared(a)); }
 
+    // Negative: a^2 + b^2 - (a + b)^2.
+    static PLUMBOB_INLINE Wide twice_product(const Element& a, const Element& b, const Wide& squares) {
+        return subtract(squares, squared(sum(a, b)));
+    }
+
     static Element canonical(const Element& a) {
         const Word mask = Machine::spread(kMask);
         Element result = tightened(tightened(a));

@@ -205,7 +205,7 @@ struct Proof {
                                               Interval<64>::any()}};
         bool has_grown = false;
         running = "doubling";
-        has_grown |= grow(Group::template minus_doubled<true>(any));
+        has_grown |= grow(Group::template doubled<true>(any));
         running = "summand";
         const typename Group::Summand summand = Group::summand(any);
         has_grown |= grow(summand.sum) | grow(summand.difference) | grow(summand.twice_z) | grow(summand.product);
