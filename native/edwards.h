@@ -266,8 +266,8 @@ struct Edwards {
         return Field::select(is_zero(all), Field::constant(kOne), all);
     }
 
-    // The encoding of the double. It needs no root: the double of (X : Y : Z : T) is (e h : f g : f h ...), and the
-    // square root in the encoding is one of a number whose root e, f, g and h give (Hamburg's and de Valence's batches).
+    // The encoding of the double, which has x = e/f and y = g/h. It needs no root: the number under the root of an encoding
+    // is, for a double, a square of what e, f, g and h are multiplied to. So a product's inverse is enough.
     static Words encoded_double(const Halfway& half, const Element& inverse) {
         const Element root_m1 = Field::constant(kSqrtM1);
         const Element eg = multiply(half.e, half.g);

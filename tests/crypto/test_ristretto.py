@@ -391,6 +391,18 @@ def test_a_spoilt_sum_gives_nothing(group: RistrettoGroup) -> None:
     assert group.new_sum().total() == IDENTITY
 
 
+def test_equal_logarithms_can_be_proved(group: RistrettoGroup) -> None:
+    """Chaum and Pedersen's proof needs no more than this: a true one holds, one of another scalar does not."""
+    point, scalar, nonce, challenge = random_points("proof", 1), *map(random_scalar, ("scalar", "nonce", "challenge"))
+    public, product = group.times(GENERATOR, scalar), group.times(point, scalar)
+    firsts = [group.times(GENERATOR, nonce), group.times(point, nonce)]
+    for claimed, holds in ((scalar, True), (scalar + 1, False)):
+        response = (nonce - challenge * claimed) % ORDER
+        answers = group.times(GENERATOR + point, response)
+        found = split(group.added(answers, group.times(public + product, challenge)))
+        assert (found == firsts) == holds
+
+
 @needs_kernel
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("count", [1, 9, 700, 2500])

@@ -282,7 +282,7 @@ def _split(data: Points, size: int = POINT_BYTES) -> list[bytes]:
 
 # The reference: RFC 9496, sections 3 and 4, with its names. Points are (X, Y, Z, T), x = X/Z, y = Y/Z, x y = T/Z.
 
-_Point = tuple[mpz, mpz, mpz, mpz]
+_Coordinates = tuple[mpz, mpz, mpz, mpz]
 
 _P = mpz(2**255 - 19)
 _D = mpz(37095705934669439343138083508754565189542113879843219016388785533085940283555)
@@ -291,7 +291,7 @@ _SQRT_AD_MINUS_ONE = mpz(2506306895338462347411141415870215270124453150249265646
 _INVSQRT_A_MINUS_D = mpz(54469307008909316920995813868745141605393597292927456921205312896311721017578)
 _ONE_MINUS_D_SQ = (1 - _D * _D) % _P
 _D_MINUS_ONE_SQ = (_D - 1) ** 2 % _P
-_ZERO: _Point = (mpz(0), mpz(1), mpz(1), mpz(0))
+_ZERO: _Coordinates = (mpz(0), mpz(1), mpz(1), mpz(0))
 _WINDOW = 8
 
 
@@ -309,11 +309,11 @@ def _absolute(value: mpz) -> mpz:
     return -value % _P if value % 2 else value
 
 
-def _decoded_all(points: Points) -> list[_Point]:
+def _decoded_all(points: Points) -> list[_Coordinates]:
     return [_decoded(encoded, place) for place, encoded in enumerate(_split(points))]
 
 
-def _decoded(encoded: bytes, place: int) -> _Point:
+def _decoded(encoded: bytes, place: int) -> _Coordinates:
     s = mpz(int.from_bytes(encoded, "little"))
     if s >= _P or s % 2 or s == 0:
         raise refusal(place)
@@ -329,7 +329,7 @@ def _decoded(encoded: bytes, place: int) -> _Point:
     return x, y, mpz(1), t
 
 
-def _encoded(point: _Point) -> bytes:
+def _encoded(point: _Coordinates) -> bytes:
     x, y, z, t = point
     u1, u2 = (z + y) * (z - y) % _P, x * y % _P
     _, root = _root_of_ratio(mpz(1), u1 * u2 * u2 % _P)
@@ -343,7 +343,7 @@ def _encoded(point: _Point) -> bytes:
     return int(_absolute(den * (z - y) % _P)).to_bytes(POINT_BYTES, "little")
 
 
-def _mapped_all(uniform: Points) -> list[_Point]:
+def _mapped_all(uniform: Points) -> list[_Coordinates]:
     found = []
     for place, each in enumerate(_split(uniform, UNIFORM_BYTES)):
         point = _plus(_mapped(each[:POINT_BYTES]), _mapped(each[POINT_BYTES:]))
@@ -353,7 +353,7 @@ def _mapped_all(uniform: Points) -> list[_Point]:
     return found
 
 
-def _mapped(data: bytes) -> _Point:
+def _mapped(data: bytes) -> _Coordinates:
     """MAP: without the highest bit, and not necessarily reduced."""
     t = mpz(int.from_bytes(data, "little") % 2**255)
     r = _SQRT_M1 * t * t % _P
@@ -368,7 +368,7 @@ def _mapped(data: bytes) -> _Point:
     return w0 * w3 % _P, w2 * w1 % _P, w1 * w3 % _P, w0 * w2 % _P
 
 
-def _plus(left: _Point, right: _Point) -> _Point:
+def _plus(left: _Coordinates, right: _Coordinates) -> _Coordinates:
     x1, y1, z1, t1 = left
     x2, y2, z2, t2 = right
     a, b = (y1 - x1) * (y2 - x2) % _P, (y1 + x1) * (y2 + x2) % _P
@@ -377,7 +377,7 @@ def _plus(left: _Point, right: _Point) -> _Point:
     return e * f % _P, g * h % _P, f * g % _P, e * h % _P
 
 
-def _doubled(point: _Point) -> _Point:
+def _doubled(point: _Coordinates) -> _Coordinates:
     x, y, z, _ = point
     xx, yy = x * x % _P, y * y % _P
     e, g, h = 2 * x * y % _P, yy - xx, yy + xx
@@ -385,11 +385,11 @@ def _doubled(point: _Point) -> _Point:
     return e * f % _P, g * h % _P, f * g % _P, e * h % _P
 
 
-def _negative(point: _Point) -> _Point:
+def _negative(point: _Coordinates) -> _Coordinates:
     return -point[0] % _P, point[1], point[2], -point[3] % _P
 
 
-def _multiplied(point: _Point, scalar: int) -> _Point:
+def _multiplied(point: _Coordinates, scalar: int) -> _Coordinates:
     """By digits of four bits, highest first."""
     multiples = [_ZERO, point]
     while len(multiples) < 16:
