@@ -525,8 +525,8 @@ def test_a_long_call_can_be_interrupted() -> None:
     program = (
         "import os, signal, threading\n"
         "from plumbob.crypto.ristretto import GENERATOR, NativeGroup\n"
-        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "try:\n"
+        "    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "    NativeGroup('portable', 2).times(GENERATOR * 4_000_000, 5)\n"
         "except KeyboardInterrupt:\n"
         "    print('ended')\n"
