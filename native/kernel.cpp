@@ -9,6 +9,7 @@
 
 #include "algorithms.h"
 #include "lattice_module.h"
+#include "ristretto_module.h"
 #include "workers.h"
 
 #if defined(__x86_64__)
@@ -183,4 +184,5 @@ NB_MODULE(_kernel, module) {
     });
     module.def("multiplications", [] { return multiplications.load(); });
     add_lattice(module);
+    add_ristretto(module);
 }

@@ -14,7 +14,7 @@ run_tests() {
     local folder=build/sanitize/$name
     echo "sanitize: $name"
     [ -x "$folder/venv/bin/python" ] || "$python" -m venv "$folder/venv"
-    "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check numpy gmpy2 cryptography pytest pytest-timeout
+    "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check numpy gmpy2 cryptography hypothesis pytest pytest-timeout
     # Not the address sanitizer's own -O1: the vector cores rely on being inlined.
     CXX=$compiler CXXFLAGS="$flags -g -fno-omit-frame-pointer" "$folder/venv/bin/python" -m pip install --quiet \
         --disable-pip-version-check --no-deps --force-reinstall \
@@ -33,7 +33,7 @@ run_tests() {
 }
 
 run_tests address "-fsanitize=address,undefined -fno-sanitize-recover=all" libasan.so tests/crypto/test_engines.py \
-    tests/crypto/lattice/test_native.py
+    tests/crypto/lattice/test_native.py tests/crypto/test_ristretto.py
 run_tests thread "-fsanitize=thread" libtsan.so tests/crypto/test_engines.py \
-    tests/crypto/lattice/test_native.py -k "threads_do_not_change"
+    tests/crypto/lattice/test_native.py tests/crypto/test_ristretto.py -k "threads_do_not_change"
 echo "sanitize: clean"

@@ -1,0 +1,535 @@
+"""The group ristretto255 as RFC 9496 has it: on every engine and every path of the kernel, and as libsodium has it."""
+
+import hashlib
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plumbob.crypto import ristretto
+from plumbob.crypto.ristretto import (
+    GENERATOR,
+    IDENTITY,
+    ORDER,
+    NativeGroup,
+    PythonGroup,
+    RistrettoGroup,
+    SodiumGroup,
+    available_paths,
+    choose,
+    rbcl_is_installed,
+)
+from plumbob.errors import CryptoError
+
+FIELD = 2**255 - 19
+PYTHON = PythonGroup()
+PATHS = available_paths()
+needs_kernel = pytest.mark.skipif(not PATHS, reason="the native kernel was not built here")
+
+# Appendix A.1: the multiples 0 to 15 of the generator.
+MULTIPLES = [
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76",
+    "6a493210f7499cd17fecb510ae0cea23a110e8d5b901f8acadd3095c73a3b919",
+    "94741f5d5d52755ece4f23f044ee27d5d1ea1e2bd196b462166b16152a9d0259",
+    "da80862773358b466ffadfe0b3293ab3d9fd53c5ea6c955358f568322daf6a57",
+    "e882b131016b52c1d3337080187cf768423efccbb517bb495ab812c4160ff44e",
+    "f64746d3c92b13050ed8d80236a7f0007c3b3f962f5ba793d19a601ebb1df403",
+    "44f53520926ec81fbd5a387845beb7df85a96a24ece18738bdcfa6a7822a176d",
+    "903293d8f2287ebe10e2374dc1a53e0bc887e592699f02d077d5263cdd55601c",
+    "02622ace8f7303a31cafc63f8fc48fdc16e1c8c8d234b2f0d6685282a9076031",
+    "20706fd788b2720a1ed2a5dad4952b01f413bcf0e7564de8cdc816689e2db95f",
+    "bce83f8ba5dd2fa572864c24ba1810f9522bc6004afe95877ac73241cafdab42",
+    "e4549ee16b9aa03099ca208c67adafcafa4c3f3e4e5303de6026e3ca8ff84460",
+    "aa52e000df2e16f55fb1032fc33bc42742dad6bd5a8fc0be0167436c5948501f",
+    "46376b80f409b29dc2b5f6f0c52591990896e5716f41477cd30085ab7f10301e",
+    "e0c418f7c8d9c4cdd7395b93ea124f3ad99021bb681dfc3302a9d99a2e53e64e",
+]
+
+# Appendix A.2: not canonical, negative, without a square root, with a negative product x y, and s = -1, where y is 0.
+INVALID = [
+    "00ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "f3ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "01ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "ed57ffd8c914fb201471d1c3d245ce3c746fcbe63a3679d51b6a516ebebe0e20",
+    "c34c4e1826e5d403b78e246e88aa051c36ccf0aafebffe137d148a2bf9104562",
+    "c940e5a4404157cfb1628b108db051a8d439e1a421394ec4ebccb9ec92a8ac78",
+    "47cfc5497c53dc8e61c91d17fd626ffb1c49e2bca94eed052281b510b1117a24",
+    "f1c6165d33367351b0da8f6e4511010c68174a03b6581212c71c0e1d026c3c72",
+    "87260f7a2f12495118360f02c26a470f450dadf34a413d21042b43b9d93e1309",
+    "26948d35ca62e643e26a83177332e6b6afeb9d08e4268b650f1f5bbd8d81d371",
+    "4eac077a713c57b4f4397629a4145982c661f48044dd3f96427d40b147d9742f",
+    "de6a7b00deadc788eb6b6c8d20c0ae96c2f2019078fa604fee5b87d6e989ad7b",
+    "bcab477be20861e01e4a0e295284146a510150d9817763caf1a6f4b422d67042",
+    "2a292df7e32cababbd9de088d1d1abec9fc0440f637ed2fba145094dc14bea08",
+    "f4a9e534fc0d216c44b218fa0c42d99635a0127ee2e53c712f70609649fdff22",
+    "8268436f8c4126196cf64b3c7ddbda90746a378625f9813dd9b8457077256731",
+    "2810e5cbc2cc4d4eece54f61c6f69758e289aa7ab440b3cbeaa21995c2f4232b",
+    "3eb858e78f5a7254d8c9731174a94f76755fd3941c0ac93735c07ba14579630e",
+    "a45fdc55c76448c049a1ab33f17023edfb2be3581e9c7aade8a6125215e04220",
+    "d483fe813c6ba647ebbfd3ec41adca1c6130c2beeee9d9bf065c8d151c5f396e",
+    "8a2e1d30050198c65a54483123960ccc38aef6848e1ec8f5f780e8523769ba32",
+    "32888462f8b486c68ad7dd9610be5192bbeaf3b443951ac1a8118419d9fa097b",
+    "227142501b9d4355ccba290404bde41575b037693cef1f438c47f8fbf35d1165",
+    "5c37cc491da847cfeb9281d407efc41e15144c876e0170b499a96a22ed31e01e",
+    "445425117cb8c90edcbc7c1cc0e74f747f2c1efa5630a967c64f287792a48a4b",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+]
+
+# Appendix A.3: the inputs are SHA-512 of these sentences.
+HASHED = {
+    "Ristretto is traditionally a short shot of espresso coffee": (
+        "3066f82a1a747d45120d1740f14358531a8f04bbffe6a819f86dfe50f44a0a46"
+    ),
+    "made with the normal amount of ground coffee but extracted with": (
+        "f26e5b6f7d362d2d2a94c5d0e7602cb4773c95a2e5c31a64f133189fa76ed61b"
+    ),
+    "about half the amount of water in the same amount of time": (
+        "006ccd2a9e6867e6a2c5cea83d3302cc9de128dd2a9a57dd8ee7b9d7ffe02826"
+    ),
+    "by using a finer grind.": "f8f0c87cf237953c5890aec3998169005dae3eca1fbb04548c635953c817f92a",
+    "This produces a concentrated shot of coffee per volume.": (
+        "ae81e7dedf20a497e10c304a765c1767a42d6e06029758d2d7e8ef7cc4c41179"
+    ),
+    "Just pulling a normal shot short will produce a weaker shot": (
+        "e2705652ff9f5e44d3e841bf1c251cf7dddb77d140870d1ab2ed64f1a9ce8628"
+    ),
+    "and is not a Ristretto as some believe.": "80bd07262511cdde4863f8a7434cef696750681cb9510eea557088f76d9e5065",
+}
+
+# Appendix A.3: four inputs of one output, because each half is reduced and its highest bit left out.
+SAME = [
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff1200000000000000000000000000000000000000000000000000000000000000",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "0000000000000000000000000000000000000000000000000000000000000080ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "00000000000000000000000000000000000000000000000000000000000000001200000000000000000000000000000000000000000000000000000000000080",
+]
+SAME_OUTPUT = "304282791023b73128d277bdcb5c7746ef2eac08dde9f2983379cb8e5ef0517f"
+
+# Both halves are mapped to the identity.
+NOTHING = bytes(64)
+
+
+def groups() -> list[RistrettoGroup]:
+    """Every engine of this machine, on one thread."""
+    found: list[RistrettoGroup] = [NativeGroup(path, 1) for path in PATHS]
+    return [*found, PYTHON, *([SodiumGroup()] if rbcl_is_installed() else [])]
+
+
+@pytest.fixture(params=groups(), ids=lambda group: group.name)
+def group(request: pytest.FixtureRequest) -> RistrettoGroup:
+    """Each engine, and each path of the kernel, in turn."""
+    found: RistrettoGroup = request.param
+    return found
+
+
+def random_uniform(seed: str, count: int) -> bytes:
+    """Reproducible strings of 64 bytes each."""
+    return hashlib.shake_256(seed.encode()).digest(64 * count)
+
+
+def random_points(seed: str, count: int) -> bytes:
+    """Reproducible points, made by the fastest engine here."""
+    return choose("auto" if PATHS else "python", 1).times_hashed(random_uniform(seed, count))
+
+
+def random_scalar(seed: str) -> int:
+    """Reproducible, from the whole range."""
+    return 1 + int.from_bytes(hashlib.shake_256(seed.encode()).digest(48), "little") % (ORDER - 1)
+
+
+def split(points: bytes, size: int = 32) -> list[bytes]:
+    """One by one."""
+    return [points[start : start + size] for start in range(0, len(points), size)]
+
+
+def encoded_factors(factors: Sequence[int]) -> bytes:
+    """As `PointSum.add` wants them."""
+    return b"".join(factor.to_bytes(16, "little", signed=True) for factor in factors)
+
+
+def test_multiples_of_the_generator(group: RistrettoGroup) -> None:
+    """The first fifteen are those of RFC 9496, by multiplying and by adding; no multiple but the order's is nothing."""
+    points = bytes.fromhex("".join(MULTIPLES[1:]))
+    assert [group.times(GENERATOR, k).hex() for k in range(1, 16)] == MULTIPLES[1:]
+    assert group.added(points[:-32], GENERATOR * 14) == points[32:]
+    negative = group.times(GENERATOR, ORDER - 1)
+    assert group.added(GENERATOR, negative) == IDENTITY
+    assert group.times(negative, ORDER - 1) == GENERATOR
+
+
+@pytest.mark.parametrize("encoded", [*INVALID, MULTIPLES[0]])
+def test_what_is_no_point_is_refused(group: RistrettoGroup, encoded: str) -> None:
+    """RFC 9496's invalid encodings and the identity are refused by every function, which says where they stand."""
+    good, bad = bytes.fromhex("".join(MULTIPLES[1:12])), bytes.fromhex(encoded)
+    for place in (0, 3, 11):
+        points = good[: 32 * place] + bad + good[32 * place :]
+        calls: list[Callable[[], object]] = [
+            partial(group.times, points, 7),
+            partial(group.added, points, GENERATOR * 12),
+            partial(group.added, GENERATOR * 12, points),
+            partial(group.new_sum().add, points, bytes(16 * 12)),
+        ]
+        for call in calls:
+            with pytest.raises(CryptoError, match=rf"point {place} .* not the canonical encoding"):
+                call()
+
+
+def test_the_highest_bit_makes_no_second_encoding(group: RistrettoGroup) -> None:
+    """A point with its highest bit set is no point: an element has one encoding."""
+    for point in split(bytes.fromhex("".join(MULTIPLES[1:]))):
+        other = point[:-1] + bytes([point[-1] | 0x80])
+        for call in (partial(group.times, other, 3), partial(group.added, GENERATOR, other)):
+            with pytest.raises(CryptoError, match=r"point 0 "):
+                call()
+
+
+def test_the_first_of_several_is_named(group: RistrettoGroup) -> None:
+    """Where several points are none, the message names the first."""
+    points = GENERATOR * 5 + IDENTITY + GENERATOR * 7 + bytes.fromhex(INVALID[0]) + IDENTITY
+    with pytest.raises(CryptoError, match=r"point 5 "):
+        group.times(points, 3)
+
+
+def test_hashes_are_mapped_as_the_standard_says(group: RistrettoGroup) -> None:
+    """RFC 9496's inputs of the one-way map have its outputs, together and with a scalar."""
+    uniform = b"".join(hashlib.sha512(sentence.encode()).digest() for sentence in HASHED)
+    points = bytes.fromhex("".join(HASHED.values()))
+    assert group.times_hashed(uniform) == points
+    assert group.times_hashed(uniform, 1) == points
+    scalar = random_scalar("hashed")
+    assert group.times_hashed(uniform, scalar) == group.times(points, scalar)
+    assert {group.times_hashed(bytes.fromhex(text)).hex() for text in SAME} == {SAME_OUTPUT}
+
+
+def test_a_hash_of_nothing_is_refused(group: RistrettoGroup) -> None:
+    """Uniform bytes whose element is the identity, as nobody finds them in a hash, are named and not multiplied."""
+    uniform = random_uniform("beside", 9)
+    for place in (0, 4, 9):
+        with_one = uniform[: 64 * place] + NOTHING + uniform[64 * place :]
+        for scalar in (1, 5):
+            with pytest.raises(CryptoError, match=rf"point {place} "):
+                group.times_hashed(with_one, scalar)
+
+
+def edge_numbers() -> list[int]:
+    """Around the field's size and powers of two, with and without the highest bit."""
+    near = [0, 1, 2, 3, FIELD - 2, FIELD - 1, FIELD, FIELD + 1, FIELD + 2, 2**255 - 1, 2**254, 2**51, 2**204 - 1]
+    return [number + top for number in near for top in (0, 2**255)]
+
+
+def test_engines_agree_at_the_edges(group: RistrettoGroup) -> None:
+    """Numbers near the field's size, with sign bits: mapped alike, and as encodings refused or multiplied alike."""
+    scalar = random_scalar("edges")
+    for number in edge_numbers():
+        encoded = number.to_bytes(32, "little")
+        other = hashlib.sha256(encoded).digest()
+        for uniform in (encoded + other, other + encoded):
+            assert group.times_hashed(uniform, scalar) == PYTHON.times_hashed(uniform, scalar)
+        assert outcome(group, encoded, scalar) == outcome(PYTHON, encoded, scalar)
+
+
+def outcome(group: RistrettoGroup, point: bytes, scalar: int) -> str:
+    """The multiple, or why there is none."""
+    try:
+        return group.times(point, scalar).hex()
+    except CryptoError as error:
+        return str(error)
+
+
+def test_engines_agree_on_which_strings_are_points(group: RistrettoGroup) -> None:
+    """Of random even strings half are points; every engine takes the same ones."""
+    generator = random.Random(5)
+    strings = [(2 * generator.randrange(FIELD // 2)).to_bytes(32, "little") for _ in range(120)]
+    found = [outcome(group, string, 11) for string in strings]
+    assert found == [outcome(PYTHON, string, 11) for string in strings]
+    assert 0 < sum(" " in each for each in found) < 120
+
+
+def test_small_and_special_scalars(group: RistrettoGroup) -> None:
+    """Scalars whose digits are all extreme give what the reference gives."""
+    point = random_points("special", 1)
+    nibbles = [int(digit * 62, 16) for digit in "1789f"]
+    for scalar in [1, 2, 7, 8, 9, 15, 16, ORDER - 1, ORDER - 2, (ORDER + 1) // 2, 2**252, 2**252 - 1, *nibbles]:
+        assert group.times(point, scalar) == PYTHON.times(point, scalar), hex(scalar)
+
+
+@pytest.mark.parametrize("scalar", [0, -1, ORDER, ORDER + 1, 2**255, 2**256])
+def test_what_is_no_scalar_is_refused(group: RistrettoGroup, scalar: int) -> None:
+    """Only numbers from 1 to the order - 1 are: zero would publish nothing, others have two forms."""
+    for call in (group.times, group.times_hashed):
+        with pytest.raises(CryptoError, match="scalar is outside the range"):
+            call(GENERATOR * 2, scalar)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 127, 129, 255, 257, 511, 513, 1030])
+def test_any_number_of_points(count: int) -> None:
+    """However many there are, in lanes and batches that they fill or not: each point is multiplied for itself."""
+    scalar = random_scalar("counts")
+    uniform = random_uniform("counts", 1030)
+    points, multiples = COUNTED.setdefault("points", b""), COUNTED.setdefault("multiples", b"")
+    if not points:
+        reference = NativeGroup("portable", 1) if PATHS else PYTHON
+        points = COUNTED["points"] = reference.times_hashed(uniform)
+        multiples = COUNTED["multiples"] = reference.times(points, scalar)
+    for path in PATHS:
+        group = NativeGroup(path, 1)
+        assert group.times(points[: 32 * count], scalar) == multiples[: 32 * count]
+        assert group.times_hashed(uniform[: 64 * count]) == points[: 32 * count]
+        assert group.times_hashed(uniform[: 64 * count], scalar) == multiples[: 32 * count]
+
+
+COUNTED: dict[str, bytes] = {}
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.binary(min_size=64, max_size=64), st.integers(1, ORDER - 1), st.integers(1, ORDER - 1))
+def test_engines_agree_bit_for_bit(uniform: bytes, scalar: int, other: int) -> None:
+    """Hashing, multiplying and adding give the same bytes on every engine; scalars commute, distribute and cancel."""
+    answers: set[tuple[str, ...]] = set()
+    for group in groups():
+        try:
+            point = group.times_hashed(uniform)
+        except CryptoError as error:
+            answers.add((str(error),))
+            continue
+        one, two = group.times(point, scalar), group.times(point, other)
+        assert group.times(one, other) == group.times(two, scalar)
+        assert group.times(one, pow(scalar, -1, ORDER)) == point
+        total = group.added(one, two)
+        both = (scalar + other) % ORDER
+        assert total == (group.times(point, both) if both else IDENTITY)
+        answers.add((point.hex(), one.hex(), total.hex()))
+    assert len(answers) == 1
+
+
+def test_libsodium_agrees() -> None:
+    """A thousand points on every path of the kernel are libsodium's."""
+    pytest.importorskip("rbcl")
+    sodium, scalar = SodiumGroup(), random_scalar("libsodium")
+    uniform = random_uniform("libsodium", 1000)
+    points, multiples = sodium.times_hashed(uniform), sodium.times_hashed(uniform, scalar)
+    sums = sodium.added(points, multiples)
+    for path in PATHS:
+        group = NativeGroup(path, 2)
+        assert group.times_hashed(uniform) == points
+        assert group.times_hashed(uniform, scalar) == group.times(points, scalar) == multiples
+        assert group.added(points, multiples) == sums
+
+
+EXTREME_FACTORS = [0, 1, -1, 127, 128, 129, -127, -128, -129, 255, 256, 2**127 - 1, -(2**127), 2**126, -(2**126)]
+EXTREME_FACTORS += [int("7f" * 16, 16), int("7f80" * 8, 16), int("80" * 15, 16), -int("80" * 15, 16), 2**120 - 1]
+
+
+def test_combinations_are_naive_sums(group: RistrettoGroup) -> None:
+    """A combination with extreme and random factors is the sum of single products."""
+    generator = random.Random(7)
+    factors = EXTREME_FACTORS + [generator.randrange(-(2**127), 2**127) for _ in range(20)]
+    points = random_points("combined", len(factors))
+    total = IDENTITY
+    for point, factor in zip(split(points), factors, strict=True):
+        if factor:
+            product = group.times(point, factor % ORDER)
+            total = product if total == IDENTITY else group.added(total, product)
+        sum_of_one = group.new_sum()
+        sum_of_one.add(point, encoded_factors([factor]))
+        assert sum_of_one.total() == (product if factor else IDENTITY), factor
+    whole = group.new_sum()
+    whole.add(points, encoded_factors(factors))
+    assert whole.total() == total
+
+
+def test_a_sum_grows_from_chunk_to_chunk(group: RistrettoGroup) -> None:
+    """Chunks of any size, empty ones too, add up to the same; the total can be asked for in between."""
+    points = random_points("chunks", 40)
+    factors = random_uniform("factors", 10)
+    expected = []
+    for until in (0, 13, 14, 40):
+        whole = PYTHON.new_sum()
+        whole.add(points[: 32 * until], factors[: 16 * until])
+        expected.append(whole.total())
+    grown, found = group.new_sum(), [group.new_sum().total()]
+    for start, end in ((0, 13), (13, 14), (14, 14), (14, 40)):
+        grown.add(points[32 * start : 32 * end], factors[16 * start : 16 * end])
+        found.append(grown.total())
+    assert [found[0], found[1], found[2], found[4]] == expected
+    assert found[3] == found[2]
+
+
+def test_equal_points_and_opposites_in_a_sum(group: RistrettoGroup) -> None:
+    """The same point many times, its negative, and sums that vanish on the way: additions have no exceptions."""
+    point = random_points("equal", 1)
+    negative = group.times(point, ORDER - 1)
+    doubled = group.new_sum()
+    doubled.add(point * 30, encoded_factors([3] * 30))
+    assert doubled.total() == group.times(point, 90)
+    vanished = group.new_sum()
+    vanished.add(point + negative, encoded_factors([12345, 12345]))
+    assert vanished.total() == IDENTITY
+    vanished.add(point + negative, encoded_factors([2**100, 2**100 - 1]))
+    assert vanished.total() == point
+
+
+def test_a_spoilt_sum_gives_nothing(group: RistrettoGroup) -> None:
+    """After a point was refused, nobody knows what is in the sum: it is refused as well, and a new one is not."""
+    spoilt = group.new_sum()
+    spoilt.add(GENERATOR, encoded_factors([5]))
+    with pytest.raises(CryptoError, match=r"point 1 "):
+        spoilt.add(GENERATOR + IDENTITY, encoded_factors([5, 6]))
+    spoilt.add(GENERATOR, encoded_factors([5]))
+    with pytest.raises(CryptoError, match="start a new one"):
+        spoilt.total()
+    assert group.new_sum().total() == IDENTITY
+
+
+def test_equal_logarithms_can_be_proved(group: RistrettoGroup) -> None:
+    """Chaum and Pedersen's proof needs no more than this: a true one holds, one of another scalar does not."""
+    point, scalar, nonce, challenge = random_points("proof", 1), *map(random_scalar, ("scalar", "nonce", "challenge"))
+    public, product = group.times(GENERATOR, scalar), group.times(point, scalar)
+    firsts = [group.times(GENERATOR, nonce), group.times(point, nonce)]
+    for claimed, holds in ((scalar, True), (scalar + 1, False)):
+        response = (nonce - challenge * claimed) % ORDER
+        answers = group.times(GENERATOR + point, response)
+        found = split(group.added(answers, group.times(public + product, challenge)))
+        assert (found == firsts) == holds
+
+
+@needs_kernel
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("count", [1, 9, 700, 2500])
+def test_threads_do_not_change_points(path: str, count: int) -> None:
+    """One thread, two or seven: the same bytes, the same sums, and the same point is named."""
+    points, factors, scalar = random_points("threads", count), random_uniform("f", count)[: 16 * count], 987654321
+    bad = points + GENERATOR * 3 + IDENTITY + GENERATOR * 1500 + IDENTITY
+    found = set()
+    for threads in (1, 2, 7):
+        group = NativeGroup(path, threads)
+        whole = group.new_sum()
+        for start in range(0, count, 1100):
+            whole.add(points[32 * start : 32 * (start + 1100)], factors[16 * start : 16 * (start + 1100)])
+        hashed = group.times_hashed(random_uniform("threads", count), scalar)
+        assert hashed == group.times(points, scalar)
+        with pytest.raises(CryptoError, match=rf"point {count + 3} "):
+            group.times(bad, scalar)
+        found.add((hashed, group.added(points, points), whole.total()))
+    assert len(found) == 1
+
+
+@needs_kernel
+def test_threads_do_not_change_what_is_shared() -> None:
+    """Several Python threads use one group and one sum at the same time: nothing is lost."""
+    points, factors = random_points("shared", 600), random_uniform("shared factors", 600)[: 16 * 600]
+    group = NativeGroup(threads=2)
+    expected, whole = group.times(points, 77), group.new_sum()
+    answers: list[bytes] = []
+
+    def work() -> None:
+        whole.add(points, factors)
+        answers.append(group.times(points, 77))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [expected] * 4
+    single = group.new_sum()
+    for _ in range(4):
+        single.add(points, factors)
+    assert whole.total() == single.total()
+
+
+def test_sizes_are_checked(group: RistrettoGroup) -> None:
+    """A cut-off point, a factor too few, or more points left than right is refused with what was expected."""
+    with pytest.raises(CryptoError, match="expected a multiple of 32"):
+        group.times(GENERATOR[:-1], 3)
+    with pytest.raises(CryptoError, match="expected a multiple of 64"):
+        group.times_hashed(GENERATOR * 3)
+    with pytest.raises(CryptoError, match="as many points right as left"):
+        group.added(GENERATOR * 2, GENERATOR)
+    with pytest.raises(CryptoError, match="a factor of 16 bytes for each point"):
+        group.new_sum().add(GENERATOR * 2, bytes(16))
+
+
+def test_buffers_are_points_too(group: RistrettoGroup) -> None:
+    """A memoryview and a bytearray are read where they lie."""
+    points = random_points("buffers", 3)
+    assert group.times(memoryview(bytearray(b"12" + points))[2:], 5) == group.times(points, 5)
+    assert group.times(bytearray(points), 5) == group.times(points, 5)
+
+
+def test_nothing_is_nothing(group: RistrettoGroup) -> None:
+    """No points, no multiples."""
+    assert group.times(b"", 3) == group.times_hashed(b"", 3) == group.times_hashed(b"") == group.added(b"", b"") == b""
+
+
+def test_only_python_says_that_it_leaks_time(group: RistrettoGroup) -> None:
+    """Whoever must not show a scalar's timing can ask."""
+    assert group.is_constant_time == (group.name != "python")
+
+
+def test_engines_are_chosen_by_name() -> None:
+    """Each name gives its engine, and another one says which there are; a path that is not there is refused."""
+    assert choose("python").name == "python"
+    if PATHS:
+        assert choose().name == choose("native").name == f"native-{PATHS[0]}"
+        with pytest.raises(ValueError, match="expected a path among"):
+            NativeGroup("abacus")
+    with pytest.raises(CryptoError, match="expected one of auto, native, rbcl, python"):
+        choose("abacus")
+
+
+def test_without_the_kernel_it_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With neither the kernel nor libsodium, Python serves, and warns once that it is slow and shows timing."""
+    monkeypatch.setattr(ristretto, "native_is_built", lambda: False)
+    monkeypatch.setattr(ristretto, "rbcl_is_installed", lambda: False)
+    ristretto._say_once_that_it_is_slow.cache_clear()
+    with pytest.warns(RuntimeWarning, match="timing depends on the secret scalar"):
+        assert choose().name == "python"
+    assert choose().name == "python"
+    with pytest.raises(CryptoError, match="was not built here"):
+        choose("native")
+    with pytest.raises(CryptoError, match="rbcl is not installed"):
+        choose("rbcl")
+
+
+def test_libsodium_serves_before_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the kernel, rbcl is taken where it is installed, and nothing is warned about."""
+    pytest.importorskip("rbcl")
+    monkeypatch.setattr(ristretto, "native_is_built", lambda: False)
+    assert choose().name == "rbcl"
+
+
+@needs_kernel
+def test_the_kernel_refuses_what_is_no_scalar_itself() -> None:
+    """Bytes that are zero, or not below the order, never reach the multiplication."""
+    from plumbob.crypto.engines import _kernel
+
+    for number in (0, ORDER, ORDER + 1, 2**252 + 2**251, 2**256 - 1):
+        with pytest.raises(ValueError, match="from 1 to the group's order - 1"):
+            _kernel.ristretto_times(PATHS[0], GENERATOR, number.to_bytes(32, "little"), 1)
+
+
+def test_a_long_call_can_be_interrupted() -> None:
+    """Ctrl-C ends a multiplication of many points, whatever thread works, and the process with it."""
+    pytest.importorskip("plumbob.crypto.engines._kernel", exc_type=ImportError)
+    program = (
+        "import os, signal, threading\n"
+        "from plumbob.crypto.ristretto import GENERATOR, NativeGroup\n"
+        "try:\n"
+        "    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    NativeGroup('portable', 2).times(GENERATOR * 4_000_000, 5)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('ended')\n"
+    )
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert finished.stdout == "ended\n"

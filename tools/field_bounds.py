@@ -1,0 +1,38 @@
+"""Prove that no digit of the group's three fields overflows: `python3 tools/field_bounds.py [--narrower]`.
+
+Compiles native/tests/field_bounds.cpp, which runs the code of native/edwards.h and of the fields, the very same that
+the kernel is made of, on intervals instead of words, and prints what each field meets at most. With --narrower the
+machines have one bit less and the proof must fail: it would notice. Ends with 1 if it fails.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "native" / "tests" / "field_bounds.cpp"
+
+
+def main(words: list[str]) -> int:
+    """Compile, run, and pass on what it says."""
+    compiler = find_compiler()
+    if compiler is None:
+        print("plumbob: no C++ compiler found; install g++ or set CXX", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "field_bounds"
+        subprocess.run([compiler, "-std=gnu++20", "-O0", str(SOURCE), "-o", str(program)], check=True)
+        finished = subprocess.run([program, *(["narrower"] if "--narrower" in words else [])])
+    return finished.returncode
+
+
+def find_compiler() -> str | None:
+    """The one that is asked for, or the usual one."""
+    return shutil.which(os.environ.get("CXX", "c++"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
