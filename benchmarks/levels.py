@@ -23,7 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -45,34 +45,45 @@ Data = tuple[Matrix, Vector, tuple[int, ...]]
 
 ROWS_PER_COLUMN = 200
 FEWEST_ROWS = 5000
-LARGEST_FACTOR = 6
-FIRST_PASSES_MORE = 8
 FEWEST_FIRST_PASSES = 12
-MIDDLE_PASSES = 4
-MOST_PASSES, MOST_PASSES_OF_TWO = 30, 24
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """How many times as many rows a level has at most, how many passes levels in between have, and all together."""
+
+    factor: int
+    middle_passes: int
+    most_passes: int
+
+
+OF_TWO = Ladder(factor=6, middle_passes=4, most_passes=24)
+# Among more parties descent forgets a sample more slowly, so that steps must be smaller.
+OF_MORE = Ladder(factor=4, middle_passes=3, most_passes=30)
 
 
 def levels(rows: int, columns: int, parties: int) -> Schedule:
     """(rows, passes) of each level, the smallest first; the last one has all training rows.
 
     `columns` are those of all parties, and `parties` those that hold columns. The first level has 200 rows per column
-    and at least 5,000. From there to all rows each level has the same number of times as many, at most six while passes
-    suffice. There are never more than 30 passes, between two parties 24. Where half of the rows are fewer than the
-    first level, there is no sample.
+    and at least 5,000. From there to all rows each level has the same number of times as many, at most six (among more
+    than two parties four) while passes suffice. There are never more than 30 passes, between two parties 24. Where half
+    of the rows are fewer than the first level, there is no sample.
     """
     first = max(FEWEST_ROWS, ROWS_PER_COLUMN * columns)
     if 2 * first > rows:
         return [(rows, full_passes(parties))]
-    most = MOST_PASSES_OF_TWO if parties <= 2 else MOST_PASSES
-    last_passes = 4 if parties <= 2 else min(parties + 3, most - FEWEST_FIRST_PASSES)
-    affordable = 1 + (most - last_passes - FEWEST_FIRST_PASSES) // MIDDLE_PASSES
-    samples = next((count for count in range(1, affordable) if first * LARGEST_FACTOR**count >= rows), affordable)
-    left = most - last_passes - MIDDLE_PASSES * (samples - 1)
+    ladder = OF_TWO if parties <= 2 else OF_MORE
+    last_passes = min((max(2, parties) + 7) // 2, ladder.most_passes - FEWEST_FIRST_PASSES)
+    before_last = ladder.most_passes - last_passes
+    affordable = 1 + (before_last - FEWEST_FIRST_PASSES) // ladder.middle_passes
+    samples = next((count for count in range(1, affordable) if first * ladder.factor**count >= rows), affordable)
     # Passes on a small level are nearly free: all that are added here cost an eighth of a full pass at most.
-    first_passes = min(left, last_passes + FIRST_PASSES_MORE + rows // (8 * first))
+    wanted = 2 * last_passes + 4 + rows // (8 * first)
+    first_passes = min(wanted, before_last - ladder.middle_passes * (samples - 1))
     # Whole numbers only: every party must come to the same rows on every machine.
     middle = [whole_root(first ** (samples - place) * rows**place, samples) for place in range(1, samples)]
-    return [(first, first_passes), *((size, MIDDLE_PASSES) for size in middle), (rows, last_passes)]
+    return [(first, first_passes), *((size, ladder.middle_passes) for size in middle), (rows, last_passes)]
 
 
 def whole_root(value: int, degree: int) -> int:
@@ -86,7 +97,7 @@ def whole_root(value: int, degree: int) -> int:
 
 def full_passes(parties: int) -> int:
     """Today's rule: every pass uses all rows."""
-    return min(MOST_PASSES, round(10 * math.sqrt(parties)))
+    return min(OF_MORE.most_passes, round(10 * math.sqrt(parties)))
 
 
 CLIP = 5.0
@@ -222,8 +233,9 @@ def made_up(
 ) -> tuple[Matrix, Vector, tuple[int, ...]]:
     """Columns j of any two parties correlate; (X, y, columns of each party).
 
-    `plain`: normal. `heavy`: log-normal amounts and Student's t. `rare`: each party also has a flag per level of a
-    category whose rarest levels have a few rows. `bins`: as drafted plans have them, ten bins per number.
+    `plain`: normal. `strong`: the same with large effects. `heavy`: log-normal amounts and long tails on both sides.
+    `rare`: each party also has a flag per level of a category whose rarest levels have a few rows. `bins`: as drafted
+    plans have them, ten bins per number.
     """
     draw = np.random.default_rng(seed)
     most = max(widths)
@@ -235,7 +247,7 @@ def made_up(
     score = np.zeros(rows)
     parts = []
     for base in numbers:
-        effects = draw.normal(size=base.shape[1]) / math.sqrt(sum(widths)) * 1.2
+        effects = draw.normal(size=base.shape[1]) * (0.4 if kind == "strong" else 1.2 / math.sqrt(sum(widths)))
         score += base @ effects + 0.15 * (np.abs(base) @ np.abs(effects))
         if kind == "heavy":
             heavy = np.where(np.arange(base.shape[1]) % 2 == 0, np.exp(1.5 * base), np.sinh(1.2 * base))
@@ -361,12 +373,17 @@ MADE_UP: tuple[tuple[int, tuple[int, ...], float, str], ...] = (
     (160_000, (20, 20), 0.9, "plain"),
     (160_000, (20, 20), 0.5, "rare"),
     (800_000, (20, 20), 0.8, "plain"),
+    (24_000, (12, 12), 0.9, "strong"),
     (24_000, (8, 8, 8), 0.9, "plain"),
+    (24_000, (8, 8, 8), 0.9, "strong"),
+    (60_000, (16, 16, 16), 0.7, "strong"),
     (10_000, (8, 8, 9), 0.6, "plain"),
     (60_000, (14, 14, 14), 0.6, "plain"),
     (160_000, (14, 14, 14), 0.9, "plain"),
     (24_000, (4, 5, 5, 5, 5), 0.9, "plain"),
     (60_000, (8, 8, 8, 8, 8), 0.6, "plain"),
+    (60_000, (8, 8, 8, 8, 8), 0.7, "strong"),
+    (60_000, (5,) * 9, 0.6, "plain"),
     (160_000, (8, 8, 8, 8, 8), 0.9, "plain"),
 )
 DRAFTED_MADE_UP = (
@@ -491,15 +508,20 @@ def eigenvalues_of_samples(rows: int, parties: int, sample: int, draws: int) -> 
 
 # --- labels that the label party chooses ---
 
-FALSE_LABEL = 50.0
-"""A number in place of a label: a residual that no honest row has."""
+CHOSEN = {
+    "1 for {}, 0 for others": (0.0, 1.0),
+    "50 for {}, 0 for others": (0.0, 50.0),
+    "1 for {}, 1/2 for others": (0.5, 1.0),
+}
+"""By name, the label of all others and of the chosen. Only the first can be had with honest software; the others are
+false residuals, in the last of which all others have none at the start."""
 
 
 def run_chosen_labels() -> dict[str, Any]:
     """Label 1 for one person, or ten, and 0 for all others: how near the peer's joint weights come to their row.
 
     `weights` is the correlation of the peer's whitened weights with the row (the sum of ten rows); `rank` the share of
-    all rows that come nearer; `against no labels` the same for the difference from a run with label 0 for everybody on
+    all rows that come nearer; `against no labels` the same for the difference from a run without chosen people on
     the same sample, which takes two runs of one seed; `length` the length of that difference.
     """
     X, y, split = real("credit", 2)
@@ -508,26 +530,30 @@ def run_chosen_labels() -> dict[str, Any]:
     schedules = {"today": today(len(X), one.columns, 2), "levels": levels(len(X), one.columns, 2)}
     first = schedules["levels"][0][0]
     draw = np.random.default_rng(5)
-    for label, size in ((1.0, 1), (1.0, 10), (FALSE_LABEL, 1)):
+    for size, (wording, labels) in product((1, 10), CHOSEN.items()):
         for place, (start, end) in {"the first level": (0, first), "no sample": (first, len(X))}.items():
             groups = [draw.choice(np.arange(start, end), size, replace=False) for _ in range(20)]
             for rule, schedule in schedules.items():
-                name = f"label {label:g} for {size} of {place}, {rule}"
-                report[name] = nearness(one, split, schedule, groups, label)
-                print(f"{name:46} {report[name]}", flush=True)
+                name = f"{wording.format(f'{size} of {place}')}, {rule}"
+                report[name] = nearness(one, split, schedule, groups, labels)
+                print(f"{name:60} {report[name]}", flush=True)
     return report
 
 
 def nearness(
-    one: Problem, split: Sequence[int], schedule: Schedule, groups: list[NDArray[np.intp]], label: float
+    one: Problem,
+    split: Sequence[int],
+    schedule: Schedule,
+    groups: list[NDArray[np.intp]],
+    labels: tuple[float, float],
 ) -> dict[str, float]:
     peer = slice(split[0], split[0] + split[1])
-    rows = one.Z[:, peer]
-    nobody = descend(replace(one, y=np.zeros(len(one.y))), schedule)[peer]
+    rows, (others, chosen) = one.Z[:, peer], labels
+    nobody = descend(replace(one, y=np.full(len(one.y), others)), schedule)[peer]
     found = []
     for group in groups:
-        y = np.zeros(len(one.y))
-        y[group] = label
+        y = np.full(len(one.y), others)
+        y[group] = chosen
         weights = descend(replace(one, y=y), schedule)[peer]
         target, change = rows[group].sum(axis=0, keepdims=True), weights - nobody
         reached = correlations(target, weights)[0]
