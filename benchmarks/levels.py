@@ -8,7 +8,40 @@ rate 4/p, momentum .5, Fourier sigmoid), with today's full passes and with the r
 scikit-learn (C = 1). The rule was tuned on `made_up` tables and then judged once on real ones. Results go to
 benchmarks/levels.json. PLUMBOB_DATA is needed for the real tables.
 
-RESULTS
+Lists there are [AUC less pooled, log loss / pooled, rows processed in full passes], of eigenvalues [median, 99 %,
+largest].
+
+RESULTS, five splits of real tables, at most three of made-up ones; AUC less pooled, log loss / pooled, full passes:
+
+    table                                          today (10 sqrt(p) passes)    levels
+    credit, 24,000 x 23                            +.0019, x.9961, 14           +.0021, x.9969,  6.5
+    hmeq, telco, breast-cancer                     14                           no sample: the same
+    credit, 3 parties                              +.0018, x.9960, 17           +.0019, x.9965,  9.3
+    credit, 5 parties                              +.0006, x.9968, 22           +.0015, x.9968, 12.1
+    credit in bins (24,000 x 152, l2 = 1 / rows)   +.0001, x.9996, 14           no sample: the same
+    made up, 160,000 x 40, correlated at .9        -.0006, x1.0010, 14          -.0005, x1.0009,  5.6
+    made up, 800,000 x 40, correlated at .8        -.0001, x1.0002, 14          -.0001, x1.0001,  5.2
+    made up, 3 parties, strong, 24,000, at .9      -.0041, x1.0105, 17          -.0027, x1.0070,  9.3
+    made up, 3 parties, strong, 60,000, at .7      -.0012, x1.0147, 17          -.0007, x1.0085,  8.4
+    made up, 5 parties, strong, 60,000, at .7      -.0025, x1.0180, 22          -.0015, x1.0107, 10.5
+    made up, 9 parties, 60,000, at .6              -.0016, x1.0027, 30          -.0023, x1.0037, 14.6
+    made up, bins, 100,000 x 216, at .8            -.0001, x1.0000, 14          -.0002, x1.0002,  9.2
+    made up, bins, 200,000 x 216, at .5            -.0000, x1.0000, 14          -.0001, x1.0001,  6.6
+
+Of these tables none with two, three or five parties lost more than .0003 AUC or .1 % log loss against today; nine
+parties lost .0007. The worst of the tables that were used for tuning (two parties, 24,000 x 24, at .8) lost .0007 and
+.19 %; six of its kind lost .0002 on average. Bins need the same 200 rows per column: with 50, credit in bins lost
+.0006, with 25 .0009 and .25 %. So a drafted plan has a sample from 400 training rows per column on. The rule for two
+parties was judged once on real tables. That for more was changed twice after that, by made-up tables only.
+
+Stability: rare flags that all parties share reach at most 1.92 p on 5,000 rows (300 samples each; the limit is 3.1 p)
+and 5.3 p on 800. On 5,000 rows a column's mean square exceeds 3 in at most 1.3 of a million samples, however rare.
+
+Chosen labels (label 1 for one person, 0 for all others; credit, the peer's 12 weights): today they correlate with the
+person's row at .97 to .99. With levels the sample's own mean hides it: .30 for a person of the first level, none for
+others (ten people: .50 and .20 against 1.00). Against a run without that label on the same sample, correlations are .94
+and 1.00, and the first level's person moves the weights five times as far as today, others a third as far. So a second
+run must never have the same sample, and nobody may know the sample before rows and labels are fixed.
 """
 
 from __future__ import annotations
@@ -74,7 +107,7 @@ def levels(rows: int, columns: int, parties: int) -> Schedule:
     if 2 * first > rows:
         return [(rows, full_passes(parties))]
     ladder = OF_TWO if parties <= 2 else OF_MORE
-    last_passes = min((max(2, parties) + 7) // 2, ladder.most_passes - FEWEST_FIRST_PASSES)
+    last_passes = min(max(2, parties) + 2, ladder.most_passes - FEWEST_FIRST_PASSES)
     before_last = ladder.most_passes - last_passes
     affordable = 1 + (before_last - FEWEST_FIRST_PASSES) // ladder.middle_passes
     samples = next((count for count in range(1, affordable) if first * ladder.factor**count >= rows), affordable)
@@ -385,6 +418,10 @@ MADE_UP: tuple[tuple[int, tuple[int, ...], float, str], ...] = (
     (60_000, (8, 8, 8, 8, 8), 0.7, "strong"),
     (60_000, (5,) * 9, 0.6, "plain"),
     (160_000, (8, 8, 8, 8, 8), 0.9, "plain"),
+    # Where samples cost most: directions in which the parties nearly agree are learned, but slowly.
+    (24_000, (11, 12), 0.8, "plain"),
+    (24_000, (12, 12), 0.8, "plain"),
+    (24_000, (12, 13), 0.8, "plain"),
 )
 DRAFTED_MADE_UP = (
     (24_000, (7, 7), 0.5),
