@@ -1,0 +1,1 @@
+"""Rules that were found by measuring, and stay as they were measured."""
