@@ -6,7 +6,7 @@ shared by them, so that the weights of many columns are small ones. Both are kno
 common rows.
 """
 
-BINS_FROM = ((300, 10), (150, 5), (16, 3))
+BINS_FROM = ((300, 10), (150, 5), (8, 3))
 """Rows for a column from which on it has so many bins; below the last it has none."""
 LEVELS_OF_A_COLUMN = 4
 """So many levels count as one numeric column: each has one weight, and most have few rows."""

@@ -18,7 +18,7 @@ from benchmarks.encoding_rule import TRIED, encoding_for
         ((5000, 22, 1), (5, True, 0.03)),
         ((20_000, 22, 1), (10, True, 0.03)),
         ((5000, 3, 0), (10, True, 0.1)),
-        ((50, 4, 0), (0, True, 1.0)),
+        ((30, 4, 0), (0, True, 1.0)),
         ((500, 0, 60), (0, True, 0.1)),
     ],
     ids=str,
