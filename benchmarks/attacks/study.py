@@ -22,6 +22,10 @@ CLIP, GAMMA = 5.0, 0.01
 MOMENTUM, PASSES = 0.5, 14
 SCORE_UNIT = 2.0**-16
 """The last place of an opened score."""
+AGREES = 0.02
+"""What a score may differ from its row's product where rows and scores are rounded."""
+PERIOD = 64.0
+"""Scores from shares are opened modulo one period of the sigmoid's series."""
 
 AS_SHARES: dict[str, Any] = {
     "protocol": "clear",
@@ -49,7 +53,8 @@ def made_up(rows: int, columns: int, seed: int, shared: float = 0.0) -> Array:
 
 def labels_of(X: Array, seed: int, offset: float = 0.0) -> NDArray[np.intp]:
     """Drawn from a logistic model with weights of unit length times two."""
-    generator = np.random.default_rng(seed)
+    # A stream of its own: the same one would make the first row the weights.
+    generator = np.random.default_rng([seed, 1])
     weights = generator.standard_normal(X.shape[1])
     scores = X @ (2.0 * weights / np.linalg.norm(weights)) + offset
     return (generator.random(len(X)) < 1.0 / (1.0 + np.exp(-scores))).astype(np.intp)
@@ -156,6 +161,28 @@ def solved(known: Array, scores: Array) -> tuple[Array, float]:
         return weights, float(scores.mean() - centre @ weights)
     found = np.linalg.lstsq(np.column_stack([known, np.ones(len(known))]), scores, rcond=None)[0]
     return found[:-1], float(found[-1])
+
+
+def solved_modulo(known: Array, scores: Array, period: float = PERIOD, tries: int = 2000) -> tuple[Array, float]:
+    """The same from scores that may have wrapped around, with more known rows than needed.
+
+    Small sets of rows are solved as if none had wrapped; the set is right with which all other rows agree.
+    """
+    generator, needed = np.random.default_rng(1), min(len(known), known.shape[1] + 4)
+    # Scores of short rows rarely wrap.
+    order = np.argsort(np.linalg.norm(known, axis=1))[: max(needed, 2 * len(known) // 3)]
+    best, agreed = solved(known, scores), 0
+    for number in range(tries):
+        chosen = generator.choice(order, needed, replace=False) if number else np.arange(len(known))
+        weights, constant = solved(known[chosen], scores[chosen])
+        missed = (known @ weights + constant - scores + period / 2) % period - period / 2
+        is_right = np.abs(missed) < AGREES
+        if is_right[chosen].all() and is_right.sum() > agreed:
+            unwrapped = known @ weights + constant - missed
+            best, agreed = solved(known[is_right], unwrapped[is_right]), int(is_right.sum())
+        if agreed == len(known):
+            break
+    return best
 
 
 # Figures.
