@@ -195,9 +195,12 @@ def cosine(left: Array, right: Array) -> float:
 
 
 def against_chance(cosines: Sequence[float], columns: int) -> tuple[float, float]:
-    """(mean, how many deviations it lies above 0): a random direction has cosines of variance 1 / columns."""
-    mean = float(np.mean(cosines))
-    return mean, mean * math.sqrt(columns * len(cosines))
+    """(mean, how many deviations it lies above 0): a random direction has cosines of variance 1 / columns.
+
+    Where they vary more, because noise has directions that it prefers, by what they vary.
+    """
+    mean, deviation = float(np.mean(cosines)), max(float(np.std(cosines)), 1.0 / math.sqrt(columns))
+    return mean, mean * math.sqrt(len(cosines)) / deviation
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
