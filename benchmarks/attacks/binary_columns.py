@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 
 def table(rows: int, binary: int, integer: int, normal: int, seed: int, dependence: float = 0.0) -> Array:
-    """Columns with two values, with whole numbers 0 to 3, and normal ones; `dependence` moves all by a common factor."""
+    """Columns with two values, with 0 to 3, and normal ones; `dependence` moves all by a common factor."""
     generator = np.random.default_rng(seed)
     common = dependence * generator.standard_normal((rows, 1))
     flags = common + generator.standard_normal((rows, binary)) > generator.uniform(-0.8, 0.8, binary)
