@@ -57,8 +57,8 @@ def candidates(read: Array, starts: int, levels: Sequence[int] = (2, 3, 4), seed
     generator = np.random.default_rng(seed)
     found: dict[int, list[Array]] = {count: [] for count in levels}
     for _ in range(starts):
-        direction = generator.standard_normal(read.shape[1])
-        reached = _descended(read, direction / np.linalg.norm(direction))
+        drawn = generator.standard_normal((1, read.shape[1]))
+        reached = _descended(read, (drawn / np.linalg.norm(drawn))[0])
         for count in levels:
             column = _as_levels(read @ _sharpened(read, reached, count), count)
             if column is None:

@@ -113,7 +113,7 @@ def real(runs: int = 5) -> None:
 
 def groups(runs: int = 5) -> None:
     """Label 1 for several chosen people: the sum of their rows."""
-    lines = []
+    lines: list[Sequence[Any]] = []
     for size in (1, 3, 10, 30):
         read = [
             read_row(made_up(3000, 6, seed), 1, range(size), known_rows(3000, 5), **AS_SHARES) for seed in range(runs)

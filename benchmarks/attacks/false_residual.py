@@ -25,6 +25,8 @@ from plumbob.crypto.lattice import Pairs, pairs
 from plumbob.data import Table, split_array
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.workshop.attacks import View
+from plumbob.workshop.attacks.active.lattice_parties import OffTheCircleParty
 from plumbob.workshop.simulation import Run, train
 
 RESIDUAL_BITS = 40
@@ -126,6 +128,46 @@ def _solved_weights(run: Run, X: Array, known: int) -> Array:
     return solved_modulo(np.asarray(run.model.parts["features"].encode(tables["features"])), scores)[0]
 
 
+# With opened weights: a shift one pass earlier, and joint scores read from the last one.
+
+
+class InnerProductsParty(OffTheCircleParty):
+    """Shifts one person's residual in the last pass but one, and reads some people's joint scores in the last.
+
+    The peer's weights then hold its row of that person, so the scores are inner products of two of the peer's rows.
+    """
+
+    person, shift = 0, 1.0
+
+    def _shared_residuals(self, number: int, scores: Any) -> Pairs:
+        shared = super()._shared_residuals(number, scores)
+        if number != self.plan.passes - 1:
+            return shared
+        added = np.zeros(len(self.shard), dtype=np.int64)
+        added[self.person] = round(math.ldexp(self.shift * len(self.shard) / self.plan.rate, RESIDUAL_BITS))
+        return pairs.subtract(shared, pairs.from_integers(added))
+
+
+def read_inner_products(
+    rows: int, split: tuple[int, int], by: str, moved: float = 1.0, seed: int = 1, **keys: Any
+) -> float:
+    """The correlation of what was read with the peer's true inner products, `open = "own"`; one for each own column."""
+    X = made_up(rows, sum(split), seed)
+    y = labels_of(X, seed)
+    plan = Plan.for_columns(split, protocol="shares", open="own", seed=seed, **keys)
+    tables = dict(zip(("label", "features"), split_array(X, y, split), strict=True))
+    attacker = type("ArmedParty", (InnerProductsParty,), {"person": rows - 1, "shift": moved})
+    roots = {name: hashlib.sha256(f"{name} {seed}".encode()).digest() for name in tables}
+    run = train(plan, tables, jobs=1, cast={by: attacker}, roots=roots)
+    party, other = run.parties[by], run.transcripts["features" if by == "label" else "label"]
+    if not isinstance(party, InnerProductsParty):
+        raise TypeError("the attacker took no part")
+    [reading] = party.readings
+    claim = party.believed(View.of(run.transcripts[by]))
+    truth = np.asarray(other.X)[reading.rows] @ np.asarray(other.X)[rows - 1]
+    return float(np.corrcoef(claim.values[reading.rows, 0], truth)[0, 1])
+
+
 CASES: tuple[tuple[str, Deviation | None, dict[str, Any]], ...] = (
     ("honest", None, {}),
     ("false residual, 1 row", Deviation(moved=1.0), {}),
@@ -160,6 +202,16 @@ def main() -> None:
         " columns + 1 weights leave a run, however many rows are scored",
         ("label party", "rows", "columns", "known rows", "correlation", "bits/value", "bits", "exact", "22 x scored"),
         lines,
+    )
+    print_table(
+        'open = "own": inner products of a chosen row of the peer with as many others as the attacker has columns',
+        ("by", "noise", "rows", "own columns", "peer's columns", "shift", "correlation"),
+        [
+            (by, noise, 2000, 12, 5, moved, value)
+            for by, split in (("label", (12, 5)), ("features", (5, 12)))
+            for noise, moved in (("none", 0.0), ("none", 1.0), ("rows", 1.0))
+            for value in [read_inner_products(2000, split, by, moved, noise=noise)]
+        ],
     )
 
 

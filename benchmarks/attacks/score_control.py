@@ -69,7 +69,7 @@ def changed(model: plumbob.VerticalLogisticRegression, X: Array, own: int, setti
         signs = np.random.default_rng(1).choice([-1.0, 1.0], theirs.shape)
     places = np.argsort(-np.abs(effect))[: setting.columns or None]
     ends = _ends(theirs, setting.within, signs)
-    replaced = X.copy()
+    replaced: Array = X.copy()
     replaced[:, own + places] = ends[:, places]
     return replaced
 
@@ -80,7 +80,8 @@ def _ends(theirs: Array, within: str, signs: Array) -> Array:
         low, high = np.quantile(theirs, [0.01, 0.99], axis=0)
         return np.broadcast_to(np.where(signs > 0, high, low), theirs.shape)
     if within == "one deviation":
-        return theirs + signs * deviation
+        moved: Array = theirs + signs * deviation
+        return moved
     return np.broadcast_to(mean + CLIP * signs * deviation, theirs.shape)
 
 

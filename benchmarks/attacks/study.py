@@ -81,12 +81,12 @@ class Whitener:
 
     @classmethod
     def fit(cls, X: Array, gamma: float = GAMMA) -> "Whitener":
-        mean, deviation = X.mean(axis=0), X.std(axis=0)
-        deviation = np.where(deviation > 0, deviation, 1.0)
+        mean, spread = X.mean(axis=0), X.std(axis=0)
+        deviation: Array = np.where(spread > 0, spread, 1.0).astype(np.float64)
         inside = np.clip((X - mean) / deviation, -CLIP, CLIP)
         centre = inside.mean(axis=0)
         values, vectors = np.linalg.eigh(np.cov(inside, rowvar=False, bias=True).reshape(X.shape[1], -1))
-        matrix = (vectors / np.sqrt(np.maximum(values, 0.0) + gamma)) @ vectors.T
+        matrix: Array = ((vectors / np.sqrt(np.maximum(values, 0.0) + gamma)) @ vectors.T).astype(np.float64)
         return cls(mean, deviation, centre, matrix)
 
     def __call__(self, X: Array) -> Array:
@@ -96,7 +96,7 @@ class Whitener:
 
     def weights_from_input_units(self, weights: Array) -> Array:
         """Weights of whitened columns, from those of the columns as they came."""
-        found: Array = np.linalg.solve(self.matrix, weights * self.deviation)
+        found: Array = np.linalg.solve(self.matrix, weights * self.deviation).astype(np.float64)
         return found
 
     def row_from_whitened(self, row: Array) -> Array:
@@ -157,9 +157,11 @@ def solved(known: Array, scores: Array) -> tuple[Array, float]:
     centre = known.mean(axis=0)
     if len(known) <= known.shape[1]:
         # Without enough rows the constant is taken for the mean score.
-        weights = np.linalg.lstsq(known - centre, scores - scores.mean(), rcond=None)[0]
+        weights: Array = np.linalg.lstsq(known - centre, scores - scores.mean(), rcond=None)[0].astype(np.float64)
         return weights, float(scores.mean() - centre @ weights)
-    found = np.linalg.lstsq(np.column_stack([known, np.ones(len(known))]), scores, rcond=None)[0]
+    found: Array = np.linalg.lstsq(np.column_stack([known, np.ones(len(known))]), scores, rcond=None)[0].astype(
+        np.float64
+    )
     return found[:-1], float(found[-1])
 
 

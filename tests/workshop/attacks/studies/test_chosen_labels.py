@@ -1,5 +1,7 @@
 """`chosen-labels`: invented labels read a row from scores of known ones; noise for rows stops it."""
 
+from typing import Any
+
 import pytest
 
 from benchmarks.attacks import chosen_labels as study
@@ -9,7 +11,7 @@ ROWS, COLUMNS = 600, 5
 
 
 @pytest.mark.parametrize("keys", [study.NEVER, AS_SHARES], ids=["shares", "clear"])
-def test_scores_of_known_rows_reveal_a_row_that_was_never_scored(keys: dict[str, object]) -> None:
+def test_scores_of_known_rows_reveal_a_row_that_was_never_scored(keys: dict[str, Any]) -> None:
     """One person has label 1, and columns + 1 known rows are scored."""
     read = study.read_row(made_up(ROWS, 1 + COLUMNS, 1), 1, [0], study.known_rows(ROWS, COLUMNS), **keys)
     assert read.cosine > 0.99

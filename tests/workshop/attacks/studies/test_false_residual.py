@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.attacks.false_residual import SCORE_BITS, Deviation, read_row
+from benchmarks.attacks.false_residual import SCORE_BITS, Deviation, read_inner_products, read_row
 from benchmarks.attacks.study import cosine, made_up, solved_modulo
 
 ROWS, COLUMNS, KNOWN = 2000, 4, 20
@@ -38,3 +38,9 @@ def test_scores_that_wrapped_are_solved_too() -> None:
     wrapped = (scores + 32.0) % 64.0 - 32.0
     assert np.any(wrapped != scores)
     assert cosine(solved_modulo(known, wrapped)[0], truth) > 0.999999
+
+
+def test_with_opened_weights_inner_products_of_the_peers_rows_come_out() -> None:
+    """`open = "own"`: a shift puts the peer's row into its weights; sines off the circle read what scores become."""
+    assert read_inner_products(2000, (12, 5), "label") > 0.9
+    assert abs(read_inner_products(2000, (12, 5), "label", moved=0.0)) < 0.7
