@@ -1,4 +1,4 @@
-"""Which encoding a plan that is drafted from files takes: found by `benchmarks/encodings.py`, results beside it.
+"""Which encoding a plan that is drafted from files takes: found by `benchmarks/encoding_study.py`, results beside it.
 
 Two numbers decide. How many rows there are for a column says how many bins can be fitted beside the plain column: a
 table with few rows has none. How many columns training sees says how strong the penalty is: what a score can say is

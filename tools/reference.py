@@ -1,8 +1,9 @@
-"""Write the reference pages, docs/cli.md and docs/api.md, from the command line's own help and from docstrings.
+"""Write the reference pages, docs/cli.md and docs/api.md, from the command line's own help and from docstrings, and the
+messages in docs/protocol.md from the schedules that channels keep to.
 
 The examples at the top of docs/api.md are in tools/api_guide.md.
 
-`python tools/reference.py` writes both; the tests hold that the pages in the repository are what it writes.
+`python tools/reference.py` writes all; the tests hold that the pages in the repository are what it writes.
 """
 
 import ast
@@ -18,7 +19,9 @@ import typer
 from plumbob.cli import app
 from plumbob.cli.help import CODES, GROUPED_VERBS, value_of
 from plumbob.commands.flags import PANEL, RARE_PANEL
-from plumbob.plan import KEYS, SECTIONS, SettingKey
+from plumbob.plan import KEYS, SECTIONS, Plan, SettingKey
+from plumbob.protocol.schedule import Due
+from plumbob.protocol.schedules import training_schedule
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDE = Path(__file__).resolve().parent / "api_guide.md"
@@ -42,10 +45,58 @@ PUBLIC = {
 }
 
 
+BEGIN, END = "<!-- schedules: begin -->", "<!-- schedules: end -->"
+SESSIONS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "`exchange` of two": ((2, 3), {"protocol": "exchange", "batch_size": 16}),
+    "`arbiter` of two": ((2, 3), {"protocol": "arbiter", "batch_size": 16}),
+    "`shares` of two": ((2, 3), {}),
+    '`shares` of two, `open = "own"`, with a penalty': ((2, 3), {"open": "own", "l2": 0.05}),
+    "`shares` of three": ((2, 2, 1), {}),
+}
+LISTED_ROWS = 100
+
+
 def main() -> None:
-    """Write both pages."""
+    """Write all pages."""
     (DOCS / "cli.md").write_text(cli_page(), encoding="utf-8")
     (DOCS / "api.md").write_text(api_page(), encoding="utf-8")
+    (DOCS / "protocol.md").write_text(protocol_page(), encoding="utf-8")
+
+
+# The messages of training.
+
+
+def protocol_page() -> str:
+    """The page with the messages as the schedules have them today."""
+    text = (DOCS / "protocol.md").read_text(encoding="utf-8")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    tables = (messages_table(title, *session) for title, session in SESSIONS.items())
+    return f"{before}{BEGIN}\n\n{''.join(tables)}{END}{after}"
+
+
+def messages_table(title: str, split: tuple[int, ...], keys: dict[str, Any]) -> str:
+    """Of one session, without the greeting: the set-up, one step, the end."""
+    schedule = training_schedule(Plan.for_columns(split, seed=1, **keys), LISTED_ROWS)
+    rows = next(schedule.batches())
+    due = [*schedule.set_up(), *schedule.step(1, rows), *schedule.finish()]
+    columns = ", ".join(map(str, split))
+    alike: dict[str, list[str]] = {}
+    for one in due:
+        alike.setdefault(_cells(one), []).append(f"{one.sender} → {one.receiver}")
+    lines = [
+        f"**{title}**, {columns} columns, {LISTED_ROWS} rows:",
+        "",
+        "| step | message | bytes | where | from whom to whom |",
+        "|---|---|---|---|---|",
+        *(f"| {cells} | {', '.join(ends)} |" for cells, ends in alike.items()),
+        "",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cells(due: Due) -> str:
+    where = f"{due.where}, may be repeated" if due.again else due.where
+    return f"{due.step} | {due.kind.name} | {due.size:,} | {where}"
 
 
 # The command line.

@@ -26,7 +26,10 @@ def text_of(page: str) -> str:
     return (DOCS / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "written"), [("cli.md", reference.cli_page), ("api.md", reference.api_page)])
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [("cli.md", reference.cli_page), ("api.md", reference.api_page), ("protocol.md", reference.protocol_page)],
+)
 def test_the_references_are_current(page: str, written: object) -> None:
     """The pages are what `python tools/reference.py` writes today."""
     assert callable(written)

@@ -1,9 +1,9 @@
 """How numeric columns of small and large tables are best encoded: thirteen encodings, and the rule that picks one.
 
-    python benchmarks/encodings.py tune  [--out FILE]     # made-up tables, and real ones of PLUMBOB_DATA, at five sizes
-    python benchmarks/encodings.py check [--out FILE]     # made-up tables that no constant of the rule was chosen on
-    python benchmarks/encodings.py clear [--out FILE]     # some of both, trained as `clear` trains: whitened, 14 passes
-    python benchmarks/encodings.py show FILE ...          # tables of what was found: the rule beside the best
+    python benchmarks/encoding_study.py tune [--out FILE]  # made-up tables, and real ones, at five sizes
+    python benchmarks/encoding_study.py check [--out FILE]  # made-up tables that no constant of the rule was chosen on
+    python benchmarks/encoding_study.py clear [--out FILE]  # some of both, trained as `clear` trains
+    python benchmarks/encoding_study.py show FILE ...  # tables of what was found: the rule beside the best
 
 An encoding is a plain column (standardised, clipped to +-5, a gap at its mean), quantile bins, or both, with a penalty
 of 1 / (C rows) on the mean loss. Slots are as in `plumbob.data`: the most frequent one is left out, gaps have their
