@@ -24,11 +24,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from plumbob.crypto import Randomness, curve
 from plumbob.crypto.engines.python import PythonEngine
+from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment, AlignmentParty
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
-from plumbob.transport import linked_pair
 
 SIDE, OTHER = "label", "features"
 PLAN = Plan.for_columns((1, 1), protocol="exchange")
@@ -71,7 +71,7 @@ def repeatable(name: str) -> Randomness:
 
 def played(ids: dict[str, list[str]]) -> list[bytes]:
     """Every message that the side gets."""
-    from plumbob.workshop.simulation.training import run_together  # Not at the top: workers import this file too.
+    from plumbob.lab.simulate.training import run_together  # Not at the top: workers import this file too.
 
     ends = linked_pair()
     channels = {SIDE: Channel(OTHER, ends[0]), OTHER: Channel(SIDE, ends[1])}

@@ -33,13 +33,13 @@ from plumbob.checking.check import check
 from plumbob.checking.figures import AtHome
 from plumbob.data import Table, split_array
 from plumbob.errors import DivergenceError
+from plumbob.lab.attacks import ACTIVE, PASSIVE, Attack, feature_geometry, label_only
+from plumbob.lab.audit.redteam import _on_opened_weights, act_out, chosen
+from plumbob.lab.audit.score import scored
+from plumbob.lab.audit.truth import Truth
+from plumbob.lab.simulate import train
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.workshop.attacks import ACTIVE, PASSIVE, Attack, feature_geometry, label_only
-from plumbob.workshop.auditor.redteam import _on_opened_weights, act_out, chosen
-from plumbob.workshop.auditor.score import scored
-from plumbob.workshop.auditor.truth import Truth
-from plumbob.workshop.simulation import train
 
 DECODING_SECONDS = 8.0
 GEOMETRY_WORK = 1.0e9  # Of the attack's usual two minutes, a few seconds.

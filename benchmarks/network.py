@@ -27,15 +27,15 @@ import numpy as np
 
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table, split_array
+from plumbob.lab.simulate import train
+from plumbob.net.connector import Connection, Connector, Peer
+from plumbob.net.identity import Identity, read_certificate
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
 from plumbob.party.training import train as take_part
 from plumbob.plan import Plan
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
-from plumbob.transport.connector import Connection, Connector, Peer
-from plumbob.transport.identity import Identity, read_certificate
-from plumbob.workshop.simulation import train
 
 COLUMNS = (11, 12)
 PIECE = 1 << 16

@@ -14,10 +14,10 @@ import numpy as np
 
 from plumbob import datasets
 from plumbob.data import split_array
+from plumbob.lab.simulate import train
 from plumbob.model.links import log_odds
 from plumbob.model.metrics import quality
 from plumbob.plan import Plan
-from plumbob.workshop.simulation import train
 
 
 @dataclass

@@ -26,9 +26,9 @@ from sklearn.preprocessing import StandardScaler
 
 from plumbob import datasets
 from plumbob.data import split_array
+from plumbob.lab.simulate import train
 from plumbob.model.links import log_odds
 from plumbob.plan import Plan
-from plumbob.workshop.simulation import train
 
 Data = tuple[NDArray[np.float64], NDArray[np.int64], tuple[int, int]]
 KEPT = ("scale", "sigmoid", "batches", "momentum", "learning_rate", "feature_bits", "epochs")

@@ -30,13 +30,13 @@ from sklearn.metrics import log_loss, roc_auc_score
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, read_table, split_array
 from plumbob.data.cells import ColumnChoices
+from plumbob.lab.simulate import train
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
 from plumbob.privacy.row_rule import RowRule, row_rule
-from plumbob.workshop.simulation import train
 
 Labels = NDArray[np.int8]
 DELTA = 1e-6

@@ -23,9 +23,9 @@ from plumbob import datasets
 from plumbob.crypto import Encoding, paillier, vector
 from plumbob.crypto.packing import Slots
 from plumbob.data import Batch, split_array
+from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
 from plumbob.protocol import primitive
-from plumbob.workshop.simulation import Run, train
 
 
 class CryptographyClock(threading.local):

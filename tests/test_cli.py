@@ -21,10 +21,10 @@ from plumbob import __version__, cli
 from plumbob.cli import options
 from plumbob.crypto import engines
 from plumbob.errors import ROOM_ADVICE, CryptoError
+from plumbob.lab.attacks import Attack, Condition, LabelClaim, View
 from plumbob.plan import KEYS, Plan
 from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
-from plumbob.workshop.attacks import Attack, Condition, LabelClaim, View
 
 HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sklearn"}
 RESULT = {"engine": "python", "iteration_s": {"392": 1.5, "12": 0.25}, "lines": ["one  line [as it is]", "x" * 200]}
@@ -73,10 +73,10 @@ def no_real_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def put_in_place(monkeypatch: pytest.MonkeyPatch, name: str, run: Callable[..., dict[str, object]]) -> None:
     """Make `from plumbob import NAME` give a module with nothing but this `run`."""
-    module = types.ModuleType(f"plumbob.workshop.{name}")
+    module = types.ModuleType(f"plumbob.lab.{name}")
     module.__dict__["run"] = run
-    monkeypatch.setitem(sys.modules, f"plumbob.workshop.{name}", module)
-    monkeypatch.setattr(f"plumbob.workshop.{name}", module, raising=False)
+    monkeypatch.setitem(sys.modules, f"plumbob.lab.{name}", module)
+    monkeypatch.setattr(f"plumbob.lab.{name}", module, raising=False)
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -503,8 +503,8 @@ def toy_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two names for one attack, and no active one: the real ones have tests of their own."""
     names = ("label-toy", "label-other")
     toys = tuple(Attack(name, "features", beliefs_of, "Criterion 0") for name in names)
-    monkeypatch.setattr("plumbob.workshop.auditor.redteam.PASSIVE", toys)
-    monkeypatch.setattr("plumbob.workshop.auditor.redteam.ACTIVE", ())
+    monkeypatch.setattr("plumbob.lab.audit.redteam.PASSIVE", toys)
+    monkeypatch.setattr("plumbob.lab.audit.redteam.ACTIVE", ())
 
 
 AUDIT = ["audit", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--learning-rate", "0.01"]

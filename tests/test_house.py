@@ -16,14 +16,14 @@ from plumbob import arrays, errors
 # From the top of the house to its ground: a room may import any room further down, and none on its own floor.
 FLOORS = (
     {"cli"},
-    # The workshop: nothing below it may import it, so that a party's process never loads an attack.
-    {"workshop.bench", "workshop.commands", "workshop.demo"},
-    {"workshop.bench_lattice"},
-    {"workshop.lab"},
-    {"workshop.pages"},
-    {"workshop.paper"},
-    {"workshop.auditor"},
-    {"workshop.attacks", "workshop.simulation"},
+    # The lab: nothing below it may import it, so that a party's process never loads an attack.
+    {"lab.bench", "lab.commands", "lab.demo"},
+    {"lab.bench_lattice"},
+    {"lab.page"},
+    {"lab.reports"},
+    {"lab.paper"},
+    {"lab.audit"},
+    {"lab.attacks", "lab.simulate"},
     # The party floor: all that `plumbob party` and `plumbob check` load.
     {"commands"},
     {"party"},
@@ -31,7 +31,7 @@ FLOORS = (
     {"jobs"},
     {"checking"},
     {"protocol"},
-    {"transport", "privacy", "crypto", "model", "data"},
+    {"net", "privacy", "crypto", "model", "data"},
     {"run_folder"},
     {"record"},
     {"plan", "datasets"},
@@ -39,22 +39,22 @@ FLOORS = (
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # The front doors offer names from every room and are imported by none: the package itself, and `plumbob.attacks`.
-DOORS = {"__init__", "attacks", "workshop.__init__"}
+DOORS = {"__init__", "attacks", "lab.__init__"}
 
 HOUSE = Path(plumbob.__file__).parent
 FILES = sorted(path.relative_to(HOUSE) for path in HOUSE.rglob("*.py"))
 
 
 def room_of(file: Path) -> str:
-    """The first part of a file's path inside the package, without its ending; in the workshop the first two."""
+    """The first part of a file's path inside the package, without its ending; in the lab the first two."""
     parts = file.with_suffix("").parts
-    return ".".join(parts[:2]) if parts[0] == "workshop" else parts[0]
+    return ".".join(parts[:2]) if parts[0] == "lab" else parts[0]
 
 
 def room_named(name: str) -> str:
     """The room of a dotted name inside the package."""
     parts = name.split(".")
-    return ".".join(parts[:2]) if parts[0] == "workshop" else parts[0]
+    return ".".join(parts[:2]) if parts[0] == "lab" else parts[0]
 
 
 def imported_names(source: str, file: Path) -> Iterator[str]:
@@ -106,12 +106,12 @@ def test_imports_go_one_way(file: Path) -> None:
         ("crypto/keys.py", "from plumbob.model import logistic"),
         ("crypto/keys.py", "from ..model import logistic"),
         ("crypto/engines/native.py", "from ... import plan, protocol"),
-        ("model/logistic.py", "def late():\n    import plumbob.workshop.simulation"),
-        ("party/training.py", "from plumbob.workshop import attacks"),
-        ("checking/check.py", "def late():\n    from plumbob.workshop.attacks import PASSIVE"),
+        ("model/logistic.py", "def late():\n    import plumbob.lab.simulate"),
+        ("party/training.py", "from plumbob.lab import attacks"),
+        ("checking/check.py", "def late():\n    from plumbob.lab.attacks import PASSIVE"),
         ("report/run.py", "from plumbob import attacks"),
         ("errors.py", "from . import plan"),
-        ("workshop/lab/page.py", "from plumbob.workshop.bench import run"),
+        ("lab/page/page.py", "from plumbob.lab.bench import run"),
         ("data/table.py", "from plumbob import VerticalLogisticRegression"),
         ("data/table.py", "import plumbob"),
     ],
@@ -124,10 +124,10 @@ def test_a_wrong_import_is_seen(file: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("cli/workshop.py", "from plumbob import __version__\nfrom plumbob.workshop import bench"),
+        ("cli/studies.py", "from plumbob import __version__\nfrom plumbob.lab import bench"),
         ("crypto/keys.py", "from plumbob.errors import CryptoError\nfrom . import fixed_point\nimport numpy.linalg"),
         ("crypto/engines/native.py", "from ..keys import PublicKey\nfrom ...errors import CryptoError"),
-        ("__init__.py", "from plumbob.workshop.simulation import VerticalLogisticRegression"),
+        ("__init__.py", "from plumbob.lab.simulate import VerticalLogisticRegression"),
     ],
 )
 def test_a_right_import_is_allowed(file: str, line: str) -> None:

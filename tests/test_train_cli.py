@@ -17,11 +17,11 @@ import pytest
 
 from plumbob import cli
 from plumbob.errors import ROOM_ADVICE
+from plumbob.lab.simulate import Run, checkpoint
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.run_folder import JOURNAL, UNFINISHED, RunFolder
-from plumbob.workshop.simulation import Run, checkpoint
 from tests.party.processes import PATIENCE, context
 from tests.party.test_full_disk import CAN_MOUNT, small_disk
 from tests.party.verbs import Circumstances, run_command

@@ -19,14 +19,14 @@ import numpy as np
 
 from plumbob import datasets
 from plumbob.data import split_array
+from plumbob.lab.attacks import LabelClaim, View
+from plumbob.lab.attacks.active.chosen_rows import ChosenRowsLatticeParty, ChosenRowsParty
+from plumbob.lab.attacks.active.interface import AttackingParty, claim_of
+from plumbob.lab.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
+from plumbob.lab.paper.runs import exact_readings
+from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
-from plumbob.workshop.attacks import LabelClaim, View
-from plumbob.workshop.attacks.active.chosen_rows import ChosenRowsLatticeParty, ChosenRowsParty
-from plumbob.workshop.attacks.active.interface import AttackingParty, claim_of
-from plumbob.workshop.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
-from plumbob.workshop.paper.runs import exact_readings
-from plumbob.workshop.simulation import Run, train
 
 SPLIT = (11, 12)
 

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from benchmarks.attacks.study import SCORE_UNIT, Array, cosine, labels_of, made_up, print_table, solved_modulo
 from plumbob.crypto.lattice import Pairs, pairs
 from plumbob.data import Table, split_array
+from plumbob.lab.attacks import View
+from plumbob.lab.attacks.active.lattice_parties import OffTheCircleParty
+from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_shares import LatticeParty
-from plumbob.workshop.attacks import View
-from plumbob.workshop.attacks.active.lattice_parties import OffTheCircleParty
-from plumbob.workshop.simulation import Run, train
 
 RESIDUAL_BITS = 40
 """Fraction bits of a shared residual."""

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.workshop.attacks import ValueClaim
-from plumbob.workshop.attacks.feature_chain import recover_chained_feature
-from plumbob.workshop.attacks.feature_geometry import recover_geometry, with_known_rows
-from plumbob.workshop.attacks.feature_single import recover_single_feature
-from plumbob.workshop.paper.runs import column_errors, credit, made_up, views_of
+from plumbob.lab.attacks import ValueClaim
+from plumbob.lab.attacks.feature_chain import recover_chained_feature
+from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
+from plumbob.lab.attacks.feature_single import recover_single_feature
+from plumbob.lab.paper.runs import column_errors, credit, made_up, views_of
 
 
 def single(_: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -17,13 +17,13 @@ import numpy as np
 from scipy.stats import norm
 
 from plumbob import datasets
-from plumbob.workshop.attacks.interface import View
-from plumbob.workshop.attacks.label_average import LABEL_AVERAGE
-from plumbob.workshop.attacks.label_only import LABEL_ONLY
-from plumbob.workshop.attacks.label_sign import LABEL_SIGN
-from plumbob.workshop.attacks.label_stacked import LABEL_STACKED
-from plumbob.workshop.paper.runs import even_split, label_rates, labels_of, trained
-from plumbob.workshop.simulation import Run
+from plumbob.lab.attacks.interface import View
+from plumbob.lab.attacks.label_average import LABEL_AVERAGE
+from plumbob.lab.attacks.label_only import LABEL_ONLY
+from plumbob.lab.attacks.label_sign import LABEL_SIGN
+from plumbob.lab.attacks.label_stacked import LABEL_STACKED
+from plumbob.lab.paper.runs import even_split, label_rates, labels_of, trained
+from plumbob.lab.simulate import Run
 
 
 def small_scores(run: Run) -> float:

@@ -85,8 +85,8 @@ def one_point(shape: dict[str, int], options: argparse.Namespace) -> Point:
 def measured(shape: dict[str, int], engine: str, steps: int) -> Point:
     """A run of some steps; the first is not counted, because it makes what is made on first use."""
     from plumbob.data import split_array
+    from plumbob.lab.simulate import train
     from plumbob.plan import Plan
-    from plumbob.workshop.simulation import train
 
     columns = [shape["columns"]] * shape["parties"]
     plan = Plan.for_columns(
@@ -122,7 +122,7 @@ def on_workers(shape: dict[str, int], tries: int = 5) -> Point:
     import ray
 
     from plumbob.crypto import engines
-    from plumbob.workshop.bench import ExchangeDirection, Stopwatch
+    from plumbob.lab.bench import ExchangeDirection, Stopwatch
 
     ray.init(num_cpus=shape["workers"], include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     idle, started = peak_mib(), time.perf_counter()

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from plumbob.checking.findings import Findings
     from plumbob.checking.refusal import LeakWarning
     from plumbob.errors import PlumbobError
+    from plumbob.lab.audit import audit
+    from plumbob.lab.simulate import load
+    from plumbob.lab.simulate.estimator import VerticalLogisticRegression
     from plumbob.plan import Plan
-    from plumbob.workshop.auditor import audit
-    from plumbob.workshop.simulation import load
-    from plumbob.workshop.simulation.estimator import VerticalLogisticRegression
 
 __version__ = "0.1.0"
 
@@ -25,10 +25,10 @@ _OFFERED = {
     "LeakWarning": "plumbob.checking.refusal",
     "Plan": "plumbob.plan",
     "PlumbobError": "plumbob.errors",
-    "VerticalLogisticRegression": "plumbob.workshop.simulation.estimator",
-    "audit": "plumbob.workshop.auditor",
+    "VerticalLogisticRegression": "plumbob.lab.simulate.estimator",
+    "audit": "plumbob.lab.audit",
     "check": "plumbob.checking.check",
-    "load": "plumbob.workshop.simulation",
+    "load": "plumbob.lab.simulate",
 }
 _MODULES = ("attacks", "datasets", "errors", "party")
 

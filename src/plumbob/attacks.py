@@ -1,4 +1,4 @@
-"""The attacks under the name that scripts import; their code, and the list of these names, are in the workshop."""
+"""The attacks under the name that scripts import; their code, and the list of these names, are in the lab."""
 
-from plumbob.workshop.attacks import *  # noqa: F403  # One list of names is enough.
-from plumbob.workshop.attacks import __all__ as __all__
+from plumbob.lab.attacks import *  # noqa: F403  # One list of names is enough.
+from plumbob.lab.attacks import __all__ as __all__

@@ -5,14 +5,14 @@ from functools import cache
 from typing import Any
 
 from plumbob.checking.filing import with_predictions
+from plumbob.lab.audit.defences import as_seen_under, outcome_of
+from plumbob.lab.audit.filing import with_findings
+from plumbob.lab.audit.redteam import audit, passive_names
+from plumbob.lab.audit.truth import Truth
+from plumbob.lab.reports.compared_runs import ComparedRun
+from plumbob.lab.simulate import Run
 from plumbob.record import RunRecord
-from plumbob.workshop.auditor.defences import as_seen_under, outcome_of
-from plumbob.workshop.auditor.filing import with_findings
-from plumbob.workshop.auditor.redteam import audit, passive_names
-from plumbob.workshop.auditor.truth import Truth
-from plumbob.workshop.pages.compared_runs import ComparedRun
-from plumbob.workshop.simulation import Run
-from tests.workshop.auditor.support import small_run
+from tests.lab.audit.support import small_run
 
 QUALITY: dict[str, dict[str, dict[str, float | None]]] = {
     "test part": {"joint": {"auc": 0.83, "accuracy": 0.8}, "pooled": {"auc": 0.9, "accuracy": None}}

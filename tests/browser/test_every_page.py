@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from plumbob.checking.check import check, notes
+from plumbob.lab.reports import compared_runs, defences, paper
 from plumbob.plan import Party, Plan
 from plumbob.record import Finding
 from plumbob.report import run as run_report
 from plumbob.report.decision import decision_on_plan
 from plumbob.report.decision_page import summary_of, summary_page
 from plumbob.report.plan_page import findings_page
-from plumbob.workshop.pages import compared_runs, defences, paper
 from tests.browser.conftest import Tab
 from tests.browser.looks import look_at, reachable, stops, violations
 from tests.browser.support import QUALITY, noisy_record, own_side, three_ways
-from tests.workshop.pages.test_paper import BOOK
+from tests.lab.reports.test_paper import BOOK
 
 LONG_NAME = "a-very-very-very-very-long"
 PLANS: dict[str, Plan] = {

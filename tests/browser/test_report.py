@@ -9,9 +9,9 @@ from typing import Literal
 
 import pytest
 
+from plumbob.lab.reports import compared_runs
 from plumbob.record import RunRecord
 from plumbob.report import run as run_report
-from plumbob.workshop.pages import compared_runs
 from tests.browser.conftest import DESKTOP, PHONE, Tab
 from tests.browser.looks import CONTRASTS, faint
 from tests.browser.support import noisy_record, own_side, three_ways

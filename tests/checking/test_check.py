@@ -17,11 +17,11 @@ from plumbob.checking.forecast import Forecast, reading
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.data import split_array
 from plumbob.errors import PlanError
+from plumbob.lab.attacks import ACTIVE, PASSIVE
+from plumbob.lab.audit import audit
+from plumbob.lab.simulate import train
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.workshop.attacks import ACTIVE, PASSIVE
-from plumbob.workshop.auditor import audit
-from plumbob.workshop.simulation import train
 
 ON_OPENED_WEIGHTS = {"label-counts", "label-chosen-rows"}
 CLIPPED: dict[str, Any] = {"row_norm": 1.0}

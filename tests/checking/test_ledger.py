@@ -7,10 +7,10 @@ import pytest
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.ledger import Account, Ledger, planned
+from plumbob.lab.attacks import View
+from plumbob.lab.audit.seen import seen
 from plumbob.plan import Plan
-from plumbob.workshop.attacks import View
-from plumbob.workshop.auditor.seen import seen
-from tests.workshop.auditor.support import small_run
+from tests.lab.audit.support import small_run
 
 
 def plan_of(split: tuple[int, ...] = (11, 12), **keys: Any) -> Plan:

@@ -10,12 +10,12 @@ from plumbob.checking.at_home import at_home
 from plumbob.checking.check import check
 from plumbob.checking.figures import AtHome
 from plumbob.checking.rehearsal import REHEARSALS, advantage, can_rehearse, rehearsed
+from plumbob.lab.attacks.interface import LabelClaim
+from plumbob.lab.audit.score import scored
+from plumbob.lab.audit.truth import Truth
 from plumbob.plan import Plan
-from plumbob.workshop.attacks.interface import LabelClaim
-from plumbob.workshop.auditor.score import scored
-from plumbob.workshop.auditor.truth import Truth
+from tests.lab.audit.support import attack
 from tests.protocol.support import made_up, plan_for, tables_for, trained
-from tests.workshop.auditor.support import attack
 
 ROWS = 120
 

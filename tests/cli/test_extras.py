@@ -15,8 +15,8 @@ from tests.protocol.support import trained
 
 # Each is a package or a module of its own, which no other room imports when it is loaded itself.
 ASKED_FOR = (
-    "plumbob.workshop.lab",
-    "plumbob.workshop.paper",
+    "plumbob.lab.page",
+    "plumbob.lab.paper",
     "plumbob.crypto.engines.workers",
     "plumbob.crypto.lattice.cluster",
     "plumbob.jobs",
@@ -36,7 +36,7 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
     _, complaint = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, complaint
     imported = witness.imported("train")
-    assert "plumbob.workshop.simulation" in imported
+    assert "plumbob.lab.simulate" in imported
     assert {name for name in imported if name.startswith(ASKED_FOR)} == set()
     assert {name.partition(".")[0] for name in imported} & (packages_of_extras() - BROUGHT_ALONG) == set()
 

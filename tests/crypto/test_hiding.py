@@ -1,7 +1,7 @@
 """What travels shows nothing: fresh randomness, also after a fork, also from the owner of the key.
 
 Two attacks of a key's owner on the learner's features are carried out here, on the cryptography alone; `owners.py` has
-their mathematics, and `tests/workshop/attacks/keys` the same through the whole protocol. Against the shipped
+their mathematics, and `tests/lab/attacks/keys` the same through the whole protocol. Against the shipped
 randomisers "fails" means: over many replies the share of features read right is that of guessing.
 """
 

@@ -9,12 +9,12 @@ import pytest
 
 import plumbob
 from plumbob.crypto.proof import ROOTS
+from plumbob.net.greeting import LARGEST_GREETING, Greeting
+from plumbob.net.invitation import CHECKSUM_BYTES, PREFIX
+from plumbob.net.reliable import FRAME, REMEMBERED
+from plumbob.net.websocket_opening import PATH
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from plumbob.transport.greeting import LARGEST_GREETING, Greeting
-from plumbob.transport.invitation import CHECKSUM_BYTES, PREFIX
-from plumbob.transport.reliable import FRAME, REMEMBERED
-from plumbob.transport.websocket_opening import PATH
 from tools import drawings, reference, results
 
 ROOT = Path(__file__).parents[2]

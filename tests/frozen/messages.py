@@ -16,11 +16,11 @@ import pytest
 from plumbob.arrays import Matrix
 from plumbob.crypto import Draws
 from plumbob.data import Table
+from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import AlignmentParty
 from plumbob.protocol.messages import Message, decode
 from plumbob.protocol.prediction import Answerer, Asker
-from plumbob.workshop.simulation import Run, train
 from tests.protocol.support import Labels, Wire, outcomes, seated, tables_for
 
 ROWS = 40

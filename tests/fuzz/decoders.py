@@ -23,6 +23,12 @@ from plumbob.crypto.paillier import PrivateKey
 from plumbob.data import split_array
 from plumbob.errors import PlumbobError
 from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
+from plumbob.lab.simulate import train
+from plumbob.net import greeting
+from plumbob.net.greeting import Greeting
+from plumbob.net.identity import Identity
+from plumbob.net.invitation import PREFIX, Invitation, _checksum
+from plumbob.net.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
 from plumbob.plan import Plan
 from plumbob.protocol import handshake, lattice_shares, messages
 from plumbob.protocol.channel import Channel
@@ -30,12 +36,6 @@ from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
 from plumbob.run_folder import RunFolder
-from plumbob.transport import greeting
-from plumbob.transport.greeting import Greeting
-from plumbob.transport.identity import Identity
-from plumbob.transport.invitation import PREFIX, Invitation, _checksum
-from plumbob.transport.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
-from plumbob.workshop.simulation import train
 from tests.fuzz import lattice
 
 CONTEXT = ProofContext(b"session", "bank", "shop")

@@ -33,6 +33,7 @@ import pytest
 
 from plumbob.crypto import engines
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
+from plumbob.net import Connection, reliable
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
 from plumbob.party.training import train
@@ -40,7 +41,6 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL
-from plumbob.transport import Connection, reliable
 from tests.fuzz.decoders import scratch
 from tests.party.support import Killed
 from tests.protocol.quick_keys import use_quick_keys

@@ -13,7 +13,7 @@ import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore] 
 
 from tests.fuzz.decoders import DECODERS
 
-ROOMS = ("protocol", "transport", "crypto", "plan", "record")
+ROOMS = ("protocol", "net", "crypto", "plan", "record")
 WATCHED = (*(f"plumbob.{room}" for room in ROOMS), "tests.fuzz.decoders", "tomllib")
 
 

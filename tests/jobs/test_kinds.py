@@ -112,14 +112,14 @@ def test_yaml_needs_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert read(tmp_path, dag({})).keys["epochs"] == 20
 
 
-def test_json_needs_neither_yaml_nor_the_workshop(tmp_path: Path) -> None:
-    """A job in JSON is judged without PyYAML and without anything of the workshop."""
+def test_json_needs_neither_yaml_nor_the_lab(tmp_path: Path) -> None:
+    """A job in JSON is judged without PyYAML and without anything of the lab."""
     path = tmp_path / "job.json"
     path.write_text(json.dumps(conf({"max_iter": 3})))
     code = (
         "import sys; from pathlib import Path; from plumbob.jobs import judge, plan_to_check, read_job\n"
         f"plan, job = plan_to_check(read_job(Path({str(path)!r}), 'FATE'), {{}}); judge(job, plan)\n"
-        "print([name for name in sys.modules if name == 'yaml' or name.startswith('plumbob.workshop')])"
+        "print([name for name in sys.modules if name == 'yaml' or name.startswith('plumbob.lab')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -13,6 +13,9 @@ from typing import Any
 
 from plumbob.crypto import engines
 from plumbob.data import Table
+from plumbob.net import Connection
+from plumbob.net.connector import Connector, Peer, Timeouts
+from plumbob.net.identity import Identity, read_certificate
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
 from plumbob.party.training import train
@@ -21,9 +24,6 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
-from plumbob.transport import Connection
-from plumbob.transport.connector import Connector, Peer, Timeouts
-from plumbob.transport.identity import Identity, read_certificate
 
 PATIENCE = 150.0  # Seconds: a test that waits longer than this hangs.
 QUICK = Timeouts(first_retry=0.05, longest_retry=0.2, give_way=0.05)
@@ -60,7 +60,7 @@ IMPORTED_LATE = (
     "plumbob.party.verbs.sign",
     "plumbob.party.verbs.train",
     "plumbob.report.page",
-    "plumbob.workshop.commands.train",
+    "plumbob.lab.commands.train",
     "pyarrow.compute",
     "pyarrow.csv",
     "pyarrow.pandas_compat",

@@ -9,13 +9,13 @@ from typing import TypeVar
 from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.errors import DeadlineError, JournalError, TransportError
+from plumbob.net import Connection
 from plumbob.party.party_run import PartyRun
 from plumbob.party.training import train
 from plumbob.plan import Plan
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL
-from plumbob.transport import Connection
 
 PATIENCE = 120.0  # Seconds: a test that waits longer than this hangs.
 OnConnection = Callable[[Connection], None]

@@ -15,6 +15,10 @@ import pytest
 from plumbob import __version__
 from plumbob.crypto import engines
 from plumbob.errors import TransportError
+from plumbob.net.connector import Connection, Connector
+from plumbob.net.greeting import Greeting, Purpose, encode
+from plumbob.net.identity import Identity, now
+from plumbob.net.invitation import Invitation
 from plumbob.party import aligned
 from plumbob.party.doctor import Check, examine, remedy
 from plumbob.party.home import Home
@@ -22,11 +26,7 @@ from plumbob.party.settings import HomeSettings
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
-from plumbob.transport.connector import Connection, Connector
-from plumbob.transport.greeting import Greeting, Purpose, encode
-from plumbob.transport.identity import Identity, now
-from plumbob.transport.invitation import Invitation
-from tests.transport.support import LARGEST, PATIENCE, QUICK, Collected, ConnectProxy, opened
+from tests.net.support import LARGEST, PATIENCE, QUICK, Collected, ConnectProxy, opened
 
 PLAN = Plan.from_dict(
     {"parties": {"bank": {"role": "label", "features": 3}, "fund": {"role": "features", "features": 2}}}

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbob.errors import IdentityError, SettingsError, TransportError
+from plumbob.net.identity import Identity, now
+from plumbob.net.invitation import Invitation
 from plumbob.party.home import Home
 from plumbob.party.settings import KEYS, HomeSettings, with_address
-from plumbob.transport.identity import Identity, now
-from plumbob.transport.invitation import Invitation
 
 
 def made(folder: Path, name: str, **settings: str) -> Home:

@@ -40,9 +40,9 @@ def packages_of_extras() -> set[str]:
 
 # pyarrow itself imports pandas wherever it finds it, as it does beside these tests; the house asks for it nowhere.
 FORBIDDEN = {"flint", "sklearn", *packages_of_extras()} - {"pandas"}
-# The workshop, the engine for a cluster, and the readers of other systems' job files.
+# The lab, the engine for a cluster, and the readers of other systems' job files.
 UPSTAIRS = (
-    "plumbob.workshop",
+    "plumbob.lab",
     "plumbob.attacks",
     "plumbob.crypto.lattice.cluster",
     "plumbob.jobs",
@@ -91,7 +91,7 @@ def witness(tmp_path: Path) -> Witness:
 
 
 def assert_party_floor_only(imported: set[str]) -> None:
-    """No module of the workshop, of a cluster, of a GPU or of a job reader, no scikit-learn, nothing of an extra."""
+    """No module of the lab, of a cluster, of a GPU or of a job reader, no scikit-learn, nothing of an extra."""
     assert "plumbob.plan" in imported, "nothing was written down"
     assert {name for name in imported if name.startswith(UPSTAIRS)} == set()
     assert {name for name in imported if name.partition(".")[0] in FORBIDDEN} == set()
@@ -146,8 +146,8 @@ def test_check_imports_the_party_floor_only(tmp_path: Path, witness: Witness, op
     assert_party_floor_only(witness.imported("check"))
 
 
-def test_an_import_of_the_workshop_would_be_seen(tmp_path: Path, witness: Witness) -> None:
-    """The witness writes down what the workshop's own verbs import."""
+def test_an_import_of_the_lab_would_be_seen(tmp_path: Path, witness: Witness) -> None:
+    """The witness writes down what the lab's own verbs import."""
     process = witness.start("predict", "predict", str(tmp_path))
     process.communicate(timeout=PATIENCE)
-    assert any(name.startswith("plumbob.workshop") for name in witness.imported("predict"))
+    assert any(name.startswith("plumbob.lab") for name in witness.imported("predict"))

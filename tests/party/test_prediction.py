@@ -12,6 +12,8 @@ import pytest
 
 from plumbob.crypto import Draws, engines
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
+from plumbob.lab.simulate import Run
+from plumbob.net.reliable import FRAME, MESSAGE
 from plumbob.party import prediction
 from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
@@ -22,8 +24,6 @@ from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.prediction import RowLimit, Served
 from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
-from plumbob.transport.reliable import FRAME, MESSAGE
-from plumbob.workshop.simulation import Run
 from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
 from tests.party.verbs import Command, Organisations
 from tests.protocol.support import made_up, plan_for, tables_for, trained

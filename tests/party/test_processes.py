@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
-from plumbob.workshop.simulation import Run
 from tests.party import processes
 from tests.party.processes import Company, points
 from tests.protocol.support import made_up, plan_for, tables_for, trained

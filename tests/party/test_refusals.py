@@ -1,6 +1,6 @@
 """A peer that breaks a rule, through journals, reliable links and channels: who says what, and that the run survives.
 
-What TLS refuses is in `tests/transport/test_station.py`, malformed keys and ciphertexts in `tests/protocol` and
+What TLS refuses is in `tests/net/test_station.py`, malformed keys and ciphertexts in `tests/protocol` and
 `tests/crypto`. The table in `docs/network.md` leads from each item to its test.
 """
 
@@ -25,6 +25,10 @@ from plumbob.errors import (
     TransportError,
     UnsafePlanError,
 )
+from plumbob.net import Connection
+from plumbob.net.connector import Connector, Peer
+from plumbob.net.identity import Identity
+from plumbob.net.reliable import FRAME, MESSAGE
 from plumbob.party import signature
 from plumbob.party.conversation import ConnectorFor
 from plumbob.party.home import Home
@@ -38,10 +42,6 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL
-from plumbob.transport import Connection
-from plumbob.transport.connector import Connector, Peer
-from plumbob.transport.identity import Identity
-from plumbob.transport.reliable import FRAME, MESSAGE
 from tests.party.processes import QUICK, free_port
 from tests.party.support import PATIENCE, Killed, Switchboard
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
@@ -600,7 +600,7 @@ def test_the_table_names_tests_that_exist() -> None:
     assert len(cells) > 20
     for words in (part for cell in cells for part in re.split(r"[;,](?= `test_)", cell)):
         module, *named = [name.rstrip("…") for name in re.findall(r"`([a-z_/…]+)`", words)]
-        files = [file for room in ("party", "transport") for file in root.glob(f"tests/{room}/{module}.py")]
+        files = [file for room in ("party", "net") for file in root.glob(f"tests/{room}/{module}.py")]
         # A row may lead to a whole room.
         text = files[0].read_text(encoding="utf-8") if module.startswith("test_") else ""
         assert text == "" or all(re.search(rf"def (test_)?\w*{name}", text) for name in named), words

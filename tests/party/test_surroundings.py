@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from plumbob.net.address import Address
+from plumbob.net.identity import Identity
 from plumbob.party.home import Home
-from plumbob.transport.address import Address
-from plumbob.transport.identity import Identity
+from tests.net.support import ConnectProxy, called, dialling, plain_context
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Organisations, steps_finished
 from tests.protocol.support import made_up, plan_for, tables_for, trained
-from tests.transport.support import ConnectProxy, called, dialling, plain_context
 
 PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=10)
 ROWS = made_up(columns=PLAN.columns)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from plumbob.errors import RemoteProtocolError, TransportError
+from plumbob.net.reliable import MESSAGE
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
-from plumbob.transport.reliable import MESSAGE
 from tests.party.processes import Company, points, root_of
 from tests.party.support import PATIENCE, Switchboard
 from tests.party.test_processes import assert_same, company_of, seeded_run

@@ -20,6 +20,7 @@ from plumbob import cli
 from plumbob.crypto import Draws
 from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Table
+from plumbob.lab.simulate import Run
 from plumbob.party import aligned, refusals, signature
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
@@ -29,7 +30,6 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
-from plumbob.workshop.simulation import Run
 from tests.party.processes import PATIENCE, context, free_port
 
 LABEL = "outcome"

@@ -14,6 +14,8 @@ from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Draws, engines
 from plumbob.data import Table, split_array
+from plumbob.lab.simulate import Run, train
+from plumbob.net import Link, linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
@@ -22,8 +24,6 @@ from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind, Message, decode
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Transcript
-from plumbob.transport import Link, linked_pair
-from plumbob.workshop.simulation import Run, train
 
 Labels = NDArray[np.int64]
 Tables = dict[str, Table]

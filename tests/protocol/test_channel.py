@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from plumbob.errors import RemoteProtocolError, TransportError
+from plumbob.net import Link, linked_pair
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message
-from plumbob.transport import Link, linked_pair
 
 BODY = b"eight by"
 

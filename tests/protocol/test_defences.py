@@ -5,10 +5,10 @@ import pytest
 
 from plumbob.data import Batch, batches
 from plumbob.errors import BudgetExceededError
+from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.protocol import defences
 from plumbob.protocol.exchange import ExchangeParty
-from plumbob.workshop.simulation import Run
 from tests.protocol.support import cut, plan_for, trained, weights_of
 
 SMALL_BATCHES = {"batch_size": 6, "epochs": 1, "row_norm": 1.0, "intercept": False}

@@ -15,6 +15,7 @@ from scipy.stats import chisquare, kstest
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.lattice import MaskedOpening, Pairs, local
 from plumbob.errors import DataError, PlanError, PlumbobError
+from plumbob.lab.simulate import Run
 from plumbob.model import metrics
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
@@ -30,7 +31,6 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import ROW, Answerer, Asker, Served
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.report.receipt import keys_in_words
-from plumbob.workshop.simulation import Run
 from tests.crypto.lattice.support import to_floats
 from tests.protocol.support import (
     Labels,

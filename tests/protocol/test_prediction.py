@@ -21,6 +21,7 @@ from plumbob.errors import (
     PlumbobError,
     RemoteProtocolError,
 )
+from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.protocol import prediction
 from plumbob.protocol.handshake import Participant, agree
@@ -37,7 +38,6 @@ from plumbob.protocol.prediction import (
     Served,
     SessionLedger,
 )
-from plumbob.workshop.simulation import Run
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
 TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 2, 1, 2)

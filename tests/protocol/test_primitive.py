@@ -8,11 +8,11 @@ import pytest
 
 from plumbob.crypto import Encoded, Encoding, PrivateKey, PublicKey, Slots, engines, paillier, profiles
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError
+from plumbob.net import Link, linked_pair
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.primitive import Helper, Learner
 from plumbob.protocol.schedule import Due
-from plumbob.transport import Link, linked_pair
 from tests.protocol.support import uniformity
 
 FEATURES, VALUES = Encoding(8, 3), Encoding(10, 2)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from plumbob.lab.simulate.training import run_together
 from plumbob.model.newton import fit_logistic
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import _local_scores, judged_at_home, run_to_its_quality
-from plumbob.workshop.simulation.training import run_together
 from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
 from tests.protocol.test_lattice_shares import CURE
 

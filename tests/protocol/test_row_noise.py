@@ -16,6 +16,7 @@ from plumbob.crypto.lattice import local
 from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table, split_array, stream
 from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
+from plumbob.lab.simulate import train
 from plumbob.model.logistic import largest_rate, signs_of
 from plumbob.model.sigmoid import AMPLITUDES, SIGMOIDS
 from plumbob.plan import Plan, rules
@@ -29,7 +30,6 @@ from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import LATTICE_BITS
-from plumbob.workshop.simulation import train
 from tests.privacy.descent import NoisyDescent
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained, weights_of
 

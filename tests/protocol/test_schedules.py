@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError
+from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
@@ -12,7 +13,6 @@ from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.schedule import Due, DueMessages
 from plumbob.protocol.schedules import training_schedule
-from plumbob.transport import linked_pair
 from tests.frozen.messages import TRAININGS, rows_of
 from tests.protocol.support import Wire, outcomes, seated, tables_for
 

@@ -8,15 +8,15 @@ import pytest
 
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import with_predictions
+from plumbob.lab.audit.filing import with_findings
+from plumbob.lab.audit.redteam import audit
+from plumbob.lab.audit.truth import Truth
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report import figures
 from plumbob.report.run import page_of, sections_of
-from plumbob.workshop.auditor.filing import with_findings
-from plumbob.workshop.auditor.redteam import audit
-from plumbob.workshop.auditor.truth import Truth
-from tests.workshop.auditor.support import small_run
+from tests.lab.audit.support import small_run
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """What each attack is, in one place: its name, who makes it, what it is after, where it comes from, what it does in two
 sentences for people who decide, how a plan is judged on it, and what the attacker has before it.
 
-Its code is in the workshop, under the same name: nobody who checks a plan needs it.
+Its code is in the lab, under the same name: nobody who checks a plan needs it.
 """
 
 from collections.abc import Callable

@@ -6,7 +6,7 @@ something degrades, 130 interrupted by Ctrl-C. The work is done elsewhere, and i
 in under a second.
 """
 
-from plumbob.cli import auditing, party_runs, party_setup, plans, results, training, workshop
+from plumbob.cli import auditing, party_runs, party_setup, plans, results, studies, training
 from plumbob.cli.output import INTERRUPTED
 from plumbob.cli.root import app, main
 
@@ -20,6 +20,6 @@ __all__ = [
     "party_setup",
     "plans",
     "results",
+    "studies",
     "training",
-    "workshop",
 ]

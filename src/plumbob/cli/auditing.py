@@ -59,14 +59,14 @@ def audit(
     about a minute; training with `exchange` takes longer than that.
     """
     from plumbob.commands.check import exit_code
-    from plumbob.workshop.commands import attack as work
+    from plumbob.lab.commands import attack as work
 
     files, names = work.told_apart(given.paths, only)
     plan, inputs, options = given.work(files, keys, table, quiet)
     if encrypted and not defences:
         raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
     if defences:
-        from plumbob.workshop.commands import defences as comparison
+        from plumbob.lab.commands import defences as comparison
 
         with ending_at_ctrl_c():
             result = comparison.run(plan, inputs, given.out, options, names, encrypted, progress(quiet))
@@ -89,7 +89,7 @@ def attack(
     quiet: Quiet = False,
 ) -> None:
     """Attack a recorded run: what could each party work out from what it saw?"""
-    from plumbob.workshop.commands import attack as work
+    from plumbob.lab.commands import attack as work
 
     folders, names = work.told_apart(words, only)
     if len(folders) != 1:

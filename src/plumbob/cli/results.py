@@ -95,6 +95,6 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Export the model for other programs, in the units of your tables, or as a scorecard."""
-    from plumbob.workshop.commands import export as work
+    from plumbob.lab.commands import export as work
 
     show(work.run(folder, to, party, out, work.ScorecardScale(base_score, odds, pdo)), as_json)

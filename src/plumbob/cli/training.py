@@ -47,7 +47,7 @@ def train(
 
     If it is interrupted, run the same command again to resume.
     """
-    from plumbob.workshop.commands import train as work
+    from plumbob.lab.commands import train as work
 
     plan, inputs, options = given.work(given.paths, keys, table, quiet)
     with ending_at_ctrl_c():
@@ -87,8 +87,8 @@ def predict(
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
     from plumbob.commands.tables import pairing_of
-    from plumbob.workshop.commands import predict as work
-    from plumbob.workshop.commands.train import Inputs
+    from plumbob.lab.commands import predict as work
+    from plumbob.lab.commands.train import Inputs
 
     inputs = Inputs([*data, *pairs], pairing_of(id_words, is_by_place), data_dir=data_dir)
     choices = work.Choices(threshold, cost, tuple(gaps), is_strict)

@@ -24,8 +24,8 @@ from plumbob.cli.words import one_plan, refuse_nameless, told_apart
 from plumbob.commands.table_flags import TableFlags
 
 if TYPE_CHECKING:
+    from plumbob.lab.commands.train import Inputs, TrainingOptions
     from plumbob.plan import Plan
-    from plumbob.workshop.commands.train import Inputs, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class TrainingFlags:
     ) -> "tuple[Plan, Inputs, TrainingOptions]":
         """The plan in one of the files, or from flags alone; where the data come from; how the work is done."""
         from plumbob.commands.tables import chosen, pairing_of
-        from plumbob.workshop.commands.train import Inputs, TrainingOptions, plan_for
-        from plumbob.workshop.simulation.files import Testing
+        from plumbob.lab.commands.train import Inputs, TrainingOptions, plan_for
+        from plumbob.lab.simulate.files import Testing
 
         refuse_nameless([*self.data, *files])
         data = [*self.data, *told_apart(self.words or [])[1]]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from plumbob.errors import DataError
+from plumbob.net.identity import make_private_folder, write_over
 from plumbob.party.home import ALIGNED, Home
 from plumbob.plan import PARTY_NAME, Plan
-from plumbob.transport.identity import make_private_folder, write_over
 
 if TYPE_CHECKING:
     from plumbob.protocol.alignment import Alignment

@@ -20,13 +20,13 @@ from plumbob.errors import (
     RemoteProtocolError,
     TransportError,
 )
+from plumbob.net import Connection
+from plumbob.net.greeting import Greeting, Purpose
+from plumbob.net.reliable import Memory, ReliableLink
 from plumbob.party.status import Watch
 from plumbob.party.waiting import Waiting, tell_while_waiting
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.transport import Connection
-from plumbob.transport.greeting import Greeting, Purpose
-from plumbob.transport.reliable import Memory, ReliableLink
 
 PARTING_SECONDS = 60.0
 FURTHEST_NUMBER = 1000
@@ -35,7 +35,7 @@ MET = "run/"  # Before a peer's name: the fact in the journal which run of its o
 
 
 class AnyConnector(Protocol):
-    """What makes connections; see `transport.connector`."""
+    """What makes connections; see `net.connector`."""
 
     def open(self) -> None: ...
 

@@ -27,6 +27,10 @@ from plumbob.errors import (
     TransportError,
     UnsafePlanError,
 )
+from plumbob.net.address import Proxy
+from plumbob.net.connector import Connection, Connector, Peer, Timeouts
+from plumbob.net.greeting import VERSION, Greeting, exchanged, plan_difference
+from plumbob.net.identity import Certificate, now
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
@@ -35,10 +39,6 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.waiting import SECONDS_BETWEEN
 from plumbob.plan import Plan
 from plumbob.plan.differences import marks_of
-from plumbob.transport.address import Proxy
-from plumbob.transport.connector import Connection, Connector, Peer, Timeouts
-from plumbob.transport.greeting import VERSION, Greeting, exchanged, plan_difference
-from plumbob.transport.identity import Certificate, now
 
 AHEAD = timedelta(days=30)
 CLOCK_SECONDS = 60.0

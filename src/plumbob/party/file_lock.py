@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from plumbob.transport.identity import make_private_folder
+from plumbob.net.identity import make_private_folder
 
 
 @contextmanager

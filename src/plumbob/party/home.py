@@ -22,11 +22,8 @@ from typing import Self, cast
 
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
-from plumbob.party.outcome import GivenPlan, Outcome, teller
-from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
-from plumbob.plan import suggestion
-from plumbob.transport.connector import Connection, Connector, Peer, Timeouts
-from plumbob.transport.identity import (
+from plumbob.net.connector import Connection, Connector, Peer, Timeouts
+from plumbob.net.identity import (
     VALID_DAYS,
     Certificate,
     Identity,
@@ -38,7 +35,10 @@ from plumbob.transport.identity import (
     write_over,
     write_private,
 )
-from plumbob.transport.invitation import Invitation
+from plumbob.net.invitation import Invitation
+from plumbob.party.outcome import GivenPlan, Outcome, teller
+from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
+from plumbob.plan import suggestion
 
 ALIGNED = "aligned"
 RUNS = "runs"

@@ -11,13 +11,13 @@ from typing import Self
 import msgspec
 
 from plumbob.errors import BudgetExceededError, DataError
+from plumbob.net.identity import write_over
 from plumbob.party.epsilon_limit import EpsilonLimit
 from plumbob.party.file_lock import alone_at
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.privacy.accounting import LabelCost, zcdp_epsilon
 from plumbob.protocol.defences import label_cost
-from plumbob.transport.identity import write_over
 
 
 class _Spent(msgspec.Struct, forbid_unknown_fields=True):

@@ -11,6 +11,9 @@ from plumbob.crypto import SYSTEM_RANDOMNESS, Draws, engines
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
+from plumbob.net import Connection
+from plumbob.net.greeting import Purpose
+from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
 from plumbob.party.epsilon_limit import EpsilonLimit
 from plumbob.party.home import Home
@@ -24,9 +27,6 @@ from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.transport import Connection
-from plumbob.transport.greeting import Purpose
-from plumbob.transport.reliable import FRAME
 
 BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 

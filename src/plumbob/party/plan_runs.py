@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plumbob.errors import DataError
+from plumbob.net.identity import make_private_folder
 from plumbob.party.home import Home
 from plumbob.party.run_list import is_unstarted
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
-from plumbob.transport.identity import make_private_folder
 
 SHORT = 12  # Characters of a plan's hash in a folder's name.
 

@@ -14,6 +14,7 @@ from plumbob.callbacks import Progress
 from plumbob.crypto import Draws
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
+from plumbob.net.identity import write_over
 from plumbob.party import sizes
 from plumbob.party.conversation import Conversation
 from plumbob.party.file_lock import alone_at
@@ -26,7 +27,6 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served, refuse_beyond
 from plumbob.protocol.schedules import ROWS_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.transport.identity import write_over
 
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0

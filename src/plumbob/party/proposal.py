@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
+from plumbob.net import Connection
+from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.refusals import tell_refusals
@@ -30,8 +32,6 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from plumbob.protocol.schedule import Due
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.transport import Connection
-from plumbob.transport.reliable import FRAME
 
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16

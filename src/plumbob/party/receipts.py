@@ -15,9 +15,9 @@ from typing import Self
 import msgspec
 
 from plumbob.errors import IdentityError, SettingsError
+from plumbob.net.identity import Certificate
 from plumbob.party.home import Home
 from plumbob.run_folder import RECEIPT, RECORD, RunFolder
-from plumbob.transport.identity import Certificate
 
 PURPOSE = "run record"
 FORMAT = 1

@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 
 from plumbob.callbacks import Tell
 from plumbob.errors import PlumbobError, TransportError
+from plumbob.net import Connection
+from plumbob.net.greeting import LARGEST_GREETING, Greeting, exchanged
+from plumbob.net.reliable import FRAME, GREETING_SECONDS, LAST_WORDS_SECONDS, LONGEST_WORDS
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic
-from plumbob.transport import Connection
-from plumbob.transport.greeting import LARGEST_GREETING, Greeting, exchanged
-from plumbob.transport.reliable import FRAME, GREETING_SECONDS, LAST_WORDS_SECONDS, LONGEST_WORDS
 
 # Longer than the longest pause between two attempts of a peer that dials us.
 SECONDS_TO_TELL = 12.0

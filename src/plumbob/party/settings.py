@@ -12,9 +12,9 @@ import msgspec
 
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import DataError, SettingsError, TransportError
+from plumbob.net.address import Address, Proxy
+from plumbob.net.identity import refuse_loose
 from plumbob.plan import PARTY_NAME, SettingKey, suggestion
-from plumbob.transport.address import Address, Proxy
-from plumbob.transport.identity import refuse_loose
 
 SETTINGS_FILE = "party.toml"
 PEERS = "peers"  # The section here, and the folder of certificates beside it.

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plumbob.errors import IdentityError, RemoteProtocolError, UnsignedPlanError
+from plumbob.net.identity import Certificate, make_private_folder, write_private
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from plumbob.transport.identity import Certificate, make_private_folder, write_private
 
 PURPOSE = "plan"
 LEAKS = "leaks of a plan"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from plumbob.net.reliable import ReliableLink
 from plumbob.protocol.channel import Channel
 from plumbob.run_folder import RunFolder
-from plumbob.transport.reliable import ReliableLink
 
 SECONDS_BETWEEN = 1.0
 

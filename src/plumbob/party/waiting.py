@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from plumbob.net.reliable import ReliableLink
 from plumbob.protocol.channel import Channel
-from plumbob.transport.reliable import ReliableLink
 
 SECONDS_BEFORE = 2.0  # Of silence: most waits are shorter.
 SECONDS_BETWEEN = 5.0

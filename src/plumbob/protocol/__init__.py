@@ -1,1 +1,1 @@
-"""Who speaks, when, and what is refused. The arithmetic is `crypto`'s and `model`'s, the wire `transport`'s."""
+"""Who speaks, when, and what is refused. The arithmetic is `crypto`'s and `model`'s, the wire `net`'s."""

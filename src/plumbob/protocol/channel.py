@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
+from plumbob.net import Link
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message, decode_header
 from plumbob.protocol.schedule import Due, DueMessages
-from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
 NOTHING = bytes(32)  # The hash over a stream before its first message.

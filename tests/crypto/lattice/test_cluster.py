@@ -21,8 +21,8 @@ from plumbob.crypto.lattice import (
 )
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.errors import CiphertextRefusedError
+from plumbob.lab.simulate import Run
 from plumbob.protocol.lattice_shares import LatticeParty
-from plumbob.workshop.simulation import Run
 from tests.crypto.lattice.support import (
     EVALUATOR_SEED,
     TINY,

@@ -9,6 +9,7 @@ from typing import Any
 
 from plumbob.callbacks import Tell
 from plumbob.counting import counted
+from plumbob.net import Connection
 from plumbob.party import aligned, alignment
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
@@ -20,7 +21,6 @@ from plumbob.party.rows import choice_of_held_out, own_ids, own_table
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import MOST_IDS, Alignment
 from plumbob.report.progress import StepProgress
-from plumbob.transport import Connection
 
 CHOSEN_BY_COLUMN = "all parties know which, and nothing else about the column that decided"
 

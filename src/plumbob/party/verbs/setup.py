@@ -9,12 +9,12 @@ from plumbob.data import Table, read_table
 from plumbob.data.slots import EncodingChoices
 from plumbob.data.summary import summarise
 from plumbob.errors import SettingsError
+from plumbob.net.identity import Certificate
+from plumbob.net.invitation import Invitation
 from plumbob.party.home import Home
 from plumbob.party.outcome import GivenPlan, plan_of
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.plan import SUGGESTED_BINS, Plan
-from plumbob.transport.identity import Certificate
-from plumbob.transport.invitation import Invitation
 
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 

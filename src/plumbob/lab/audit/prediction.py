@@ -1,0 +1,175 @@
+"""What the label party works out from scores of predicted rows: equation solving (Luo et al., ICDE 2021).
+
+The auditor takes training rows for those that are predicted, and hands the label party the peers' columns of as many of
+them as an attacker would need to know from elsewhere. From these it solves for the peers' weights; every other score
+is then one equation about its row's columns, of which the smallest solution is the claim.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plumbob.arrays import Matrix, Vector
+from plumbob.checking.prediction_rules import (
+    ALTERED,
+    ALTERED_REFERENCE,
+    ATTACK,
+    PREDICTION,
+    REFERENCE,
+    answered_rows,
+    prediction_findings,
+    unknown_weights,
+)
+from plumbob.data import Table
+from plumbob.errors import LocalProtocolError
+from plumbob.lab.attacks import Attack, NotApplicable, ValueClaim
+from plumbob.lab.attacks.active.altered_shares import COLUMN, AlteredSharesParty, believed
+from plumbob.lab.audit.score import advantage_over, explained, regression_errors, scored, verdict_of
+from plumbob.lab.audit.truth import Truth
+from plumbob.lab.simulate import train
+from plumbob.model import intervals
+from plumbob.plan import Plan
+from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.releases import scored_bits
+from plumbob.record import Finding
+
+EQUATIONS = Attack(ATTACK, "label", lambda view: NotApplicable("it needs scores of predicted rows"), REFERENCE)
+EXACT = 1e-6
+
+
+def prediction_audit(truth: Truth, predicted: int, again: Callable[[Truth], Truth]) -> Iterator[Finding]:
+    """Findings for this many predicted rows; what needs no trial as `check` has it.
+
+    Weights that stay shared are in no view: `again` gives the truth of the same training in the clear, whose scores the
+    label party is shown, cut as an opened score is.
+    """
+    plan = truth.plan
+    answered = min(answered_rows(plan, predicted, truth.rows), truth.rows)
+    expected = list(prediction_findings(plan, answered))
+    if answered < unknown_weights(plan):
+        yield from expected
+        return
+    yield from (one for one in expected if one.by != plan.label_party.name or one.attack == ALTERED)
+    against = " + ".join(party.name for party in plan.feature_parties if party.features)
+    has_weights = all(len(view.weights) for view in truth.views.values() if view.X.shape[1])
+    scored_rows = _scores_of(truth if has_weights else again(truth), plan, against, answered)
+    known = unknown_weights(plan)
+    solved, parts = scored_rows.solved(known)
+    yield from _weights_findings(truth, against, scored_rows.their_weights, solved, known)
+    values = _smallest_columns(scored_rows.theirs, parts, solved, known, answered)
+    claim = ValueClaim("features", against, values, np.zeros(truth.rows, bool))
+    for finding in scored(EQUATIONS, plan.label_party.name, claim, truth):
+        yield replace(finding, stage=PREDICTION)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ScoredRows:
+    """What the label party has: scores of some rows, its own columns where it does not know its part of them."""
+
+    scores: Vector
+    own: Matrix
+    """Without columns where the label party knows its own weights, and has taken its part out."""
+    theirs: Matrix
+    their_weights: Vector
+    """The truth."""
+
+    def solved(self, known: int) -> tuple[Vector, Vector]:
+        """The peers' weights, from rows that are known from elsewhere, and every row's part of the score under them."""
+        columns = np.hstack([self.own, self.theirs])
+        weights, offset = solved_weights(columns[:known], self.scores[:known])
+        width = self.own.shape[1]
+        own_part: Vector = self.own[: len(self.scores)] @ weights[:width]
+        return weights[width:], self.scores - own_part - offset
+
+
+def _scores_of(truth: Truth, plan: Plan, against: str, answered: int) -> ScoredRows:
+    label_party = plan.label_party.name
+    own, theirs = truth.features(label_party), truth.features(against)
+    weights = np.concatenate([truth.views[name].weights for name in against.split(" + ")])
+    parts: Vector = theirs[:answered] @ weights
+    if not plan.is_closed:
+        return ScoredRows(parts, own[:, :0], theirs, weights)
+    view = truth.views[label_party]
+    joint: Vector = view.X[:answered] @ view.weights + parts
+    unit = 2.0**OPENED_SCORES.fraction_bits
+    return ScoredRows(np.rint(joint * unit) / unit, own, theirs, weights)
+
+
+def solved_weights(columns: Matrix, parts: Vector) -> tuple[Vector, float]:
+    """The weights and the offset that explain these rows' scores; the smallest ones where several do."""
+    design = np.column_stack([columns, np.ones(len(columns))])
+    solution: Vector = np.asarray(np.linalg.lstsq(design, parts, rcond=None)[0], dtype=np.float64)
+    return solution[:-1], float(solution[-1])
+
+
+def _smallest_columns(columns: Matrix, parts: Vector, weights: Vector, known: int, answered: int) -> Matrix:
+    """For every scored row that is not known, the smallest columns that give its score: scaled ones are around 0."""
+    values, size = np.full(columns.shape, np.nan), float(weights @ weights)
+    if size > 0:
+        values[known:answered] = np.outer(parts[known:] / size, weights)
+    return values
+
+
+def _weights_findings(truth: Truth, against: str, weights: Vector, solved: Vector, known: int) -> Iterator[Finding]:
+    errors = (solved - weights)[:, None]
+    rate = explained(weights[:, None], errors) if len(weights) > 1 else float(np.abs(errors).max() < EXACT)
+    reached = max(0.0, rate or 0.0)
+    verdict = verdict_of(reached, truth.plan.tolerance_features)
+    why = (
+        f"With the columns of {known} scored rows known from elsewhere, the scores give the weights with R^2 "
+        f"{reached:.3f}."
+    )
+    label_party = truth.plan.label_party.name
+    for name in against.split(" + "):
+        yield Finding(
+            *(ATTACK, label_party, name, "weights", verdict, why, REFERENCE, ""),
+            rate=reached,
+            baseline=0.0,
+            n=known,
+            advantage=reached,
+            stage=PREDICTION,
+        )
+
+
+def altered_shares_audit(truth: Truth, predicted: int, plan: Plan, tables: Mapping[str, Table]) -> list[Finding]:
+    """The label party shifts the share that it supplies, in a run of its own, and reads the scores of these rows.
+
+    `plan` and `tables` make the run again. Only lattices are acted out; of Paillier's shares `check` says the same.
+    """
+    is_closed = plan.is_closed
+    if not is_closed or not any(party.features for party in plan.feature_parties):
+        return []
+    label = plan.label_party.name
+    run = train(plan, tables, cast={label: AlteredSharesParty})
+    party = run.parties[label]
+    if not isinstance(party, AlteredSharesParty):
+        raise LocalProtocolError(f"{label} was cast for an attack and played honestly")
+    answered = min(answered_rows(truth.plan, predicted, truth.rows), truth.rows)
+    scores = run.model.scores({name: table.take(np.arange(answered)) for name, table in tables.items()})
+    return [_altered_finding(truth, party.victim, believed(scores, truth.views[label]))]
+
+
+def _altered_finding(truth: Truth, victim: str, claimed: Vector) -> Finding:
+    """How much of the column the scores show, beside what the label party's own columns say about it."""
+    label, answered = truth.plan.label_party.name, len(claimed)
+    column = truth.features(victim)[:answered, COLUMN : COLUMN + 1]
+    own = regression_errors(truth.views[label].X[:answered], column)
+    rate, baseline = explained(column, claimed[:, None] - column), max(0.0, explained(column, own) or 0.0)
+    ends = (0.0, 0.0) if rate is None else intervals.explained(column, claimed[:, None] - column)
+    reached = advantage_over(ends[0], baseline)
+    verdict = verdict_of(reached, truth.plan.tolerance_features)
+    why = (
+        f"With one weight of its share raised, {answered} scores show {rate or 0.0:.3f} (R^2) of one of {victim}'s "
+        f"columns (95 % interval {ends[0]:.3g} to {ends[1]:.3g}) against {baseline:.3f} by own columns. "
+        f"{scored_bits(truth.plan, answered)} bits were opened for it, and none of them is a score."
+    )
+    return Finding(
+        *(ALTERED, label, victim, "features", verdict, why, ALTERED_REFERENCE, ""),
+        rate=rate,
+        baseline=baseline,
+        interval=None if rate is None else ends,
+        n=answered,
+        advantage=reached,
+        stage=PREDICTION,
+    )

@@ -1,0 +1,128 @@
+"""The paper's theorems about its countermeasure, for a plan, beside what a run really did.
+
+Lemma 6.3 and Theorem 6.4 promise utility, Theorem 6.6 limits how fast scores drift. They are for two parties, Taylor's
+approximation and no penalty. A promise far above what happened is still kept: these are worst cases.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from plumbob.arrays import Vector
+from plumbob.data import steps_per_epoch
+from plumbob.lab.audit.joint_run import JointRun
+from plumbob.lab.audit.truth import Truth
+from plumbob.model import bounds
+from plumbob.plan import Plan
+from plumbob.protocol.defences import noise_std
+from plumbob.record import Promise
+
+FAILURE = 0.01
+"""The delta of the theorems: how likely a promise may be broken."""
+PENALTIES = np.logspace(-6, 1, 15)
+"""Any reference point will do in Theorem 6.4. Ridge solutions lie near, and one of these gives the best promise."""
+
+
+@dataclass(frozen=True)
+class Countermeasure:
+    """What the theorems depend on. `row_norm` is the largest norm of a joint row, the intercept among it."""
+
+    noise: float
+    batch_size: int
+    n_steps: int
+    learning_rate: float
+    row_norm: float
+    largest_start: float
+    """The largest abs(score) at the start."""
+
+    @property
+    def unit_error(self) -> float:
+        """The paper's u, which is for rows of norm 1."""
+        return bounds.gradient_error_bound(self.noise, self.batch_size, self.n_steps, FAILURE)
+
+    @property
+    def error(self) -> float:
+        return self.unit_error * self.row_norm
+
+    @property
+    def drift_steps(self) -> int:
+        return bounds.noisy_safe_steps(self.learning_rate, self.unit_error, self.largest_start, self.row_norm)
+
+    def gap(self, gradient_norm: float, distance: float) -> float:
+        """Theorem 6.4, at the learning rate of its proof."""
+        return bounds.utility_gap(gradient_norm, distance, self.error, self.n_steps, FAILURE)
+
+
+def why_not(plan: Plan) -> str | None:
+    """Why the theorems say nothing of a plan, or None."""
+    if not any(noise_std(plan, party.role) > 0 for party in plan.learners):
+        return "there is no noise"
+    if plan.sigmoid != "taylor" or plan.l2 or plan.class_weight != "none" or plan.label_flip_epsilon:
+        return "they are for Taylor's approximation, without penalty, class weights and flipped labels"
+    return None if len(plan.learners) == 2 else "they are for two parties"
+
+
+def promises(plan: Plan, training_rows: int) -> list[Promise]:
+    """From the plan alone: rows as long as it clips them, gradients within its G, weights within 4 G - 2."""
+    if why_not(plan) is not None:
+        return []
+    batch_size = training_rows if plan.batches == "full" else plan.batch_size
+    n_steps = steps_per_epoch(training_rows, plan) * plan.passes
+    row_norm = math.hypot(plan.row_norm, 1.0 if plan.intercept else 0.0)
+    start = bounds.start_score_bound(plan.start, training_rows, plan.columns, row_norm, FAILURE)
+    found = Countermeasure(_noise(plan), batch_size, n_steps, plan.rate, row_norm, start)
+    most = plan.heuristic.G
+    return [
+        Promise("Lemma 6.3", NOISE_SAYS, found.error),
+        Promise(
+            "Theorem 6.4",
+            f"loss of the mean weights above that of any weights of norm {4 * most - 2:g} or less, at most",
+            found.gap(most * row_norm, 2 * (4 * most - 2)),
+        ),
+        Promise("Theorem 6.6", DRIFT_SAYS, float(found.drift_steps)),
+    ]
+
+
+NOISE_SAYS = "norm of the noise in any gradient, at most"
+LOSS_SAYS = "Taylor's loss of the mean weights, at most"
+DRIFT_SAYS = "first steps in which every abs(score) stays below 2, at least; it limits drift, not what noise hides"
+
+
+def measured(truth: Truth) -> list[Promise]:
+    """The same for a run, with its own rows, weights and reference point, beside what it did."""
+    plan = truth.plan
+    if why_not(plan) is not None or not all(view.has_sums for view in truth.views.values() if view.X.shape[1]):
+        return []
+    return list(_promises_kept(plan, JointRun.of(truth)))
+
+
+def _promises_kept(plan: Plan, joint: JointRun) -> Iterator[Promise]:
+    n_steps, row_norm = len(joint.weights), joint.row_norm
+    start = float(np.abs(joint.X @ joint.weights[0]).max())
+    found = Countermeasure(_noise(plan), min(map(len, joint.batches)), n_steps, plan.rate, row_norm, start)
+    largest = float(joint.noise_norms().max())
+    yield Promise("Lemma 6.3", NOISE_SAYS, found.error, largest, largest <= found.error)
+    # Criterion of section 6: a bound on weights bounds every row's gradient.
+    most = (float(np.linalg.norm(joint.weights, axis=1).max()) * row_norm + 2) * row_norm / 4
+    loss = joint.loss(joint.weights.mean(axis=0))
+    reference = min(joint.ridge_solutions(PENALTIES), key=lambda one: _promised_loss(found, joint, most, one))
+    promised = _promised_loss(found, joint, most, reference)
+    away = float(np.linalg.norm(joint.weights[0] - reference))
+    rate = bounds.utility_learning_rate(most, away, found.error, n_steps)
+    says = f"{LOSS_SAYS} (proved at a learning rate of {rate:.2g}, the plan's is {plan.rate:g})"
+    yield Promise("Theorem 6.4", says, promised, loss, loss <= promised)
+    steps = joint.steps_within(2.0)
+    # A run may be over before the promise is.
+    is_kept = steps >= min(found.drift_steps, n_steps)
+    yield Promise("Theorem 6.6", DRIFT_SAYS, float(found.drift_steps), float(steps), is_kept)
+
+
+def _promised_loss(found: Countermeasure, joint: JointRun, most: float, reference: Vector) -> float:
+    distance = float(np.linalg.norm(joint.weights - reference, axis=1).max())
+    return joint.loss(reference) + found.gap(most, distance)
+
+
+def _noise(plan: Plan) -> float:
+    return max(noise_std(plan, party.role) for party in plan.learners)

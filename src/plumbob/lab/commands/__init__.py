@@ -1,0 +1,1 @@
+"""What the verbs of the lab do, one module per verb."""

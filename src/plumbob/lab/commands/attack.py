@@ -1,0 +1,129 @@
+"""`attack`: the red team on a recorded run. `audit`: a run made for it, and its findings kept in the record."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from plumbob.callbacks import Tell
+from plumbob.checking.agreement import Agreement, agreements
+from plumbob.checking.facts import SaidWhere, said
+from plumbob.checking.findings import summary
+from plumbob.lab.audit import audit
+from plumbob.lab.audit.again import plan_again, tables_again
+from plumbob.lab.audit.budget import budget_note, cut_short, cut_short_sentence
+from plumbob.lab.audit.canaries import canary_sentence
+from plumbob.lab.audit.filing import with_findings
+from plumbob.lab.audit.redteam import names, not_run, refuse_unknown
+from plumbob.lab.audit.truth import Truth
+from plumbob.lab.commands import train
+from plumbob.plan import Plan
+from plumbob.record import Finding, RunRecord
+from plumbob.report import results
+from plumbob.report.beside import kept_sentence, theorems_table
+from plumbob.report.page import as_text
+from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
+from plumbob.run_folder import RunFolder
+
+
+def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """(paths, names of attacks or None for all): of `--only a b`, the second name arrives among the words."""
+    known = names() if only else []
+    return [word for word in words if word not in known], [*only, *(word for word in words if word in known)] or None
+
+
+def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False) -> dict[str, object]:
+    """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
+    findings = audit(folder, only, tell)
+    record = RunFolder(folder).record()
+    truth = Truth.of(folder)
+    canaries = canary_notes(truth, only, tell)
+    notes = [*canaries, *said(SaidWhere.NOTES, record.parsed_plan), budget_note(record.parsed_plan, record.rows)]
+    if keep:
+        file_findings(record, truth, _beside(record.findings, findings), folder, canaries)
+    listed = [asdict(finding) for finding in findings]
+    left_out = not_run(only, Plan.from_toml(record.plan))
+    short = cut_short(record.parsed_plan, record.rows, findings)
+    lines = [*lines_of(findings), *partial_lines(left_out, short), *notes]
+    left = {"attacks_not_run": left_out, "attacks_cut_short": short}
+    return {"out": str(folder), "findings": listed, **left, "notes": notes, "lines": lines}
+
+
+def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
+    """The new findings and those of attacks that were not asked for now: what leaked before leaks still."""
+    asked = {finding.attack for finding in new}
+    return [*(finding for finding in kept if finding.attack not in asked), *new]
+
+
+def audit_plan(
+    plan: Plan,
+    inputs: train.Inputs,
+    out: Path,
+    options: train.TrainingOptions,
+    only: Sequence[str] | None,
+    tell: Tell,
+    predicted: int = 0,
+) -> dict[str, object]:
+    """Train, attack, score, report."""
+    # Before hours of training, not after them.
+    refuse_unknown(only)
+    finished = train.carry_out(plan, inputs, out, options)
+    findings = audit(finished, only, tell, predicted)
+    truth = Truth.of(finished)
+    record = file_findings(finished.record, truth, findings, out, canary_notes(truth, only, tell))
+    compared = agreements(record.predicted, findings)
+    left_out = not_run(only, plan)
+    agreement = [asdict(one) for one in compared]
+    short = cut_short(truth.plan, truth.rows, findings)
+    left = {"attacks_not_run": left_out, "attacks_cut_short": short}
+    result = {**train.shown(record, inputs, out), "agreement": agreement, **left}
+    lines = [*lines_of(findings), *partial_lines(left_out, short), *beside_lines(record, compared), *record.notes]
+    return {**result, "lines": [*lines, *results.lines_of(record, out)]}
+
+
+def canary_notes(truth: Truth, only: Sequence[str] | None, tell: Tell) -> list[str]:
+    """Under a promise about whole rows: how often coin-flip labels are named, beside what the promise allows."""
+    if truth.plan.noise != "rows" or only is not None:
+        return []
+    tell("canaries, in runs of their own")
+    return [canary_sentence(plan_again(truth.plan), tables_again(truth))]
+
+
+def file_findings(
+    record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path, canaries: Sequence[str] = ()
+) -> RunRecord:
+    """The record with its findings, saved, and the page made from it."""
+    filed = with_findings(record, truth, findings)
+    disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
+    # Once each, however often a run is attacked.
+    told = [*said(SaidWhere.NOTES, truth.plan), budget_note(truth.plan, truth.rows)]
+    notes = dict.fromkeys([*canaries, *filed.notes, *told, *disagreements])
+    filed = replace(filed, notes=list(notes))
+    RunFolder(folder).keep(filed)
+    results.write_report(filed, folder)
+    return filed
+
+
+def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:
+    """How many verdicts were predicted, and the theorems; the disagreements are among the notes."""
+    lines = [kept_sentence(compared), ""] if compared else []
+    if not record.theorems["plan"]:
+        return lines
+    table = theorems_table(record.theorems["plan"], record.theorems["run"])
+    return [*lines, "the paper's theorems:", *as_text(table), ""]
+
+
+def lines_of(findings: Sequence[Finding]) -> list[str]:
+    """Findings for people: the table, why, and theory beside practice."""
+    if not findings:
+        return ["no attack was run"]
+    headline = summary(findings)
+    conditions = conditions_table(findings)
+    theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
+    return [headline, "", *as_text(findings_table(findings)), "", *reasons(findings), *theory, ""]
+
+
+def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:
+    """That an audit with some of the attacks, or with too little time for them, decides nothing."""
+    lines = [partial_sentence(left_out)] if left_out else []
+    lines += [cut_short_sentence(short)] if short else []
+    return [*lines, ""] if lines else []

@@ -1,0 +1,93 @@
+"""`paper`: the paper's figures and claims, reproduced into a folder; a second call continues where the first ended."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from plumbob.errors import DataError
+from plumbob.lab.paper import section7, theory
+from plumbob.lab.paper.effort import Effort
+from plumbob.lab.paper.encrypted import EncryptedSample
+from plumbob.lab.paper.findings import Book, PaperClaim
+from plumbob.lab.paper.readings import CREDIT, MNIST, Study, presets_of
+from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.reports.paper import claims_csv, claims_table, curves_csv, figure_file, in_short, page_of
+from plumbob.report.page import as_text
+from plumbob.report.results import make_folder
+
+STUDIES = {study.name: study for study in (MNIST, CREDIT)}
+PARTS = (*STUDIES, "attacks")
+
+
+@dataclass(frozen=True)
+class PaperOptions:
+    """What is asked for."""
+
+    preset: str | None = None
+    """None: both readings, where there are readings."""
+    seeds: int = 5
+    is_quick: bool = False
+    data_dir: Path | None = None
+
+
+def run(part: str, options: PaperOptions, out: Path, tell: Callable[[str], None]) -> dict[str, object]:
+    """Run what is not in the folder yet, judge every claim, and write all of it."""
+    started = time.perf_counter()
+    effort = Effort(options.seeds, options.is_quick, tell, str(options.data_dir) if options.data_dir else None)
+    if part in STUDIES:
+        book = book_of_study(replace(STUDIES[part], data_dir=effort.data_dir), options, out, effort)
+    elif part == "attacks":
+        if options.preset is not None:
+            raise DataError("--preset is for mnist and credit: the theorems have one reading")
+        make_folder(out)
+        book = theory.book_of(ResultStore(out / "results"), effort)
+    else:
+        raise DataError(f"no part {part!r} of the paper; there are {', '.join(PARTS)}")
+    return written(book, out, time.perf_counter() - started)
+
+
+def book_of_study(
+    study: Study,
+    options: PaperOptions,
+    out: Path,
+    effort: Effort,
+    piece: EncryptedSample = EncryptedSample(),  # noqa: B008  # Frozen.
+) -> Book:
+    """One data set of section 7."""
+    presets = presets_of(options.preset or "both")
+    make_folder(out)
+    return section7.book_of(study, presets, ResultStore(out / "results"), effort, piece)
+
+
+def written(book: Book, out: Path, seconds: float) -> dict[str, object]:
+    """Every file, and what the command prints."""
+    index = out / "index.html"
+    figures = {out / "figures" / f"{figure.name}.svg": figure_file(figure) for figure in book.figures}
+    claims = [claim.to_dict() for claim in book.claims]
+    files = {
+        index: page_of(book, seconds),
+        out / "claims.csv": claims_csv(book.claims),
+        out / "claims.json": json.dumps(claims, indent=2, allow_nan=False) + "\n",
+        out / "curves.csv": curves_csv(book.tables),
+        **figures,
+    }
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return {
+        "out": str(out),
+        "report": str(index),
+        "part": book.name,
+        "claims": claims,
+        "figures": [str(path) for path in figures],
+        "seconds": seconds,
+        "lines": [*as_text(claims_table(book.claims)), "", *in_short(book), _verdict_counts(book.claims), str(index)],
+    }
+
+
+def _verdict_counts(claims: tuple[PaperClaim, ...]) -> str:
+    tried = [claim for claim in claims if claim.verdict != "not run"]
+    agreeing = sum(claim.verdict == "agrees" for claim in tried)
+    return f"{agreeing} of the {len(tried)} claims that were tried agree with what was measured"

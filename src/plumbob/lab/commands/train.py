@@ -1,0 +1,262 @@
+"""`train`: all parties on this machine, from tables to a folder with record, parts, transcripts and report.
+
+Until the run is finished its folder also holds what a later start needs to resume. A finished run that lay there before
+is set aside until the new one is finished too.
+"""
+
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from plumbob.checking.filing import with_predictions
+from plumbob.checking.key_rules import KEYS
+from plumbob.checking.refusal import refuse_leaks
+from plumbob.commands.flags import plan_from
+from plumbob.crypto import SYSTEM_RANDOMNESS, engines
+from plumbob.data import ColumnChoices, column_names
+from plumbob.data.ids import IdColumns
+from plumbob.errors import DataError
+from plumbob.lab.simulate import Run, train
+from plumbob.lab.simulate.checkpoint import Checkpoint, unfinished
+from plumbob.lab.simulate.files import LoadedTables, Testing, encoded_widths, load_tables
+from plumbob.lab.simulate.quality import assessed
+from plumbob.lab.simulate.training_rows import keep_rows
+from plumbob.party.home import ROW_BUDGET
+from plumbob.party.row_budget import RowBudget
+from plumbob.plan import Plan, suggested_keys
+from plumbob.protocol.outcome import unfinished_record
+from plumbob.protocol.row_promise import spending_of_a_run
+from plumbob.record import RunRecord
+from plumbob.report.progress import StepProgress
+from plumbob.report.results import lines_of, make_folder, write_report
+from plumbob.run_folder import JOURNAL, RunFolder
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where the data come from, as the command line names it."""
+
+    data: list[str]
+    id_columns: IdColumns = None
+    label_column: str | None = None
+    data_dir: Path | None = None
+    reading: ColumnChoices = field(default_factory=ColumnChoices)
+    testing: Testing = field(default_factory=Testing)
+
+    @property
+    def source(self) -> str:
+        """A data set's name, or that it was files."""
+        return "files" if "=" in "".join(self.data) else "".join(self.data)
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How the work is done, which changes no result."""
+
+    engine: str = "auto"
+    jobs: int | None = None
+    accept_leaks: bool = False
+    quiet: bool = False
+    is_new: bool = False
+    """Whether to start over where an interrupted run could resume, and to replace a finished one."""
+
+
+def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
+    """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
+    _refuse_replacing(out, options)
+    loaded = load(plan, inputs)
+    # All data are here already: short keys give nothing away that this machine does not have.
+    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), options.accept_leaks, but=[KEYS])
+    return shown(_train_or_resume(plan, loaded, out, options).record, inputs, out)
+
+
+def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> Run:
+    """The run, with its folder written; whatever the plan leaks."""
+    _refuse_replacing(out, options)
+    return _train_or_resume(plan, load(plan, inputs), out, options)
+
+
+def refuse_finished(out: Path) -> None:
+    """A finished run cannot be made again where its weights were never opened: nothing replaces it unasked."""
+    if found := RunFolder(out).finished_work():
+        raise DataError(f"{out}: this folder holds {found}; choose another --out, or add --new to replace it")
+
+
+def _refuse_replacing(out: Path, options: TrainingOptions) -> None:
+    """Before any table is read. What lies there to be resumed is looked into later."""
+    if not options.is_new and not (RunFolder(out).unfinished / JOURNAL).exists():
+        refuse_finished(out)
+
+
+def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
+    """The folder, with a record that says that the run is under way."""
+    make_folder(out)
+    folder = RunFolder(out)
+    folder.set_finished_run_aside()
+    rows = len(loaded.tables[plan.label_party.name])
+    rows -= plan.held_out(rows)
+    begun = replace(
+        unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks, by_place=loaded.is_by_place
+    )
+    folder.save_record(begun)
+    return begun
+
+
+def load(plan: Plan, inputs: Inputs) -> LoadedTables:
+    """All parties' tables, aligned, as the command line names them."""
+    return load_tables(
+        plan,
+        inputs.data,
+        inputs.id_columns,
+        inputs.label_column,
+        inputs.data_dir,
+        inputs.reading,
+        inputs.testing,
+    )
+
+
+def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> Plan:
+    """The plan in a file or from flags; from neither, one that fits the parties' files, as `propose` drafts it."""
+    if file is not None or "features" in keys or inputs.source != "files":
+        return plan_from(file, keys)
+    return drafted_plan(inputs, keys)
+
+
+def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
+    """A plan whose parties are those of the files; the one whose file has the label's column comes first."""
+    files = dict(pair.split("=", 1) for pair in inputs.data if "=" in pair)
+    holders = [party for party, file in files.items() if inputs.label_column in column_names(Path(file))]
+    if len(holders) != 1:
+        if not inputs.label_column:
+            raise DataError("no plan, and no --label; name the column that holds the label, which one of the files has")
+        found = "none of the files has" if not holders else f"{' and '.join(holders)} have"
+        raise DataError(f"--label {inputs.label_column}: {found} this column; expected it in one file")
+    if len(files) == 1:
+        raise DataError(
+            f"--data names one party only, {holders[0]}; expected two at least: add PARTY=FILE for each of the others"
+        )
+    names = [holders[0], *(party for party in files if party != holders[0])]
+    has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
+    chosen = {"test_share": 0.0, **keys} if has_own_test else keys
+    draft = Plan.for_columns([1] * len(names), **suggested_keys(chosen))
+    parties = tuple(replace(party, name=name) for party, name in zip(draft.parties, names, strict=False))
+    widths = party_widths(draft.replace(parties=parties), inputs)
+    sized = tuple(replace(party, features=widths[party.name]) for party in parties)
+    return draft.replace(parties=sized)
+
+
+def party_widths(plan: Plan, inputs: Inputs) -> dict[str, int]:
+    """How many columns each party's file gives under this plan."""
+    return encoded_widths(plan, inputs.data, inputs.id_columns, inputs.label_column, inputs.reading, inputs.testing)
+
+
+def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:
+    """From its beginning, or from where the same run was interrupted."""
+    _refuse_engine(plan, options.engine)
+    make_folder(out)
+    with (
+        unfinished(out, plan, loaded.tables, options.is_new) as checkpoint,
+        StepProgress(plan.protocol, options.quiet) as progress,
+    ):
+        if not checkpoint.step and not options.is_new:
+            # A start that was killed before its first step left a journal with nothing to resume from.
+            refuse_finished(out)
+        if loaded.left_out:
+            progress.say(loaded.left_out)
+        if checkpoint.step:
+            progress.reached = checkpoint.step
+            progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
+        begun = begin(plan, loaded, out, options.accept_leaks)
+        spent = _book_rows(plan, loaded, out, is_resumed=checkpoint.step > 0)
+        with _saying_how_to_go_on(checkpoint, progress), marked(begun, RunFolder(out), progress):
+            trained = train(
+                plan, loaded.tables, engine=options.engine, jobs=options.jobs, progress=progress, checkpoint=checkpoint
+            )
+        finished = assessed(trained, loaded.tables, loaded.test)
+        noted = replace(finished.record, notes=[*finished.record.notes, *spent], by_place=loaded.is_by_place)
+        finished = replace(finished, record=noted)
+        keep_rows(finished, loaded, RunFolder(out))
+        return _save(finished, RunFolder(out), options.accept_leaks)
+
+
+def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
+    """What these rows have spent in the runs of this folder; in `clear` noise comes from a seed and is no promise."""
+    if plan.noise != "rows" or not plan.kind.is_encrypted:
+        return []
+    ledger, ids = RowBudget(out / ROW_BUDGET), loaded.tables[plan.label_party.name].ids
+    trained = len(ids) - plan.held_out(len(ids))
+    # Here nobody is to be refused: all parties' rows are in one process, and an experiment may be repeated.
+    spent = (
+        ledger.spent(ids, plan.delta)
+        if is_resumed
+        else ledger.book(SYSTEM_RANDOMNESS.draw(16).hex(), ids, spending_of_a_run(plan, trained))
+    )
+    return [
+        f"With this run the rows have spent epsilon {spent.epsilon(plan.delta):.3g} (delta {plan.delta:g}) in the"
+        f" runs of this folder, {ROW_BUDGET} counts them; `plumbob runs` adds up the runs of several folders. Between"
+        " organisations every party keeps such a ledger and refuses a run beyond its most_epsilon."
+        " A ledger counts by id: to it, a person under another id column is another person."
+    ]
+
+
+@contextmanager
+def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iterator[None]:
+    """To whoever pressed Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint.step:
+            progress.say(f"to resume from step {checkpoint.step}: {same_command()}")
+        raise
+
+
+def same_command() -> str:
+    """What was typed; once started over, a run resumes like any other."""
+    return shlex.join(["plumbob", *(word for word in sys.argv[1:] if word != "--new")])
+
+
+def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
+    """On the disk: what could make the run again, and the run before, are about to go."""
+    finished = replace(finished, record=with_predictions(replace(finished.record, accepted_leaks=accepted_leaks)))
+    # First the pages: once run.json says `finished`, nothing is missing and nothing replaces the run unasked.
+    write_report(finished.record, folder.path)
+    finished.save(folder.path)
+    folder.settle()
+    folder.earlier.remove_run()
+    return finished
+
+
+def _refuse_engine(plan: Plan, name: str) -> None:
+    """One that is not here is refused before the folder is touched; `auto` is always there."""
+    if plan.kind.is_encrypted and name != "auto":
+        engines.choose(name)
+
+
+def shown(record: RunRecord, inputs: Inputs, out: Path) -> dict[str, object]:
+    """For people, and for programs."""
+    places = {"out": str(out), "report": str(RunFolder(out).report_file), "data": inputs.source}
+    return {**places, **record.to_dict(), "lines": lines_of(record, out)}
+
+
+@contextmanager
+def marked(begun: RunRecord, folder: RunFolder, progress: StepProgress) -> Iterator[None]:
+    """The run.json of a run that does not come to its end says so, and how far it came."""
+    started = time.perf_counter()
+    try:
+        yield
+    except (KeyboardInterrupt, Exception) as error:
+        word = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        status = f"{word} {progress.where}"
+        aside = folder.earlier
+        earlier = f"; the run that was there before is in {aside.path}" if aside.record_file.exists() else ""
+        # On a full disk the reason for stopping says more than that this could not be written either.
+        with suppress(OSError):
+            seconds = time.perf_counter() - started
+            folder.save_record(replace(begun, status=status, steps=progress.reached, seconds=seconds))
+            progress.say(f"{status}; {folder.record_file} says so{earlier}")
+        raise

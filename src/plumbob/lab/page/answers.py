@@ -1,0 +1,170 @@
+"""From what the page's controls say to a plan, and from a plan to what the page shows."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plumbob.checking.check import check, notes
+from plumbob.checking.findings import summary
+from plumbob.errors import DataError, PlanError
+from plumbob.lab.page.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
+from plumbob.lab.page.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
+from plumbob.plan import KEYS, PROTOCOLS, Party, Plan
+from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.record import Finding
+
+FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")
+BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
+
+
+@dataclass(frozen=True)
+class PlanDraft:
+    """A plan with its rows, and what it is to be run on: a data set, own tables, or nothing but numbers."""
+
+    plan: Plan
+    data: str
+    reading: TableReading
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the page's controls say, as far as it can be a plan at all."""
+
+    data: object
+    rows: object
+    names: list[str]
+    features: object
+    keys: dict[str, Any]
+    heuristic: object
+    reading: TableReading
+
+    @classmethod
+    def of(cls, body: object) -> "Parts":
+        """Strict: the page is ours, but whoever holds its address can send anything."""
+        expected = cls.__dataclass_fields__
+        if not isinstance(body, dict) or set(body) != set(expected):
+            raise PlanError(f"expected {', '.join(expected)}")
+        names, keys = body["names"], body["keys"]
+        if not _are(names, str) or not 2 <= len(names) <= MOST_PARTIES or not isinstance(keys, dict):
+            raise PlanError(f"parties: expected 2 to {MOST_PARTIES} names, and keys by name")
+        try:
+            return cls(**{**body, "reading": TableReading.of(body["reading"])})
+        except DataError as error:
+            raise PlanError(str(error)) from error
+
+
+def asked(parts: Parts, tables: TablesRead | None = None) -> PlanDraft:
+    """The plan; of own tables the columns and rows are what was read, whatever the controls say."""
+    if tables is not None and tables.mistake:
+        raise PlanError(tables.mistake)
+    features, rows = (
+        (_widths(parts), _rows(parts.data, parts.rows)) if tables is None else (list(tables.widths), tables.rows)
+    )
+    _refuse_huge(rows, features, parts.keys)
+    plan = Plan.for_columns(features, **{**parts.keys, "rows": rows, "heuristic": parts.heuristic})
+    return PlanDraft(_with_names(plan, parts.names), str(parts.data), parts.reading)
+
+
+def checked(draft: PlanDraft) -> dict[str, Any]:
+    """`check`'s findings, the worst first, each with what a click can change."""
+    try:
+        findings = check(draft.plan)
+    except PlanError:
+        raise
+    except (ArithmeticError, ValueError) as error:
+        raise PlanError(BEYOND) from error
+    return {
+        "plan_hash": draft.plan.hash(),
+        "summary": summary(findings),
+        "findings": [shown(finding) for finding in findings],
+        "notes": notes(draft.plan),
+        "keys": keys_in_short(draft.plan),
+        "passes": draft.plan.passes,
+    }
+
+
+def keys_in_short(plan: Plan) -> str:
+    """What a run's numbers are encrypted with: a lattice has parameter sets where others have a length."""
+    if not plan.kind.is_encrypted:
+        return ""
+    if plan.kind.has_key_bits:
+        return f"{plan.kind.keys} keys of {plan.key_bits} bits"
+    profile = LatticeShape(plan, max(plan.rows, 1)).profile
+    return f"lattice parameter sets {', '.join(str(one.number) for one in profile)}"
+
+
+def shown(finding: Finding) -> dict[str, Any]:
+    """A finding, and its fixes one by one."""
+    return {**vars(finding), "fixes": fixes(finding.fix)}
+
+
+def fixes(fix: str) -> list[dict[str, Any]]:
+    """Flags to type, `--a 1 --b 2, or --c 3`, as keys to set."""
+    ways = [FLAG.findall(way) for way in fix.split(", or ")] if fix else []
+    return [{"flags": " ".join(f"--{name} {value}".strip() for name, value in way), "keys": _keys(way)} for way in ways]
+
+
+def _keys(flags: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Flags by the names and in the types of the plan, with what a plan would refuse to keep beside them put right."""
+    kinds = {key.name: type(key.default) for key in KEYS}
+    named = {flag.replace("-", "_"): value for flag, value in flags}
+    switched_off = {name.removeprefix("no_"): False for name, value in named.items() if not value}
+    keys = {name: kinds[name](value) for name, value in named.items() if value} | switched_off
+    if keys.get("noise", "std") != "std":
+        keys.setdefault("noise_std", 0.0)
+    if not PROTOCOLS[keys.get("protocol", "arbiter")].has_arbiter:
+        keys["unmasked_gradients_for_the_arbiter"] = False
+    return keys
+
+
+def mistakes(error: PlanError) -> list[dict[str, str]]:
+    """One for each line, with the key that it is about where it names one."""
+    by_path = {key.path: key.name for key in KEYS}
+    lines = str(error).splitlines()
+    return [{"key": by_path.get(line.partition(":")[0], ""), "text": line} for line in lines]
+
+
+def _rows(data: object, rows: object) -> int:
+    """Those of the data set, or as many as were said."""
+    if not data and type(rows) is int:
+        if rows < 1:
+            raise PlanError("data.rows: expected at least 1 row")
+        return rows
+    for shape in SHAPES:
+        if shape.name == data:
+            return shape.rows
+    names = ", ".join(shape.name for shape in SHAPES)
+    raise PlanError(f"data: expected one of {names}, {OWN} tables, or none and a whole number of rows")
+
+
+def _widths(parts: Parts) -> list[int]:
+    features = parts.features
+    if not isinstance(features, list) or len(features) != len(parts.names):
+        raise PlanError("parties: expected as many numbers of columns as names")
+    # A field that was emptied, to type another number.
+    blank = [name for name, width in zip(parts.names, features, strict=True) if type(width) is not int]
+    if blank:
+        raise PlanError("\n".join(f"parties.{name}.features: expected a whole number of columns" for name in blank))
+    return features
+
+
+def _refuse_huge(rows: int, features: Sequence[int], keys: Mapping[str, Any]) -> None:
+    if rows > LARGEST_ROWS:
+        raise PlanError(f"data.rows: expected at most {LARGEST_ROWS} on this page, got more")
+    if sum(features) > LARGEST_COLUMNS or len(features) > MOST_PARTIES:
+        raise PlanError(
+            f"parties: expected at most {LARGEST_COLUMNS} columns and {MOST_PARTIES} parties on this page, got more"
+        )
+    for name, limit in LARGEST_OF_KEYS.items():
+        if isinstance(keys.get(name), int) and keys[name] > limit:
+            raise PlanError(f"model.{name}: expected at most {limit} on this page, got more")
+
+
+def _with_names(plan: Plan, names: Sequence[str]) -> Plan:
+    parties = [Party(name, party.role, party.features) for name, party in zip(names, plan.learners, strict=True)]
+    return plan.replace(parties=(*parties, *([plan.arbiter] if plan.arbiter else [])))
+
+
+def _are(values: object, kind: type) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)

@@ -1,0 +1,91 @@
+"""What can be chosen on the page: data sets that are here, and one control for each key of the plan."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbob.datasets import CREDIT_FILE
+from plumbob.lab.page.own_tables import TableReading
+from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey
+from plumbob.plan.defaults import default_of
+
+ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
+"""What must lie in the folder of the larger data sets."""
+LARGEST_OF_KEYS = {"epochs": 100_000, "batch_size": 10_000_000}
+LARGEST_COLUMNS, LARGEST_ROWS = 100_000, 10_000_000
+"""Beyond them a page is no place to plan a run, and arithmetic on them no longer takes no time."""
+
+
+@dataclass(frozen=True)
+class DatasetShape:
+    """A data set's training part, so that a plan can be checked before anything is read."""
+
+    name: str
+    rows: int
+    columns: int
+
+
+SHAPES = (
+    DatasetShape("breast-cancer", 455, 30),
+    DatasetShape("digits-01", 288, 64),
+    DatasetShape("loans", 3_200, 23),
+    DatasetShape("credit", 27_000, 23),
+    DatasetShape("mnist-01", 12_665, 784),
+)
+# What the page opens with: the safe defaults, on a data set that is always here.
+FIRST = Plan((Party("bank", "label", 8), Party("fund", "features", 22)), rows=455)
+
+
+def shapes_here(data_dir: Path | None) -> Iterator[dict[str, Any]]:
+    """Every known data set, and whether it can be read on this machine without asking anybody."""
+    folder = data_dir or os.environ.get("PLUMBOB_DATA")
+    for shape in SHAPES:
+        needed = ELSEWHERE.get(shape.name)
+        is_here = needed is None or (folder is not None and (Path(folder) / needed).exists())
+        yield {"name": shape.name, "rows": shape.rows, "columns": shape.columns, "is_here": is_here}
+
+
+def shape_like(rows: int, columns: int) -> str:
+    """The data set with these numbers, if there is one: a run's record does not say where its rows came from."""
+    return next((shape.name for shape in SHAPES if (shape.rows, shape.columns) == (rows, columns)), "")
+
+
+def controls() -> list[dict[str, Any]]:
+    """One for each key; the rows are the data's."""
+    return [_control(key) for key in KEYS if key.name != "rows"]
+
+
+def _control(key: SettingKey) -> dict[str, Any]:
+    """Limits that are strict in the plan are left to the plan, which says so in words."""
+    high = LARGEST_OF_KEYS.get(key.name, key.high)
+    return {
+        "name": key.name,
+        "section": key.section,
+        "kind": type(key.default).__name__,
+        "choices": list(key.choices),
+        "comment": "" if key.comment == " | ".join(key.choices) else key.comment,
+        "low": None if key.low == float("-inf") else key.low,
+        # JavaScript has no larger whole numbers that are exact.
+        "high": None if high > 2**53 else high,
+    }
+
+
+def fitted_defaults() -> dict[str, dict[str, Any]]:
+    """By protocol: what a plan gets where it says nothing."""
+    fitted = [key for key in KEYS if key.is_fitted]
+    return {protocol: {key.name: default_of(key, protocol) for key in fitted} for protocol in OURS}
+
+
+def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:
+    """A plan as the page's controls hold it."""
+    return {
+        "data": data,
+        "rows": rows,
+        "names": [party.name for party in plan.learners],
+        "features": [party.features for party in plan.learners],
+        "keys": {key.name: getattr(plan, key.name) for key in KEYS if key.name != "rows"},
+        "heuristic": vars(plan.heuristic),
+        "reading": TableReading().to_json(),
+    }

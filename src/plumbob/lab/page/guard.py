@@ -1,0 +1,188 @@
+"""Who may talk to the lab: the person who was shown its address, from the lab's own page, and nobody else.
+
+The address holds a token, which works once and is exchanged for a cookie: whoever finds it later, in a browser's
+history for example, has nothing. Any page in the same browser can send requests to this machine, so that four more
+things are asked of each one:
+
+1. the Host that it names is ours: a foreign name that was made to point to 127.0.0.1 (DNS rebinding) is refused;
+2. it lies below a path that only the lab's page knows. Cookies do not tell ports apart, but they do tell paths apart,
+   so that another server on this machine is never sent ours;
+3. it was not sent by another site's page, where the browser says so (Sec-Fetch-Site);
+4. if it may change something, it has our Origin and is JSON, or the bytes of a table where one is handed in: no form
+   of another page can send either.
+
+No answer may be kept, framed, or read by another origin.
+"""
+
+import secrets
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from plumbob.lab.page.own_tables import LARGEST_FILE
+
+HOST = "127.0.0.1"
+LARGEST_BODY = 64 * 1024
+TABLES = "tables/"
+"""Below this path tables are handed in, which may be long."""
+LARGEST_TABLE = LARGEST_FILE + 1
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+READING = ("GET", "HEAD")
+OWN_SITE = (None, "same-origin", "none")  # None: an old browser, or none at all; "none": typed by a person.
+USED = "This address was used already, and works once. Start `plumbob lab` again for another one."
+CLOSED = "This page belongs to whoever opened the lab: use the address that `plumbob lab` printed."
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a request that may change something holds."""
+
+    kind: str
+    words: str
+    limit: int
+
+
+JSON_BODY = Body("application/json", "JSON", LARGEST_BODY)
+TABLE_BODY = Body("application/octet-stream", "the bytes of a table", LARGEST_TABLE)
+
+
+@dataclass(frozen=True, repr=False)
+class LabAccess:
+    """One lab's address and secrets, new at each start."""
+
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    room: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    """The first part of every path but the door's."""
+
+    @property
+    def host(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.host}"
+
+    @property
+    def address(self) -> str:
+        """What is printed for the person at this machine; it opens the door."""
+        return f"{self.origin}/?token={self.token}"
+
+    @property
+    def home(self) -> str:
+        return f"/{self.room}/"
+
+    @property
+    def cookie(self) -> str:
+        return f"plumbob-lab-{self.port}"
+
+    def is_token(self, query: bytes) -> bool:
+        """In constant time: how much of a guess is right must not show."""
+        given = parse_qs(query.decode("latin-1")).get("token", [""])[0]
+        return secrets.compare_digest(given.encode(), self.token.encode())
+
+    def is_session(self, cookies: str) -> bool:
+        """Whether the cookie is the one that the door handed out."""
+        try:
+            jar = SimpleCookie(cookies)
+        except CookieError:
+            return False
+        given = jar[self.cookie].value if self.cookie in jar else ""
+        return secrets.compare_digest(given.encode(), self.session.encode())
+
+
+class Guard:
+    """Stands before the application: refuses, opens the door, and puts the headers on every answer."""
+
+    def __init__(self, app: ASGIApp, gate: LabAccess) -> None:
+        self.app = app
+        self.gate = gate
+        self._is_used = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":
+            answer = self.answer(scope)
+            limit = self._body_of(scope["path"]).limit
+            await (answer or self.app)(scope, _limit(receive, limit), _with_headers(send))
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    def answer(self, scope: Scope) -> Response | None:
+        """What is said instead of letting a request in; None lets it in."""
+        headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
+        if headers.get("host") != self.gate.host:
+            return PlainTextResponse(f"expected the host {self.gate.host}\n", 421)
+        if path == "/" and method == "GET" and self.gate.is_token(scope["query_string"]):
+            return PlainTextResponse(f"{USED}\n", 403) if self._is_used else self._open_lab()
+        if not path.startswith(self.gate.home) or not self.gate.is_session(headers.get("cookie", "")):
+            return PlainTextResponse(f"{CLOSED}\n", 403)
+        if headers.get("sec-fetch-site") not in OWN_SITE:
+            return PlainTextResponse("another page asked for this\n", 403)
+        return None if method in READING else self._unfit(headers, self._body_of(path))
+
+    def _body_of(self, path: str) -> Body:
+        return TABLE_BODY if path.startswith(self.gate.home + TABLES) else JSON_BODY
+
+    def _open_lab(self) -> Response:
+        """To the lab's page, so that the token does not stay in the address bar."""
+        self._is_used = True
+        answer = RedirectResponse(self.gate.home, 303)
+        answer.set_cookie(
+            self.gate.cookie, self.gate.session, path=self.gate.home, httponly=True, samesite="strict", secure=False
+        )
+        return answer
+
+    def _unfit(self, headers: Headers, body: Body) -> Response | None:
+        """Of a request that may change something."""
+        if headers.get("origin") != self.gate.origin:
+            return PlainTextResponse("expected a request of the lab's own page\n", 403)
+        if headers.get("content-type") != body.kind:
+            return PlainTextResponse(f"expected {body.words}\n", 415)
+        length = headers.get("content-length", "")
+        if not length.isdigit() or int(length) > body.limit:
+            return PlainTextResponse(f"expected at most {body.limit} bytes, and to be told how many\n", 413)
+        return None
+
+
+def _limit(receive: Receive, limit: int) -> Receive:
+    """Whatever length was announced, no more than the limit is read."""
+    read = 0
+
+    async def receive_some() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if read > limit else message
+
+    return receive_some
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                # A report has a policy of its own, a stream its own way of not being kept.
+                headers.setdefault(name, value)
+        await send(message)
+
+    return send_with_headers

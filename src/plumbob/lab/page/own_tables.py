@@ -1,0 +1,246 @@
+"""The user's own tables: kept in a folder of this lab until it closes, and read as the command line reads them.
+
+Nothing of a table but names of columns and counts reaches the page. What is wrong with one is said in the words that
+`plumbob audit` would use.
+"""
+
+import shutil
+import tempfile
+import threading
+from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbob.errors import DataError, PlumbobError
+from plumbob.plan import Party, Plan
+
+if TYPE_CHECKING:
+    from plumbob.data import ColumnChoices, Table
+    from plumbob.data.ids import IdColumns
+
+OWN = "own"
+"""What the page's draft has in place of a data set's name."""
+LARGEST_FILE = 256 * 2**20
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet", ".pq")
+MOST_PARTIES = 8
+LONGEST_NAME = 120
+REMEMBERED = 4
+"""Readings that are kept, so that a slider of the plan does not read a file again."""
+CHOOSE_ID = "choose the column that identifies a row, or that rows are paired by their place in the files"
+PAIRED_BY_PLACE = "rows are paired by their place in the files, which must be in the same order"
+ENCODING = ("missing", "categorical", "bins", "rare")
+"""The keys of a plan that decide how many columns a table gives."""
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """What the page says about how tables are read; empty where it says nothing."""
+
+    id: str = ""
+    by_place: bool = False
+    """Whether rows are paired by their place in the files; without it, and without an id, nothing is read."""
+    label: str = ""
+    positive: str = ""
+    drop: tuple[str, ...] = ()
+    types: tuple[tuple[str, str], ...] = ()
+    """(column, type) each, as `--as` has them."""
+    gaps: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: object) -> "TableReading":
+        """Strict: whoever holds the lab's address can send anything."""
+        if not isinstance(given, dict) or set(given) != set(cls.__dataclass_fields__):
+            raise DataError(f"reading: expected {', '.join(cls.__dataclass_fields__)}")
+        types = given["types"]
+        words = [given[name] for name in ("id", "label", "positive")]
+        if not isinstance(given["by_place"], bool):
+            raise DataError("reading: expected true or false for `by_place`")
+        if not isinstance(types, dict) or not _are_words([*words, *types.keys(), *types.values()]):
+            raise DataError("reading: expected names of columns as text, and a type for each of `types`")
+        if not all(isinstance(one, list) and _are_words(one) for one in (given["drop"], given["gaps"])):
+            raise DataError("reading: expected lists of text for `drop` and `gaps`")
+        lists = {"drop": tuple(given["drop"]), "types": tuple(types.items()), "gaps": tuple(given["gaps"])}
+        return cls(**{**given, **lists})
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "drop": list(self.drop), "types": dict(self.types), "gaps": list(self.gaps)}
+
+    @property
+    def id_columns(self) -> "IdColumns":
+        """As `--id` and `--by-place` have it."""
+        from plumbob.data.ids import BY_PLACE
+
+        return BY_PLACE if self.by_place else self.id or None
+
+    @property
+    def choices(self) -> "ColumnChoices":
+        from plumbob.data import ColumnChoices
+
+        return ColumnChoices(drop=self.drop, types=dict(self.types), gaps=self.gaps, positive=self.positive or None)
+
+
+@dataclass(frozen=True)
+class TablesRead:
+    """What the parties' tables give under a plan's encoding: as far as they could be read, and why no further."""
+
+    widths: tuple[int, ...] = ()
+    rows: int = 0
+    remark: str = ""
+    """Rows that were left out, or how they were paired without an id, in words."""
+    summaries: tuple[dict[str, Any], ...] = ()
+    mistake: str = ""
+
+
+@dataclass
+class OwnTables:
+    """Files by the place of their party: 0 is the label party's."""
+
+    files: dict[int, Path] = field(default_factory=dict)
+    _folder: Path | None = None
+    _kept: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _read: dict[tuple[object, ...], TablesRead] = field(default_factory=dict)
+
+    async def keep(self, place: int, name: str, content: AsyncIterable[bytes]) -> None:
+        """One party's file; it takes the place of the one before. DataError where it cannot be a table."""
+        if not 0 <= place < MOST_PARTIES:
+            raise DataError(f"expected a party from 0 to {MOST_PARTIES - 1}")
+        self._kept += 1
+        target = self._home() / str(self._kept) / _plain_name(name)
+        target.parent.mkdir()
+        size = 0
+        with target.open("wb") as file:
+            async for piece in content:
+                size += len(piece)
+                if size > LARGEST_FILE:
+                    break
+                file.write(piece)
+        try:
+            self._refuse_unreadable(target, size)
+        except DataError:
+            shutil.rmtree(target.parent)
+            raise
+        # The one before stays on the disk until the lab closes: a run may be reading it.
+        self.files[place] = target
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Which files are here, with their columns' names; nothing that is in them."""
+        return [
+            {"place": place, "name": file.name, "size": file.stat().st_size, "columns": self._columns(file)}
+            for place, file in sorted(self.files.items())
+        ]
+
+    def given(self, names: Sequence[str]) -> list[str]:
+        """PARTY=FILE for each party, as the command line has it."""
+        return [f"{name}={self.files[place]}" for place, name in enumerate(names)]
+
+    def read(self, names: Sequence[str], reading: TableReading, keys: Mapping[str, Any]) -> TablesRead:
+        """What they give under these keys of a plan; a mistake is part of the answer."""
+        encoding = {name: keys[name] for name in ENCODING if name in keys}
+        asked = (tuple(names), tuple(sorted(self.files.items())), reading, repr(encoding))
+        # One at a time: a second question while a large file is read waits for the same answer.
+        with self._lock:
+            if asked not in self._read:
+                self._read[asked] = self._answer(names, reading, encoding)
+                for old in list(self._read)[:-REMEMBERED]:
+                    del self._read[old]
+            return self._read[asked]
+
+    def close(self) -> None:
+        """Nothing of them stays on the disk."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _answer(self, names: Sequence[str], reading: TableReading, encoding: Mapping[str, Any]) -> TablesRead:
+        if absent := [name for place, name in enumerate(names) if place not in self.files]:
+            return TablesRead(mistake=f"{', '.join(absent)}: choose a table (a CSV or Parquet file)")
+        if not reading.label:
+            return TablesRead(mistake=f"{names[0]}: choose the column that holds the label")
+        if not reading.id and not reading.by_place:
+            return TablesRead(mistake=CHOOSE_ID)
+        try:
+            plan = _plan(names, encoding)
+            with self._without_folder():
+                return self._count(plan, reading)
+        except PlumbobError as error:
+            return TablesRead(mistake=str(error))
+
+    def _count(self, plan: Plan, reading: TableReading) -> TablesRead:
+        """Late imports: a lab without tables starts without pyarrow."""
+        from plumbob.lab.simulate import files
+
+        named = {party.name: self.files[place] for place, party in enumerate(plan.learners)}
+        tables = files.read_training_files(plan, named, reading.id_columns, reading.label or None, reading.choices)
+        summaries = tuple(_summary(table, plan) for table in tables.values())
+        try:
+            common = files.common_rows(plan, tables, reading.id_columns)
+            widths = files.widths_of(plan, common)
+            fitted = plan.replace(features=tuple(widths.values()))
+            files.refuse_unfit(fitted, common, reading.id_columns)
+        except PlumbobError as error:
+            return TablesRead(summaries=summaries, mistake=str(error))
+        loaded = files.LoadedTables("files", common, rows_read={name: len(table) for name, table in tables.items()})
+        rows = len(common[plan.label_party.name])
+        remark = PAIRED_BY_PLACE if reading.by_place else loaded.left_out
+        return TablesRead(tuple(widths.values()), rows, remark, summaries)
+
+    def _columns(self, file: Path) -> list[str]:
+        from plumbob.data import column_names
+
+        with self._without_folder():
+            return list(column_names(file))
+
+    def _refuse_unreadable(self, file: Path, size: int) -> None:
+        if size > LARGEST_FILE:
+            raise DataError(
+                f"{file.name}: expected at most {LARGEST_FILE >> 20} MiB on this page, got more; use `plumbob audit`"
+                " on the command line"
+            )
+        if not file.name.lower().endswith(ENDINGS):
+            raise DataError(f"{file.name}: expected a name that ends in .csv, .csv.gz or .parquet")
+        self._columns(file)
+
+    def _home(self) -> Path:
+        """For its owner alone."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="plumbob-lab-"))
+        return self._folder
+
+    @contextmanager
+    def _without_folder(self) -> Iterator[None]:
+        """A complaint names the user's file, not where this lab keeps its copy."""
+        try:
+            yield
+        except DataError as error:
+            words = str(error)
+            for file in self._home().glob("*/*"):
+                words = words.replace(str(file), file.name)
+            raise DataError(words) from None
+
+
+def _plan(names: Sequence[str], encoding: Mapping[str, Any]) -> Plan:
+    """Any plan with these parties and this encoding: only how columns become numbers is asked of it."""
+    first, *others = names
+    parties = (Party(first, "label", 1), *(Party(name, "features", 1) for name in others))
+    return Plan(parties, protocol="clear", batches="full", **encoding)
+
+
+def _summary(table: "Table", plan: Plan) -> dict[str, Any]:
+    from plumbob.data.encoder import choices_of
+    from plumbob.data.summary import summarise
+
+    return summarise(table, choices_of(plan)).to_dict()
+
+
+def _plain_name(name: str) -> str:
+    """The file's own name, which its kind is told by; never a way to another folder."""
+    plain = "".join(letter for letter in name.replace("\\", "/").rpartition("/")[2] if letter.isprintable())
+    if not plain.strip(". ") or len(plain) > LONGEST_NAME:
+        raise DataError(f"expected a file's name of 1 to {LONGEST_NAME} letters")
+    return plain
+
+
+def _are_words(values: Sequence[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

@@ -1,0 +1,360 @@
+"""The lab's web application: a page, what it asks for, and the stream of a run's events. Loopback only.
+
+serve(Lab(runs, tools, first), port)      # returns when it is stopped
+"""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import anyio.to_thread
+import uvicorn
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from plumbob import __version__
+from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
+from plumbob.lab.page import answers, charts, pages
+from plumbob.lab.page.answers import Parts, PlanDraft
+from plumbob.lab.page.choices import controls, fitted_defaults, shapes_here
+from plumbob.lab.page.guard import HOST, Guard, LabAccess
+from plumbob.lab.page.own_tables import LARGEST_FILE, OWN, OwnTables, TableReading, TablesRead
+from plumbob.lab.page.pages import CheckedPlans
+from plumbob.lab.page.pictures import picture
+from plumbob.lab.page.runs import Runs
+from plumbob.lab.page.work import RunSlot
+from plumbob.plan import Plan
+from plumbob.report.glossary import GLOSSARY
+
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+EXPLAINED = ("attack", "by", "target")
+MOST_LISTENERS = 8
+"""Streams that may be open at once: a few pages, not a flood."""
+SECONDS_TO_CLOSE = 2
+# A report is one file with its own style and, where it has one, its own script. It is shown apart from the lab: without
+# the lab's origin it can neither read the lab's answers nor send it anything.
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox allow-scripts"
+)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the command line lends: its own estimate, and the command that carries a run out in a process."""
+
+    estimate: Callable[[Plan], dict[str, Any]]
+    worker: Sequence[str]
+
+
+@dataclass
+class Lab:
+    """Everything that one lab knows."""
+
+    runs: Runs
+    tools: Tools
+    first: dict[str, Any]
+    """What the controls hold when the page is opened."""
+    data_dir: Path | None = None
+    workroom: RunSlot = field(init=False)
+    tables: OwnTables = field(default_factory=OwnTables)
+    checked: CheckedPlans = field(default_factory=CheckedPlans)
+    listeners: int = 0
+
+    def __post_init__(self) -> None:
+        self.workroom = RunSlot(self.tools.worker)
+        self._one_estimate = asyncio.Lock()
+
+    # The page.
+
+    async def page(self, _request: Request) -> Response:
+        return asset("index.html")
+
+    async def asset(self, request: Request) -> Response:
+        return asset(request.path_params["name"])
+
+    async def start(self, _request: Request) -> Response:
+        """What the page needs once."""
+        work = self.workroom.work
+        return JSONResponse(
+            {
+                "version": __version__,
+                "controls": controls(),
+                "fitted": fitted_defaults(),
+                "glossary": [asdict(entry) for entry in GLOSSARY],
+                "tables": self.tables.listed(),
+                "largest_file": LARGEST_FILE,
+                "data": list(shapes_here(self.data_dir)),
+                "first": self.first,
+                "opened": self.runs.opened is not None,
+                "work": None if work is None else work.name,
+                "folder": str(self.runs.folder),
+            }
+        )
+
+    # The user's own tables.
+
+    async def keep_table(self, request: Request) -> Response:
+        """One party's file; the answer lists the files that are here, by the names of their columns."""
+        name = unquote(request.headers.get("x-file-name", ""))
+        await self.tables.keep(request.path_params["place"], name, request.stream())
+        return JSONResponse({"tables": await anyio.to_thread.run_sync(self.tables.listed)}, 201)
+
+    async def _tables_read(self, parts: Parts) -> TablesRead | None:
+        """What own tables give, where the draft is about them."""
+        if parts.data != OWN:
+            return None
+        return await anyio.to_thread.run_sync(self.tables.read, parts.names, parts.reading, parts.keys)
+
+    async def _draft(self, body: object) -> PlanDraft:
+        parts = Parts.of(body)
+        return answers.asked(parts, await self._tables_read(parts))
+
+    # A plan.
+
+    async def check(self, request: Request) -> Response:
+        """Findings, or what is wrong with the plan: that is an answer too, not an error."""
+        body = await _json(request)
+        tables: TablesRead | None = None
+        try:
+            parts = Parts.of(body)
+            tables = await self._tables_read(parts)
+            draft = answers.asked(parts, tables)
+            # In a thread: a plan of many parties and rows takes seconds, in which a run can still be cancelled.
+            answer = await anyio.to_thread.run_sync(answers.checked, draft)
+            self.checked.keep(draft.plan)
+        except PlanError as error:
+            answer = {"mistakes": answers.mistakes(error)}
+        return JSONResponse({**answer, "tables": None if tables is None else asdict(tables)})
+
+    async def estimate(self, request: Request) -> Response:
+        """Minutes and megabytes; the first for a kind of key takes a second or two."""
+        draft = await self._draft(await _json(request))
+        async with self._one_estimate:
+            return JSONResponse(await anyio.to_thread.run_sync(self.tools.estimate, draft.plan))
+
+    async def explain(self, request: Request) -> Response:
+        """One attack's story and picture."""
+        body = await _json(request)
+        if not isinstance(body, dict) or not all(isinstance(body.get(name), str) for name in EXPLAINED):
+            raise DataError(f"expected a draft, and words for {', '.join(EXPLAINED)}")
+        plan = (await self._draft(body.get("draft"))).plan
+        drawn = await anyio.to_thread.run_sync(picture, plan, *(body[name] for name in EXPLAINED))
+        return JSONResponse(asdict(drawn))
+
+    async def plan(self, request: Request) -> Response:
+        """The controls as a plan's file."""
+        return PlainTextResponse((await self._draft(await _json(request))).plan.to_toml())
+
+    async def findings(self, request: Request) -> Response:
+        """The findings of a plan that was checked here, as a page; with `download`, as a file to save."""
+        plan = self.checked.plan(request.path_params["hash"])
+        page = await anyio.to_thread.run_sync(pages.findings, plan)
+        is_saved = "download" in request.query_params
+        return _page(page, _as_attachment(f"findings-{plan.hash()[:8]}.html") if is_saved else {})
+
+    async def plan_summary(self, request: Request) -> Response:
+        """The same on one side of paper."""
+        plan = self.checked.plan(request.path_params["hash"])
+        return _page(await anyio.to_thread.run_sync(pages.summary, plan))
+
+    # Runs.
+
+    async def begin(self, request: Request) -> Response:
+        """Start a run; refused while another is under way."""
+        body = await _json(request)
+        if not isinstance(body, dict) or not isinstance(body.get("is_calculated"), bool):
+            raise DataError("expected a request and whether to compute it in the clear")
+        draft = await self._draft(body.get("draft"))
+        if not draft.data:
+            raise DataError("there are no data to run on: choose a data set")
+        name, folder = self.runs.next(draft.plan.protocol)
+        is_own = draft.data == OWN
+        names = [party.name for party in draft.plan.learners]
+        job = {
+            "plan": draft.plan.to_toml(),
+            "data": self.tables.given(names) if is_own else [draft.data],
+            "reading": draft.reading.to_json() if is_own else TableReading().to_json(),
+            "data_dir": None if self.data_dir is None else str(self.data_dir),
+            "out": str(folder),
+            "is_calculated": body["is_calculated"],
+        }
+        await self.workroom.start(name, job)
+        return JSONResponse({"name": name}, 201)
+
+    async def cancel(self, request: Request) -> Response:
+        """Stop the run that is under way, if there is one."""
+        await _json(request)
+        await self.workroom.cancel()
+        return JSONResponse({})
+
+    async def events(self, request: Request) -> Response:
+        """What the run of this name tells; a page that lost its connection says what it heard last."""
+        work = self.workroom.work
+        if work is None or work.name != request.path_params["name"]:
+            raise DataError("there is no such run here; its folder may hold what it left")
+        if self.listeners >= MOST_LISTENERS:
+            return JSONResponse({"error": "too many pages are watching"}, 503)
+        heard = request.headers.get("last-event-id", "")
+        after = int(heard) if heard.isdigit() and len(heard) < 16 else 0
+
+        async def stream() -> AsyncIterator[ServerSentEvent]:
+            with self._listening():
+                async for event in work.after(after):
+                    yield ServerSentEvent(json.dumps(event.content), event=event.kind, id=str(event.number))
+
+        return EventSourceResponse(stream())
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        self.listeners += 1
+        try:
+            yield
+        finally:
+            self.listeners -= 1
+
+    async def listed(self, _request: Request) -> Response:
+        """All runs of this lab, with the chart that compares them."""
+        listed = await anyio.to_thread.run_sync(lambda: list(self.runs.listed()))
+        return JSONResponse({"runs": listed, "chart": charts.comparison(listed)})
+
+    async def curve(self, request: Request) -> Response:
+        """The epochs so far of the run under way."""
+        work = self.workroom.work
+        if work is None or work.name != request.path_params["name"]:
+            raise DataError("there is no such run here")
+        epochs = [event.content for event in work.events if event.kind == "epoch"]
+        return JSONResponse({"chart": charts.curve(epochs)})
+
+    async def report(self, request: Request) -> Response:
+        """A run's page as it lies in its folder, apart from the lab's own origin."""
+        name = request.path_params["name"]
+        is_saved = "download" in request.query_params
+        return _page(self.runs.report(name), _as_attachment(f"{name}-report.html") if is_saved else {})
+
+    async def summary(self, request: Request) -> Response:
+        """One page of a run for whoever decides."""
+        return _page(self.runs.summary(request.path_params["name"]))
+
+    async def run_plan(self, request: Request) -> Response:
+        """A run's plan, as its record has it."""
+        name = request.path_params["name"]
+        return PlainTextResponse(self.runs.record(name).plan, headers=_as_attachment(f"{name}-plan.toml"))
+
+    @asynccontextmanager
+    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        """A lab that closes takes its run along, and its copies of tables."""
+        yield
+        await self.workroom.cancel()
+        self.tables.close()
+
+
+def application(lab: Lab, gate: LabAccess) -> Guard:
+    """All routes, behind the guard."""
+    home = gate.home.rstrip("/")
+
+    def route(path: str, work: Callable[[Request], Awaitable[Response]], method: str = "GET") -> Route:
+        return Route(f"{home}/{path}", work, methods=[method])
+
+    routes = [
+        route("", lab.page),
+        route("assets/{name}", lab.asset),
+        route("start", lab.start),
+        route("tables/{place:int}", lab.keep_table, "POST"),
+        route("check", lab.check, "POST"),
+        route("estimate", lab.estimate, "POST"),
+        route("explain", lab.explain, "POST"),
+        route("plan", lab.plan, "POST"),
+        route("findings/{hash}", lab.findings),
+        route("findings/{hash}/summary", lab.plan_summary),
+        route("runs", lab.listed),
+        route("runs", lab.begin, "POST"),
+        route("cancel", lab.cancel, "POST"),
+        route("runs/{name}/events", lab.events),
+        route("runs/{name}/curve", lab.curve),
+        route("runs/{name}/report", lab.report),
+        route("runs/{name}/summary.html", lab.summary),
+        route("runs/{name}/plan", lab.run_plan),
+    ]
+    handlers: dict[Any, Any] = {PlumbobError: _said, ArithmeticError: _beyond, ClientDisconnect: _gone}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lab.lifespan), gate)
+
+
+def asset(name: str) -> Response:
+    """One of the page's own files, or of the report's; nothing else in the package has a name here."""
+    found = {
+        path.name: path
+        for room in ("report", "lab.lab")
+        for path in files(f"plumbob.{room}").joinpath("assets").iterdir()
+    }
+    kind = KINDS.get(Path(name).suffix)
+    if name not in found or kind is None:
+        return PlainTextResponse("there is no such file\n", 404)
+    return Response(found[name].read_bytes(), media_type=kind)
+
+
+def bound(port: int) -> socket.socket:
+    """A socket on this machine's own address; port 0 takes a free one."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        # At once: whoever is quick to open the address that is printed next waits a moment, and is not refused.
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise TransportError(f"port {port} is not available ({error.strerror}); give another one, or none") from error
+    return listener
+
+
+def serve(lab: Lab, gate: LabAccess, listener: socket.socket) -> None:
+    """Until Ctrl-C. Nothing is logged of requests: their addresses may hold the token."""
+    config = uvicorn.Config(
+        application(lab, gate),
+        access_log=False,
+        log_level="error",
+        server_header=False,
+        date_header=False,
+        lifespan="on",
+        limit_concurrency=64,
+        timeout_graceful_shutdown=SECONDS_TO_CLOSE,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+async def _json(request: Request) -> Any:
+    try:
+        return json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise DataError("expected JSON") from error
+
+
+async def _said(_request: Request, error: PlumbobError) -> Response:
+    return JSONResponse({"error": str(error)}, 400)
+
+
+async def _beyond(_request: Request, _error: ArithmeticError) -> Response:
+    return JSONResponse({"error": answers.BEYOND}, 400)
+
+
+async def _gone(_request: Request, _error: ClientDisconnect) -> Response:
+    return JSONResponse({"error": "expected less"}, 413)
+
+
+def _page(page: str, more: dict[str, str] | None = None) -> Response:
+    return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY, **(more or {})})
+
+
+def _as_attachment(name: str) -> dict[str, str]:
+    """Names are ours: digits, letters and dashes."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}

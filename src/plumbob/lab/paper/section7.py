@@ -1,0 +1,169 @@
+"""Section 7 as a whole: every setting run under each reading, its statements judged, its figures laid out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+
+from plumbob.lab.paper.effort import Effort
+from plumbob.lab.paper.encrypted import EncryptedSample, beside_clear
+from plumbob.lab.paper.findings import Book, Chapter, Curve, ExperimentOutcome, Figure, Group, Headline, MeanPoint
+from plumbob.lab.paper.quality import METRICS, curves_of, majority
+from plumbob.lab.paper.readings import STARTS, Setting, Study, noise_of, settings_of
+from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.statements import ALMOST_ALL, Evidence, claims_of, first_epochs
+
+
+def chapter_of(evidence: Evidence) -> Chapter:
+    """The paper's figures, the other starts, and what it leaves out."""
+    curves = evidence.curves
+    paper = [setting for setting in curves if not setting.intercept and not setting.has_unit_rows]
+    by_start = {start: [one for one in paper if one.start == start] for start in STARTS}
+    four = ("train_accuracy", "test_accuracy", "attack", "weight_norm")
+    undefended = [setting for setting in paper if setting.epsilon is None]
+    with_intercept = [
+        one for one in curves if one.start == "zero" and not one.has_unit_rows and one.epsilon in (None, 0.5)
+    ]
+    groups = [
+        _group(evidence, "As the paper plots it: Xavier start", "xavier", by_start["xavier"], four),
+        _group(evidence, "The three starts, no defence", "starts", undefended, four[:3]),
+        _group(evidence, "Zero start", "zero", by_start["zero"], four, is_folded=True),
+        _group(evidence, "Kaiming start", "kaiming", by_start["kaiming"], four, is_folded=True),
+        _group(
+            evidence,
+            "What the paper leaves out: an intercept, AUC, balanced accuracy",
+            "intercept",
+            with_intercept,
+            ("test_accuracy", "test_auc", "test_balanced_accuracy", "attack_balanced"),
+        ),
+        Group("A stronger attacker subtracts its own scores", (_own_scores_figure(evidence, undefended),)),
+        _group(
+            evidence,
+            "Rows clipped to norm 1, as the theorems assume",
+            "unit-rows",
+            [setting for setting in curves if setting.has_unit_rows],
+            ("attack", "test_accuracy"),
+        ),
+    ]
+    shown = tuple(group for group in groups if group.figures)
+    return Chapter(f"Curves, reading: {evidence.preset}", _in_words(evidence), shown)
+
+
+def _group(
+    evidence: Evidence,
+    heading: str,
+    name: str,
+    settings: Sequence[Setting],
+    metrics: Sequence[str],
+    is_folded: bool = False,
+) -> Group:
+    """The same settings in one figure for each metric; none where nothing was run."""
+    starts = {setting.start for setting in settings}
+    figures = []
+    for metric in metrics if len(settings) > 1 or name == "xavier" else ():
+        curves = []
+        for setting in settings:
+            series = setting.short_name if len(starts) == 1 else setting.start
+            curves.append(replace(evidence.curves[setting][metric], series=series))
+        if metric == "test_accuracy":
+            curves.append(_majority_curve(evidence))
+        file = f"{evidence.study.name}-{evidence.preset}-{name}-{metric}".replace("_", "-")
+        title = METRICS[metric][0].upper() + METRICS[metric][1:]
+        is_share = metric not in ("weight_norm", "test_auc")
+        figures.append(Figure(file, title, "epoch", METRICS[metric], tuple(curves), is_share=is_share))
+    return Group(heading, tuple(figures), is_folded)
+
+
+def _own_scores_figure(evidence: Evidence, settings: Sequence[Setting]) -> Figure:
+    """Both attackers, from every start but Kaiming, which is as Xavier."""
+    curves = [
+        replace(evidence.curves[setting][metric], series=f"{setting.start}, {words}")
+        for setting in settings
+        if setting.start != "kaiming"
+        for metric, words in (("attack", "criterion"), ("attack_without_own_scores", "own subtracted"))
+    ]
+    name = f"{evidence.study.name}-{evidence.preset}-own-scores"
+    return Figure(name, "Labels read, no defence", "epoch", METRICS["attack"], tuple(curves), is_share=True)
+
+
+def _majority_curve(evidence: Evidence) -> Curve:
+    baseline = majority(evidence.study)
+    ends = (1, evidence.study.epochs)
+    return Curve("larger class", tuple(MeanPoint(epoch, baseline) for epoch in ends), is_reference=True)
+
+
+def _in_words(evidence: Evidence) -> tuple[str, ...]:
+    study = evidence.study
+    rows = "standardised columns" if study.scale == "standard" else "pixels divided by 255"
+    steps = {
+        "figures": f"one update over all {evidence.rows:,} rows for each plotted epoch",
+        "text": f"batches of {study.batch_size}, reshuffled, and real epochs",
+    }[evidence.preset]
+    sigma = noise_of(study, evidence.preset, evidence.rows, 0.5)
+    return (
+        f"{rows[0].upper()}{rows[1:]}, rows as long as they are, {study.split[0]} + {study.split[1]} columns, {steps}; "
+        f"{study.epochs} epochs, learning rate 0.01, no intercept. Noise by Theorem D.5 with delta = 0.1, G = 1, "
+        f"T = 30 and e = {study.epochs}: at epsilon 0.5 the deviations are {sigma[0]:.1f} and {sigma[1]:.1f}.",
+        "Lines are means over the seeds, bands their standard errors. The attack reads each residual as it was "
+        "released, noise included, whatever the batch size: that is the paper's criterion.",
+    )
+
+
+def tables_of(evidence: Evidence) -> Iterator[Figure]:
+    """Every metric of every setting, for the table of curves."""
+    for metric, words in METRICS.items():
+        curves = tuple(curves[metric] for curves in evidence.curves.values())
+        yield Figure(f"{evidence.study.name}-{evidence.preset}", words, "epoch", metric, curves)
+
+
+# The whole
+
+
+def book_of(study: Study, presets: Sequence[str], results: ResultStore, effort: Effort, piece: EncryptedSample) -> Book:
+    """Run what is not in the store yet, and judge."""
+    rows = len(study.tables("train")["label"])
+    evidence = [
+        Evidence(study, preset, curves_of(study, settings_of(preset, effort.is_quick), results, effort), rows)
+        for preset in presets
+    ]
+    effort.tell(f"{study.name}: a small piece, encrypted")
+    key = {"study": study.identity, "piece": asdict(piece)}
+    stored = results.get_or_run(f"{study.name} encrypted", key, lambda: beside_clear(study, piece).to_dict())
+    encrypted = ExperimentOutcome.from_dict(stored)
+    claims = [claim for one in evidence for claim in claims_of(one)]
+    tables = [table for one in evidence for table in tables_of(one)]
+    chapters = [*(chapter_of(one) for one in evidence), _encrypted_chapter(encrypted)]
+    return Book(
+        study.name,
+        f"The paper's figures on {TITLES.get(study.name, study.name)}",
+        f"Section 7 of Hu et al., Is Vertical Logistic Regression Privacy-Preserving?, trained again; "
+        f"{len(effort.all_seeds)} {'seed' if len(effort.all_seeds) == 1 else 'seeds'}.",
+        (*claims, *encrypted.claims),
+        tuple(chapters),
+        (*tables, *encrypted.figures),
+        tuple(_headlines(evidence[0])),
+    )
+
+
+def _headlines(evidence: Evidence) -> Iterator[Headline]:
+    """The attack and the model, of the first reading."""
+    remark = f"{evidence.preset}, Xavier start"
+    plain = evidence.curve("attack", "xavier")
+    reached = f"{first_epochs(plain)} of {len(plain.points)} epochs" if plain.means[0] >= ALMOST_ALL else "never"
+    yield Headline("label attack at 100 %, no defence", reached, remark)
+    noisy = [sum(curve.means) / len(curve.means) for curve in evidence.defended("attack")]
+    yield Headline(
+        "label attack under noise", f"{100 * sum(noisy) / len(noisy):.1f} %", f"{evidence.preset}, all settings"
+    )
+    yield Headline("test accuracy, no defence", f"{100 * evidence.curve('test_accuracy', 'xavier').last:.1f} %", remark)
+    yield Headline("at epsilon 0.5", f"{100 * evidence.curve('test_accuracy', 'xavier', 0.5).last:.1f} %", remark)
+
+
+TITLES = {"mnist": "MNIST", "credit": "credit data"}
+
+
+def _encrypted_chapter(outcome: ExperimentOutcome) -> Chapter:
+    said = outcome.claims[0]
+    sentences = (
+        "The curves above are calculated in the clear, which gives what the encrypted protocol gives: "
+        f"{said.reading}: {said.measured}.",
+    )
+    return Chapter("The same curves, encrypted", sentences, (Group("One epoch, step by step", outcome.figures),))

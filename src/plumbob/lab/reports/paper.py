@@ -1,0 +1,169 @@
+"""What the paper's experiments found, as a page, as figures in files, and as tables."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+
+from plumbob.lab.paper.findings import COLUMNS, Book, Chapter, ClaimVerdict, Curve, Figure, Group, PaperClaim
+from plumbob.report.chart import Axis, Chart, Series, Unit, figure, shown, standalone
+from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.page import PageTable, Section, asset, render
+
+LOOKS: dict[ClaimVerdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
+"""The page's classes for good news, bad news and none."""
+MIXED = ("degrades", "depends")
+FLAT = 0.002
+"""Shares this near to each other, or to 1, are not told apart."""
+FEW = 3
+"""So many statements that agree are not worth a sentence of their own."""
+CLAIM_COLUMNS = ("name", "reference", "says", "reading", "needed", "measured", "verdict", "values")
+
+
+def page_of(book: Book, seconds: float) -> str:
+    """The whole page."""
+    sections = [
+        Section("In short", [*in_short(book), f"This call took {seconds:.0f} s."], special=_facts(book)),
+        Section("What the paper says, and what was measured", special=_cards(book.claims)),
+        *(_chapter(chapter, place) for place, chapter in enumerate(book.chapters, 1)),
+        Section(
+            "Files",
+            [
+                "claims.csv and claims.json hold the claims, curves.csv every point of every curve with its standard "
+                "error, figures/ each figure as SVG, results/ each finished run: run it again to continue from there.",
+            ],
+        ),
+    ]
+    return render(book.title, sections, book.about, [asset("paper.css")])
+
+
+def in_short(book: Book) -> Iterator[str]:
+    """For each reading how many statements agree, and which do not."""
+    for reading in dict.fromkeys(claim.reading for claim in book.claims):
+        tried = [claim for claim in book.claims if claim.reading == reading and claim.verdict != "not run"]
+        missed = [claim.says for claim in tried if claim.verdict == "disagrees"]
+        counted = f"{reading}: {len(tried) - len(missed)} of {len(tried)} statements agree."
+        if missed:
+            yield f"{counted} Not so: {' '.join(missed)}"
+        elif len(tried) > FEW:
+            yield counted
+
+
+def claims_table(claims: Sequence[PaperClaim]) -> PageTable:
+    """For a terminal."""
+    rows = [[claim.name, claim.reading, claim.verdict, claim.measured] for claim in claims]
+    return PageTable(["claim", "reading", "verdict", "measured"], rows)
+
+
+def claims_csv(claims: Sequence[PaperClaim]) -> str:
+    """As a file."""
+    rows = [{**claim.to_dict(), "values": json.dumps(dict(claim.values), sort_keys=True)} for claim in claims]
+    return _csv(CLAIM_COLUMNS, rows)
+
+
+def curves_csv(tables: Sequence[Figure]) -> str:
+    """Every point of every curve."""
+    return _csv(COLUMNS, [row for table in tables for row in table.rows()])
+
+
+def figure_file(one: Figure) -> str:
+    """A figure as an SVG file."""
+    return standalone(chart_of(one))
+
+
+def chart_of(one: Figure) -> Chart:
+    """As the charts have it."""
+    unit: Unit = "percent" if one.is_share else "number"
+    says = f"{one.caption} {_last_values(one, unit)}".strip()
+    return Chart(
+        one.title,
+        says,
+        Axis(one.x_name, is_log=one.has_logarithmic_x),
+        _y_axis(one, unit),
+        [_series(curve) for curve in one.curves],
+    )
+
+
+def _y_axis(one: Figure, unit: Unit) -> Axis:
+    """Shares that are all the same are shown on the whole range, and none above 1."""
+    values = [mean for curve in one.curves for mean in curve.means]
+    is_flat = max(values) - min(values) < FLAT
+    low = 0.0 if one.is_share and is_flat else None
+    high = 1.0 if one.is_share and (is_flat or max(values) > 1 - FLAT) else None
+    return Axis(one.metric, low, high, unit, one.is_logarithmic)
+
+
+def _series(curve: Curve) -> Series:
+    has_spread = any(point.standard_error > 0 for point in curve.points)
+    return Series(
+        curve.series,
+        [point.mean for point in curve.points],
+        [point.x for point in curve.points],
+        low=[point.mean - point.standard_error for point in curve.points] if has_spread else (),
+        high=[point.mean + point.standard_error for point in curve.points] if has_spread else (),
+        is_reference=curve.is_reference,
+    )
+
+
+def _last_values(one: Figure, unit: Unit) -> str:
+    ends = "; ".join(f"{curve.series} {shown(curve.last, unit)}" for curve in one.curves)
+    return f"Where it ends ({one.x_name}: {one.curves[0].points[-1].x:g}): {ends}."
+
+
+def _chapter(chapter: Chapter, place: int) -> Section:
+    groups = (_group(group, f"figures-{place}-{at}") for at, group in enumerate(chapter.groups, 1))
+    return Section(chapter.heading, chapter.sentences, special=joined(*groups))
+
+
+def _group(group: Group, key: str) -> Markup:
+    charts = [figure(chart_of(one), f"{key}-{at}") for at, one in enumerate(group.figures, 1)]
+    body = tag("div", *charts, class_="pair" if len(charts) > 1 else None)
+    if group.is_folded:
+        return tag("details", tag("summary", group.heading), body, class_="group")
+    return joined(tag("h3", group.heading) if group.heading else NOTHING, body)
+
+
+def _facts(book: Book) -> Markup:
+    """How many agree, and what says most, as large numbers."""
+    agreeing = sum(claim.verdict == "agrees" for claim in book.claims)
+    tried = sum(claim.verdict != "not run" for claim in book.claims)
+    facts = [("statements that agree", f"{agreeing} of {tried}", "of those that were tried")]
+    facts += [(one.what, one.value, one.remark) for one in book.headlines]
+    boxes = (tag("div", tag("dt", what), tag("dd", value, tag("small", remark))) for what, value, remark in facts)
+    return tag("dl", *boxes, class_="facts")
+
+
+def _cards(claims: Sequence[PaperClaim]) -> Markup:
+    """One card a statement, with what came out under each reading."""
+    names = dict.fromkeys(claim.name for claim in claims)
+    cards = (_card([claim for claim in claims if claim.name == name]) for name in names)
+    return tag("ul", *cards, class_="verdicts")
+
+
+def _card(claims: Sequence[PaperClaim]) -> Markup:
+    verdicts = {claim.verdict for claim in claims}
+    look, words = (LOOKS[claims[0].verdict], claims[0].verdict) if len(verdicts) == 1 else MIXED
+    first = claims[0]
+    return tag(
+        "li",
+        tag("span", words, class_=f"badge {look}"),
+        tag("p", first.says, class_="say"),
+        *(_measurement(claim, is_one_of_several=len(claims) > 1) for claim in claims),
+        tag("p", tag("small", f"{first.reference}. Counts as true: {first.needed}."), class_="more"),
+        class_=f"verdict {look}",
+    )
+
+
+def _measurement(claim: PaperClaim, is_one_of_several: bool) -> Markup:
+    badge = tag("span", claim.verdict, class_=f"badge {LOOKS[claim.verdict]}") if is_one_of_several else NOTHING
+    return tag("p", tag("strong", f"{claim.reading}: "), f"{claim.measured} ", badge, class_="more")
+
+
+def _csv(columns: Sequence[str], rows: Sequence[dict[str, object]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="raise")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

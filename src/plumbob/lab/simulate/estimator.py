@@ -1,0 +1,367 @@
+"""`VerticalLogisticRegression`: a scikit-learn classifier whose columns belong to several parties.
+
+Its parameters are the plan's keys by the same names, "auto" where the protocol decides; `random_state` is the plan's
+`seed`. `fit` trains all parties in this process, through the same bytes as on a network.
+"""
+
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plumbob.arrays import Vector
+from plumbob.checking.filing import with_predictions
+from plumbob.checking.key_rules import KEYS as WEAK_KEYS
+from plumbob.checking.refusal import LeakWarning, unaccepted, warning_about
+from plumbob.data import ColumnChoices, Table
+from plumbob.data.encoder import encoded_width
+from plumbob.lab.simulate.columns import Owners, Split, deviations, has_texts
+from plumbob.lab.simulate.training import JointModel, Run, train
+from plumbob.model.links import log_odds, odds_factor
+from plumbob.model.metrics import probabilities
+from plumbob.plan import KEYS, Heuristic, Plan
+from plumbob.protocol.party import AfterStep
+from plumbob.record import Finding
+from plumbob.report.inline import ReportPage
+from plumbob.report.run import page_of
+
+AUTO = "auto"  # The protocol's own default, looked up in `fit`.
+
+
+class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types.
+    """Logistic regression over columns that several parties hold.
+
+    `split` says whose columns are whose, label party first: counts from the left, `(11, 12)`; a frame's column names,
+    `(["age"], ["income", "debt"])`; or names by party, `{"bank": ["age"], "fund": ["income", "debt"]}`. Without it the
+    label party has the first half. `record_` says what happened; with `record=True` it also holds what each party could
+    read, with "bytes" the ciphertexts too. `verbose=True` tells on standard error how far training is.
+    """
+
+    def __init__(
+        self,
+        split: Split | None = None,
+        protocol: str = "shares",
+        *,
+        scale: str = "auto",
+        missing: str = "refuse",
+        categorical: str = "refuse",
+        bins: int = 0,
+        rare: int = 30,
+        test_share: float = 0.0,
+        sigmoid: str = "auto",
+        start: str = "zero",
+        epochs: int = 0,
+        batch_size: int = 256,
+        batches: str = "auto",
+        momentum: float | str = "auto",
+        remainder: str = "merge",
+        learning_rate: float | str = "auto",
+        intercept: bool = True,
+        l2: float = 0.0,
+        class_weight: str = "none",
+        key_bits: int = 2048,
+        test_only_keys: bool = False,
+        trust_peer_keys: bool = False,
+        replies: str = "packed",
+        reply_slots: int = 0,
+        feature_bits: int | str = "auto",
+        residual_bits: int = 20,
+        open: str = "auto",
+        most_rows: int = 0,
+        lattice_set: int = 0,
+        unmasked_gradients_for_the_arbiter: bool = False,
+        noise: str = "none",
+        noise_std: float = 0.0,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        heuristic: Heuristic | dict[str, float] | None = None,
+        row_norm: float = 0.0,
+        label_flip_epsilon: float = 0.0,
+        tolerance_labels: float = 0.05,
+        tolerance_features: float = 0.05,
+        engine: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        record: bool | str = True,
+        verbose: bool = False,
+    ) -> None:
+        self.split = split
+        self.protocol = protocol
+        self.scale = scale
+        self.missing = missing
+        self.categorical = categorical
+        self.bins = bins
+        self.rare = rare
+        self.test_share = test_share
+        self.sigmoid = sigmoid
+        self.start = start
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.batches = batches
+        self.momentum = momentum
+        self.remainder = remainder
+        self.learning_rate = learning_rate
+        self.intercept = intercept
+        self.l2 = l2
+        self.class_weight = class_weight
+        self.key_bits = key_bits
+        self.test_only_keys = test_only_keys
+        self.trust_peer_keys = trust_peer_keys
+        self.replies = replies
+        self.reply_slots = reply_slots
+        self.feature_bits = feature_bits
+        self.residual_bits = residual_bits
+        self.open = open
+        self.most_rows = most_rows
+        self.lattice_set = lattice_set
+        self.unmasked_gradients_for_the_arbiter = unmasked_gradients_for_the_arbiter
+        self.noise = noise
+        self.noise_std = noise_std
+        self.epsilon = epsilon
+        self.delta = delta
+        self.heuristic = heuristic
+        self.row_norm = row_norm
+        self.label_flip_epsilon = label_flip_epsilon
+        self.tolerance_labels = tolerance_labels
+        self.tolerance_features = tolerance_features
+        self.engine = engine
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.record = record
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train between the parties; X holds everybody's columns, y any two classes.
+
+        A plan that leaks above its tolerance is trained all the same, with a `LeakWarning`.
+        """
+        jobs, keep_bytes = self._jobs(), self._keeps_bytes()
+        checked, labels = self._check(X, y)
+        self.classes_, coded = _two_classes(labels)
+        self._owners = Owners.of(self.split, getattr(self, "feature_names_in_", None), self.n_features_in_)
+        tables = self._tables(checked, coded)
+        plan = self._plan(self._owners, tables)
+        self._warn_of_leaks(plan, len(tables[0]))
+        named = dict(zip([party.name for party in plan.learners], tables, strict=True))
+        with self._progress(plan) as progress:
+            run = train(plan, named, engine=self.engine, jobs=jobs, progress=progress, keep_bytes=keep_bytes)
+        self._keep(run, tables)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Vector:
+        """Joint scores; above 0 means the second class."""
+        check_is_fitted(self)
+        parts = self.model_.parts
+        readings = [part.encoder.reading for part in parts.values()]
+        tables = self._tables(self._check_again(X), None, readings)
+        return self.model_.scores(dict(zip(parts, tables, strict=True)))
+
+    def predict_proba(self, X: ArrayLike) -> Vector:
+        """The two classes' probabilities."""
+        scores = self.decision_function(X)
+        positive = probabilities(log_odds(self.model_.plan, scores))
+        return np.column_stack([1.0 - positive, positive])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The more probable class of each row."""
+        is_second = (self.decision_function(X) > 0).astype(np.intp)
+        chosen: NDArray[Any] = self.classes_[is_second]
+        return chosen
+
+    def summary(self) -> str:
+        """Weights per party with their odds ratios, in the units of X and per standard deviation of the column."""
+        check_is_fitted(self)
+        plan = self.model_.plan
+        factor = odds_factor(plan, self.model_.parts[plan.label_party.name].positive_share)
+        deviation = dict(zip(self._owners.names, self.feature_std_.tolist(), strict=True))
+        lines = []
+        for party, width in zip(plan.learners, self.split_, strict=True):
+            lines.append(f"{party.name} ({party.role}, {width} columns)")
+            part = self.model_.parts[party.name]
+            if part.weights is None:
+                lines.append('  weights were never opened (open = "never")')
+                continue
+            lines.append(f"  {'':<32} {'weight':>12} {'odds ratio':>12} {'per std. dev.':>14}")
+            weights = zip(part.encoder.names, part.in_input_units()[0].tolist(), strict=True)
+            lines += [_weight_line(name, weight, factor, deviation.get(name)) for name, weight in weights]
+        if hasattr(self, "intercept_"):
+            lines.append(f"intercept {self.intercept_[0]:.6g}")
+        return "\n".join(lines)
+
+    def report(self, findings: Sequence[Finding] | None = None, path: str | Path | None = None) -> ReportPage:
+        """The run as a page: a notebook shows it in the cell. `path` saves it too.
+
+        `findings` are what `plumbob.audit` found; without them the page shows what `check` says of the plan.
+        """
+        check_is_fitted(self)
+        record = with_predictions(self.record_)
+        page = ReportPage(page_of(record if findings is None else replace(record, findings=list(findings))))
+        if path is not None:
+            page.save(path)
+        return page
+
+    def __getattr__(self, name: str) -> Any:
+        """Weights that stay shared are missing for a reason, which whoever asks for them should hear."""
+        if name in ("coef_", "intercept_") and "model_" in self.__dict__:
+            raise AttributeError(f"{name} does not exist: {self._why_no_coefficients()}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _why_no_coefficients(self) -> str:
+        plan = self.model_.plan
+        if any(part.weights is None for part in self.model_.parts.values()):
+            return (
+                f'the plan says open = "{plan.open}", so the weights stayed shared and no party has them; predict '
+                'works without them, and open = "own" opens them'
+            )
+        return "with bins or categories a score is no sum over your columns; see `summary()`"
+
+    def _check(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """X as numbers, or as the frame it is where it has texts; y as it came."""
+        self._has_texts = has_texts(X)
+        if not self._has_texts:
+            checked: tuple[Any, Any] = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite())
+            return checked
+        validate_data(self, X, skip_check_array=True)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        return X, labels
+
+    def _check_again(self, X: Any) -> Any:
+        # Text where training had numbers is refused later, by column; scikit-learn's own message would quote a cell.
+        if self._has_texts or has_texts(X):
+            return validate_data(self, X, reset=False, skip_check_array=True)
+        return validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite())
+
+    def _finite(self) -> bool | str:
+        """Whether gaps may come: where they are filled, or have a bin of their own."""
+        return "allow-nan" if self.missing == "mean" or self.bins else True
+
+    def _tables(
+        self, X: Any, labels: NDArray[np.intp] | None, readings: Sequence[ColumnChoices] | None = None
+    ) -> tuple[Table, ...]:
+        if isinstance(X, np.ndarray):
+            return self._owners.tables_of_numbers(X, labels)
+        return self._owners.tables_of_frame(X, labels, readings)
+
+    def _warn_of_leaks(self, plan: Plan, rows: int) -> None:
+        # All data are here already: short keys give nothing away that this machine does not have.
+        if leaking := unaccepted(plan, rows, but=[WEAK_KEYS]):
+            warnings.warn(warning_about(leaking, rows), LeakWarning, stacklevel=3)
+
+    def _progress(self, plan: Plan) -> "AbstractContextManager[AfterStep | None]":
+        if not self.verbose:
+            return nullcontext()
+        from plumbob.report.progress import StepProgress
+
+        return StepProgress(plan.protocol, quiet=False)
+
+    def _plan(self, owners: Owners, tables: Sequence[Table]) -> Plan:
+        """The plan that these parameters are; a batch larger than the data means all of it."""
+        own = self.get_params(deep=False)
+        keys = {key.name: _plain(own[key.name]) for key in KEYS if key.name in own}
+        keys = {name: None if isinstance(value, str) and value == AUTO else value for name, value in keys.items()}
+        keys["seed"] = self._seed()
+        if self.heuristic is not None:
+            keys["heuristic"] = self.heuristic
+        plan = _with_names(Plan.for_columns(owners.widths, **keys), owners.parties)
+        if plan.bins or self._has_texts:
+            plan = plan.replace(features=[encoded_width(table, plan) for table in tables])
+        training_rows = len(tables[0]) - plan.held_out(len(tables[0]))
+        if plan.batches != "full" and plan.batch_size > training_rows:
+            return plan.replace(batches="full")
+        return plan
+
+    def _seed(self) -> int:
+        """The plan's seed: 0 means drawn jointly, so a state of 0 is moved out of its way."""
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, Integral) and int(self.random_state) >= 0:
+            return int(self.random_state) + 1
+        return int(check_random_state(self.random_state).randint(1, 2**31 - 1))
+
+    def _jobs(self) -> int | None:
+        """The cores to use, None for all; scikit-learn's users write -1 for that."""
+        # Anything, because a parameter is not looked at before `fit`.
+        jobs: Any = self.n_jobs
+        if jobs is None or jobs == -1:
+            return None
+        if not isinstance(jobs, Integral):
+            raise TypeError(f"n_jobs: expected a whole number or None, got {jobs!r}")
+        if int(jobs) < 1:
+            raise ValueError(f"n_jobs: expected 1 or more, or None or -1 for all cores, got {jobs}")
+        return int(jobs)
+
+    def _keeps_bytes(self) -> bool:
+        if not isinstance(self.record, bool | np.bool_) and self.record != "bytes":
+            raise ValueError(f'record: expected True, False or "bytes", got {self.record!r}')
+        return self.record == "bytes"
+
+    def _keep(self, run: Run, tables: Sequence[Table]) -> None:
+        self.split_ = self._owners.widths
+        self.model_: JointModel = run.model
+        names = [party.name for party in run.model.plan.learners]
+        self.columns_ = {name: self._owners.names_of(place) for place, name in enumerate(names)}
+        self.feature_std_ = self._owners.in_order_of_input(deviations(tables))
+        self.record_ = run.record if self.record else replace(run.record, transcripts={})
+        self.n_iter_ = run.record.steps
+        parts = list(run.model.parts.values())
+        # With bins or categories the score is no sum over the columns that were passed in.
+        is_sum = not run.model.plan.bins and not any(column.is_text for table in tables for column in table.columns)
+        if is_sum and all(part.weights is not None for part in parts):
+            in_units = [part.in_input_units() for part in parts]
+            self.coef_ = self._owners.in_order_of_input([coefficients for coefficients, _ in in_units])[None, :]
+            self.intercept_ = np.array([sum(offset for _, offset in in_units)])
+        else:
+            # What an earlier fit left would pass for this one's.
+            for name in ("coef_", "intercept_"):
+                self.__dict__.pop(name, None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = self.missing == "mean" or self.bins > 0
+        return tags
+
+
+def _weight_line(name: str, weight: float, factor: float, deviation: float | None) -> str:
+    """`factor` turns a weight into a change of log-odds; categories have no standard deviation to speak of."""
+    with np.errstate(over="ignore"):
+        odds = np.exp(weight * factor)
+        per_deviation = "" if deviation is None or np.isnan(deviation) else f"{np.exp(weight * factor * deviation):.6g}"
+    return f"  {name:<32} {weight:>12.6g} {odds:>12.6g} {per_deviation:>14}".rstrip()
+
+
+def _with_names(plan: Plan, names: Sequence[str]) -> Plan:
+    """With the parties' own names, where the split has them; an arbiter keeps its."""
+    if not names:
+        return plan
+    renamed = [replace(party, name=name) for party, name in zip(plan.learners, names, strict=True)]
+    return plan.replace(parties=(*renamed, *([plan.arbiter] if plan.arbiter is not None else [])))
+
+
+def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    check_classification_targets(labels)
+    classes, coded = np.unique(labels, return_inverse=True)
+    if len(classes) == 2:
+        return classes, coded
+    kind = type_of_target(labels, input_name="y")
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: {len(classes)} classes."
+        )
+    raise ValueError("expected two classes in y, got one class only; there is nothing to learn")
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers as Python's, which is what a plan holds."""
+    return value.item() if isinstance(value, np.generic) else value

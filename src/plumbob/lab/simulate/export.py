@@ -1,0 +1,236 @@
+"""A run's model in forms that other programs read: JSON, scikit-learn through skops, ONNX.
+
+Columns are the encoded ones (`column=category` for a category) in the units of the parties' own tables. Where training
+clipped them, the exported model clips them too. Merged, the model is a logistic regression; one party's part alone
+gives partial scores, so it is a linear regression.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbob.arrays import Vector
+from plumbob.data.stored_encodings import store_encoding
+from plumbob.errors import DataError
+from plumbob.lab.simulate.raw_export import RawScores, as_onnx_graph, as_pipeline, has_slots, raw_scores
+from plumbob.lab.simulate.scorecard import ScorecardScale, as_csv, scorecard
+from plumbob.lab.simulate.training import JointModel
+from plumbob.protocol.part import ModelPart
+from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
+
+FORMATS = ("json", "skops", "onnx", "scorecard")
+FORMAT = 2  # 1 knew no limits.
+MISSING_EXTRA = "export to {format} needs {package}, which is not installed: pip install 'plumbob[export]'"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LinearScores:
+    """`clip(X, low, high) @ coefficients + intercept`; without limits, X as it is.
+
+    `fill` stands for missing values, `classes` is None for one party's part.
+    """
+
+    parties: tuple[str, ...]
+    columns: tuple[str, ...]
+    coefficients: Vector
+    intercept: float
+    fill: Vector | None
+    classes: tuple[Any, Any] | None
+    limits: tuple[Vector, Vector] | None = None
+    """(low, high) of each column."""
+    sources: tuple[dict[str, Any], ...] = ()
+    """How the columns of the parties' tables become these, in order: bins, levels, or as they are."""
+    raw: RawScores | None = None
+    """The same model on the tables' own columns, where these are cut into bins and levels."""
+
+
+def merged(model: JointModel) -> LinearScores:
+    """All parts as one model, columns in the plan's order."""
+    parts = list(model.parts.values())
+    return _join(parts, model.classes)
+
+
+def own_part(folder: Path, party: str) -> LinearScores:
+    """One party's part, from its own folder."""
+    return _join([ModelPart.load(RunFolder(folder).part_file(party))], None)
+
+
+def export(
+    folder: Path,
+    to: str,
+    party: str | None = None,
+    out: Path | None = None,
+    scale: ScorecardScale = ScorecardScale(),  # noqa: B008  # Frozen.
+) -> Path:
+    """Write the model of a run's folder and return the file's path."""
+    if to not in FORMATS:
+        raise DataError(f"cannot export to {to!r}; expected one of {', '.join(FORMATS)}")
+    refuse_unfinished(folder)
+    if to == "scorecard":
+        return _export_scorecard(folder, party, out, scale)
+    model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
+    place = folder if party is None else RunFolder(folder).party_folder(party)
+    target = out or place / f"model.{to}"
+    content = {"json": as_json, "skops": as_skops, "onnx": as_onnx}[to](model)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target
+
+
+def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: ScorecardScale) -> Path:
+    """One party's own table; a model belongs to nobody alone, so a party must be named."""
+    if party is None:
+        raise DataError("a scorecard is one party's own table; name the party with --party")
+    run = RunFolder(folder)
+    target = out or run.party_folder(party) / "scorecard.csv"
+    content = as_csv(party, scorecard(ModelPart.load(run.part_file(party)), scale))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target
+
+
+def refuse_unfinished(folder: Path) -> RunRecord:
+    """The record of a run that came to its end; any other has no model."""
+    record = RunFolder(folder).record()
+    if not record.is_finished:
+        raise DataError(f"{folder}: this run is not finished ({record.status}), so it has no model; train again")
+    return record
+
+
+def as_json(model: LinearScores) -> bytes:
+    """One object with everything that is needed to calculate a score."""
+    stored = {
+        "format": FORMAT,
+        "kind": "logistic regression" if model.classes is not None else "partial score",
+        "parties": model.parties,
+        "columns": model.columns,
+        "sources": model.sources,
+        "coefficients": model.coefficients.tolist(),
+        "intercept": model.intercept,
+        "fill": None if model.fill is None else model.fill.tolist(),
+        "low": None if model.limits is None else model.limits[0].tolist(),
+        "high": None if model.limits is None else model.limits[1].tolist(),
+        "classes": model.classes,
+    }
+    return (json.dumps(stored, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+
+
+def as_skops(model: LinearScores) -> bytes:
+    """A scikit-learn estimator that `skops.io.load` reads without running foreign code."""
+    try:
+        from skops import io
+    except ImportError as error:
+        raise DataError(MISSING_EXTRA.format(format="skops", package="skops")) from error
+    content: bytes = io.dumps(as_estimator(model) if model.raw is None else _pipeline(model.raw))
+    return content
+
+
+def _pipeline(raw: RawScores) -> Any:
+    try:
+        return as_pipeline(raw)
+    except ImportError as error:
+        raise DataError(MISSING_EXTRA.format(format="skops, with bins,", package="pandas")) from error
+
+
+def as_onnx(model: LinearScores) -> bytes:
+    """An ONNX graph with one input `X`, or, with bins, one for each column; weights are 32-bit numbers in places."""
+    try:
+        if model.raw is not None:
+            return as_onnx_graph(model.raw)
+        from skl2onnx import to_onnx
+        from skl2onnx.common.data_types import DoubleTensorType
+    except ImportError as error:
+        raise DataError(MISSING_EXTRA.format(format="onnx", package="skl2onnx")) from error
+    estimator = as_estimator(model)
+    inputs = [("X", DoubleTensorType([None, len(model.columns)]))]
+    options = {"zipmap": False} if model.classes is not None else None
+    graph = to_onnx(estimator, initial_types=inputs, options={id(_last_step(estimator)): options} if options else None)
+    content: bytes = graph.SerializeToString()
+    return content
+
+
+def as_estimator(model: LinearScores) -> Any:
+    """A fitted scikit-learn estimator with these weights, behind what fills gaps and clips columns, where they are."""
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+
+    if model.classes is None:
+        estimator = LinearRegression()
+        # A fitted estimator holds a number of numpy's, and converters rely on it.
+        estimator.coef_, estimator.intercept_ = model.coefficients, np.float64(model.intercept)
+    else:
+        estimator = LogisticRegression()
+        estimator.classes_ = np.array(model.classes)
+        estimator.coef_, estimator.intercept_ = model.coefficients[None, :], np.array([model.intercept])
+        estimator.n_iter_ = np.array([0], dtype=np.int32)
+    estimator.n_features_in_ = len(model.columns)
+    before = [*_filling(model.fill), *_clipping(model.limits)]
+    if model.fill is None:
+        first = before[0][1] if before else estimator
+        first.feature_names_in_ = np.array(model.columns, dtype=object)
+    if not before:
+        return estimator
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([*before, ("scores", estimator)])
+
+
+def _filling(fill: Vector | None) -> list[tuple[str, Any]]:
+    """Fitted on one row, the mean of each column is that row."""
+    if fill is None:
+        return []
+    from sklearn.impute import SimpleImputer
+
+    return [("fill", SimpleImputer().fit(fill[None, :]))]
+
+
+def _clipping(limits: tuple[Vector, Vector] | None) -> list[tuple[str, Any]]:
+    """Two scalers: the first takes what lies between the limits to [0, 1] and clips it, the second takes it back."""
+    if limits is None:
+        return []
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    low, high = limits
+    clip = MinMaxScaler(clip=True).fit(np.vstack([low, high]))
+    back = StandardScaler().fit(np.zeros((1, len(low))))
+    back.scale_ = clip.scale_
+    back.mean_ = clip.min_
+    back.var_ = clip.scale_**2
+    return [("clip", clip), ("units", back)]
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+
+
+def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> LinearScores:
+    in_units = [part.in_input_units() for part in parts]
+    fills = [part.encoder.fill for part in parts]
+    return LinearScores(
+        parties=tuple(part.party for part in parts),
+        columns=tuple(name for part in parts for name in part.encoder.names),
+        coefficients=np.concatenate([coefficients for coefficients, _ in in_units]),
+        intercept=sum(offset for _, offset in in_units),
+        # A plan fills the gaps of all parties or of none.
+        fill=None
+        if any(fill is None for fill in fills)
+        else np.concatenate([fill for fill in fills if fill is not None]),
+        classes=classes,
+        limits=_limits(parts),
+        sources=tuple(
+            {"party": part.party, **store_encoding(source)} for part in parts for source in part.encoder.sources
+        ),
+        raw=raw_scores(parts, classes) if has_slots(parts) else None,
+    )
+
+
+def _limits(parts: Sequence[ModelPart]) -> tuple[Vector, Vector] | None:
+    """A plan clips the columns of all parties or of none."""
+    found = [limits for part in parts if (limits := part.input_limits()) is not None]
+    if not sum(len(low) for low, _ in found):
+        return None
+    return np.concatenate([low for low, _ in found]), np.concatenate([high for _, high in found])

@@ -1,0 +1,405 @@
+"""From what the command line names, a known data set or one file a party, to aligned tables.
+
+Whatever would stop a run later for the data's sake stops it here, with the party's name, before a key is made.
+"""
+
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob import datasets
+from plumbob.data import (
+    Column,
+    ColumnChoices,
+    Table,
+    align,
+    column_names,
+    identifying_columns,
+    in_agreed_order,
+    newest_rows,
+    read_table,
+    steps_per_epoch,
+    store,
+    with_slots,
+)
+from plumbob.data.encoder import Encoder, RareRows, encoded_width, fit_encoder
+from plumbob.data.frames import NO_ROWS
+from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
+from plumbob.errors import DataError
+from plumbob.lab.simulate.training import JointModel
+from plumbob.plan import Plan, suggestion
+
+SHOWN_COLUMNS = 6
+SHOWN_IDS = 3
+NEWEST_SHARE = 0.2
+"""Of the rows that are held out when they are split by time."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LoadedTables:
+    """Aligned tables, one a party; `test` holds the rows that the data set itself keeps for testing, if it does."""
+
+    source: str
+    tables: dict[str, Table]
+    test: dict[str, Table] = field(default_factory=dict)
+    rows_read: dict[str, int] = field(default_factory=dict)
+    """How many rows each party's file has; in the tables are those that all of them have."""
+    unseen: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Of rows to predict, by party and column: levels and gaps that training never saw."""
+    rare: dict[str, dict[str, RareRows]] = field(default_factory=dict)
+    """Of rows to predict, by party and column: levels that count as rare."""
+    id_columns: IdColumns = None
+    """How the rows of files were paired; None for a data set, whose rows were never apart."""
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether rows have ids of their own, and are not known by their place only."""
+        return self.id_columns is not None and not self.is_by_place
+
+    @property
+    def is_by_place(self) -> bool:
+        """Whether the parties' files were paired by the place of their rows."""
+        return self.id_columns is BY_PLACE
+
+    @property
+    def left_out(self) -> str:
+        """Whether rows of some party were left out, in words; nothing where none were."""
+        common = min(map(len, self.tables.values()))
+        if all(rows == common for rows in self.rows_read.values()):
+            return ""
+        return f"{common} rows in common ({_enumerate_sizes(self.rows_read)}); the others are left out"
+
+
+@dataclass(frozen=True)
+class Testing:
+    """On which rows the model is judged, where neither a data set nor the plan says so."""
+
+    files: Sequence[str] = ()
+    """PARTY=FILE for each party."""
+    split_by: str | None = None
+    """A column with dates or numbers: the newest rows are held out."""
+
+
+def load_tables(
+    plan: Plan,
+    given: Sequence[str],
+    id_columns: IdColumns = None,
+    label_column: str | None = None,
+    data_dir: Path | None = None,
+    reading: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
+    testing: Testing = Testing(),  # noqa: B008  # Frozen.
+) -> LoadedTables:
+    """Training data: the name of a known data set, whose columns the plan cuts up, or PARTY=FILE for each party."""
+    if (name := _dataset_name(given)) is not None:
+        training, test = (split_dataset(plan, name, part, data_dir) for part in ("train", "test"))
+        loaded = LoadedTables(name, training, test)
+    else:
+        loaded = _load_files(plan, _files(plan, given), id_columns, label_column, reading, testing)
+    refuse_unfit(plan, loaded.tables, id_columns)
+    return loaded
+
+
+def _load_files(
+    plan: Plan,
+    files: Mapping[str, Path],
+    id_columns: IdColumns,
+    label_column: str | None,
+    reading: ColumnChoices,
+    testing: Testing,
+) -> LoadedTables:
+    """One file for each party, with files of test rows beside them or the newest rows held out, if that is wished."""
+    if testing.split_by is not None:
+        reading = replace(reading, drop=(*reading.drop, testing.split_by))
+    read = read_training_files(plan, files, id_columns, label_column, reading)
+    aligned, sizes = common_rows(plan, read, id_columns), _sizes(read)
+    if testing.split_by is not None:
+        is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids)
+        training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
+        held_out = {party: table.take(np.flatnonzero(is_new)) for party, table in aligned.items()}
+        return LoadedTables("files", training, held_out, sizes, id_columns=id_columns)
+    test: dict[str, Table] = {}
+    if testing.files:
+        new = read_training_files(plan, _files(plan, testing.files), id_columns, label_column, reading)
+        test = _align(new, id_columns)
+        _refuse_other_classes(plan, aligned, test)
+    return LoadedTables("files", aligned, test, sizes, id_columns=id_columns)
+
+
+def encoded_widths(
+    plan: Plan,
+    given: Sequence[str],
+    id_columns: IdColumns,
+    label_column: str | None,
+    reading: ColumnChoices,
+    testing: Testing,
+) -> dict[str, int]:
+    """How many columns each party's file gives under a plan, whatever its parties' features say."""
+    if testing.split_by is not None:
+        reading = replace(reading, drop=(*reading.drop, testing.split_by))
+    return widths_of(plan, read_training_files(plan, _files(plan, given), id_columns, label_column, reading))
+
+
+def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
+    """How many columns each party's table gives after encoding."""
+    widths = {}
+    for party, table in tables.items():
+        with _naming_party(party):
+            widths[party] = encoded_width(table, plan)
+            if not widths[party] and plan.party(party).role != "label":
+                _refuse_nothing_to_learn_from(table)
+    return widths
+
+
+def _refuse_nothing_to_learn_from(table: Table) -> None:
+    """Only the label party may come without columns."""
+    names = [repr(column.name) for column in table.columns]
+    if not names:
+        raise DataError("its file has no column to learn from beside the id; expected one at least")
+    told = f"column {names[0]} has" if len(names) == 1 else f"each of its {len(names)} columns has"
+    raise DataError(f"{told} the same value in every row, so there is nothing to learn from; add a column that varies")
+
+
+def _newest(files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: Sequence[str]) -> NDArray[np.bool_]:
+    """Which of the aligned rows are the newest fifth by this column, of whichever party has it."""
+    holders = [(party, file) for party, file in files.items() if column in column_names(file)]
+    if len(holders) != 1:
+        found = "no file has" if not holders else "more than one file has"
+        raise DataError(f"--split-by {column}: {found} this column; expected one file with it")
+    ((party, file),) = holders
+    table = read_table(file, id_column_of(id_columns, party), columns=[column])
+    (times,) = (table if id_columns is BY_PLACE else in_agreed_order(table, ids)).columns
+    return newest_rows(times, round(NEWEST_SHARE * len(times.values)))
+
+
+def _refuse_other_classes(plan: Plan, training: Mapping[str, Table], test: Mapping[str, Table]) -> None:
+    name = plan.label_party.name
+    if training[name].classes != test[name].classes:
+        raise DataError(f"{name}: the test file's two classes are not those of the training file; correct its labels")
+
+
+def load_new_rows(
+    model: JointModel,
+    given: Sequence[str],
+    id_columns: IdColumns = None,
+    data_dir: Path | None = None,
+    gaps: Sequence[str] = (),
+    is_strict: bool = False,
+) -> LoadedTables:
+    """Rows to predict: a known data set's test part, or PARTY=FILE; of a file, only the model's columns are read."""
+    if (name := _dataset_name(given)) is not None:
+        return LoadedTables(name, split_dataset(model.plan, name, "test", data_dir))
+    tables = {}
+    files = _files(model.plan, given)
+    _refuse_unpaired(files, id_columns)
+    for party, file in files.items():
+        with _naming_party(party):
+            reading = model.parts[party].encoder.reading
+            tables[party] = read_table(
+                file, id_column_of(id_columns, party), choices=replace(reading, gaps=(*reading.gaps, *gaps))
+            )
+            _refuse_no_rows(tables[party])
+    aligned = _align(tables, id_columns)
+    for party, table in aligned.items():
+        with _naming_party(party):
+            if is_strict:
+                model.parts[party].encoder.refuse_unseen(table)
+            _refuse_cells(table, model.parts[party].encoder)
+    unseen = {party: model.parts[party].encoder.unseen(table) for party, table in aligned.items()}
+    rare = {party: model.parts[party].encoder.counted_as_rare(table) for party, table in aligned.items()}
+    return LoadedTables("files", aligned, rows_read=_sizes(tables), unseen=unseen, rare=rare, id_columns=id_columns)
+
+
+def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:
+    """A known data set's columns, counted from the left, label party first."""
+    data = datasets.describe(name, part, data_dir)
+    if data.X.shape[1] != plan.columns:
+        counts = " + ".join(str(party.features) for party in plan.learners)
+        raise DataError(f"{name} has {data.X.shape[1]} columns, the plan's parties have {counts}; correct --features")
+    ids = tuple(str(row) for row in range(len(data.y)))
+    columns = tuple(Column(title, values) for title, values in zip(data.columns, data.X.T, strict=True))
+    tables = {}
+    for party, end in zip(plan.learners, accumulate(party.features for party in plan.learners), strict=True):
+        own = columns[end - party.features : end]
+        is_label_party = party.role == "label"
+        tables[party.name] = Table(ids, own, data.y, (0, 1)) if is_label_party else Table(ids, own)
+    return tables
+
+
+def _dataset_name(given: Sequence[str]) -> str | None:
+    """The one word without `=`, if that is what was given."""
+    if not given:
+        raise DataError(f"no data: give --data with PARTY=FILE for each party or one of {', '.join(datasets.names())}")
+    if "=" in "".join(given):
+        return None
+    if len(given) > 1:
+        raise DataError(f"expected one data set or PARTY=FILE for each party, got {len(given)} words without =")
+    return given[0]
+
+
+def _files(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
+    """PARTY=FILE for every party that holds columns, once each."""
+    expected = [party.name for party in plan.learners]
+    files: dict[str, Path] = {}
+    for word in given:
+        party, separator, file = word.partition("=")
+        if not separator or not file:
+            raise DataError(f"--data {word}: expected PARTY=FILE, for each of {', '.join(expected)}")
+        if party not in expected:
+            raise DataError(f"--data {word}: the plan has no party {party!r} with columns, only {', '.join(expected)}")
+        if party in files:
+            raise DataError(f"--data {word}: a second file for {party}; expected one a party")
+        files[party] = Path(file)
+    if absent := [name for name in expected if name not in files]:
+        raise DataError(f"no file for {', '.join(absent)}; add --data {absent[0]}=FILE")
+    return {name: files[name] for name in expected}
+
+
+def read_training_files(
+    plan: Plan, files: Mapping[str, Path], id_columns: IdColumns, label_column: str | None, reading: ColumnChoices
+) -> dict[str, Table]:
+    """Every party's table as it is in its file; only the label party's has the label."""
+    if label_column is None:
+        raise DataError(f"name the column that holds the label in {plan.label_party.name}'s file: --label COLUMN")
+    _refuse_unpaired(files, id_columns, label_column)
+    known = {}
+    for party, file in files.items():
+        with _naming_party(party):
+            known[party] = column_names(file)
+    _refuse_unknown(reading, {name for names in known.values() for name in names})
+    tables = {}
+    for party, file in files.items():
+        own = reading.about(known[party])
+        with _naming_party(party):
+            if plan.party(party).role == "label":
+                tables[party] = read_table(file, id_column_of(id_columns, party), label_column, choices=own)
+            else:
+                tables[party] = read_table(file, id_column_of(id_columns, party), choices=replace(own, positive=None))
+                _refuse_label_column(tables[party], label_column)
+            _refuse_no_rows(tables[party])
+    return tables
+
+
+def _refuse_unpaired(files: Mapping[str, Path], id_columns: IdColumns, label_column: str | None = None) -> None:
+    """Which rows belong together must be said: files of the same length say nothing about it."""
+    refuse_other_parties(id_columns, files)
+    if id_columns is not None:
+        return
+    raise DataError(
+        f"which rows of {' and '.join(files)} belong together? name the column that identifies a row: --id COLUMN"
+        f"{_suggested_ids(files, label_column)}; or add --by-place if all files have the same rows in the same order"
+    )
+
+
+def _suggested_ids(files: Mapping[str, Path], label_column: str | None) -> str:
+    """Columns that may be the rows' id, in words: of one name in all files, or named alike an id in each."""
+    found = {}
+    for party, file in files.items():
+        with _naming_party(party):
+            found[party] = [name for name in identifying_columns(file) if name != label_column]
+    first, *others = found.values()
+    if common := [name for name in first if all(name in names for names in others)]:
+        shown = [f"--id {shlex.quote(name)}" for name in common[:SHOWN_IDS]]
+        return f" ({' or '.join(shown)} could be meant)"
+    named = {party: next(filter(is_named_like_an_id, names), None) for party, names in found.items()}
+    if None in named.values():
+        return ", or --id PARTY=COLUMN for each file"
+    words = shlex.join(word for party, name in named.items() for word in ("--id", f"{party}={name}"))
+    return f" ({words} could be meant)"
+
+
+def _refuse_unknown(reading: ColumnChoices, known: Collection[str]) -> None:
+    wanted = [*(reading.columns or ()), *reading.drop, *reading.types, *reading.stepped, *reading.monotone]
+    if absent := [name for name in wanted if name not in known]:
+        close = suggestion(absent[0], sorted(known))
+        raise DataError(f"no column {', '.join(map(repr, absent))} in any party's file{close}")
+
+
+def _refuse_no_rows(table: Table) -> None:
+    if not len(table):
+        raise DataError(NO_ROWS)
+
+
+def _refuse_label_column(table: Table, label_column: str) -> None:
+    """A label that travels as a feature would make every number about the model meaningless."""
+    if any(column.name == label_column for column in table.columns):
+        raise DataError(f"its file has the label's column {label_column!r} too; only the label party may hold it")
+
+
+def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
+    """The rows that all parties have, in one order."""
+    # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
+    shaped_tables = {party: with_slots(table, plan) for party, table in read.items()}
+    return _align(shaped_tables, id_columns)
+
+
+def _align(tables: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
+    sizes = _sizes(tables)
+    if id_columns is BY_PLACE and len(set(sizes.values())) > 1:
+        raise DataError(
+            "rows cannot be paired by their place (--by-place): the files differ in length, "
+            f"{_enumerate_sizes(sizes)} rows; name the column that identifies a row with --id COLUMN"
+        )
+    if id_columns is BY_PLACE:
+        return dict(tables)
+    return dict(zip(tables, align(list(tables.values())), strict=True))
+
+
+def _sizes(tables: Mapping[str, Table]) -> dict[str, int]:
+    return {name: len(table) for name, table in tables.items()}
+
+
+def _enumerate_sizes(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {size}" for name, size in sizes.items())
+
+
+def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_columns: IdColumns) -> None:
+    """Every party's columns as the plan wants them, and enough rows for one batch."""
+    for name, table in tables.items():
+        with _naming_party(name):
+            encoder = fit_encoder(table, np.arange(len(table)), plan)
+            _refuse_cells(table, encoder)
+            _refuse_other_width(plan, name, table, len(encoder.names), id_columns)
+    rows = len(tables[plan.label_party.name])
+    if plan.rows and plan.rows != rows:
+        raise DataError(f"the plan says {plan.rows} aligned rows, the data have {rows}; set rows to 0 if not yet known")
+    steps_per_epoch(rows - plan.held_out(rows), plan)
+
+
+def _refuse_cells(table: Table, encoder: Encoder) -> None:
+    """What the encoder would refuse later, where nobody says any more whose table it is."""
+    for piece in store.pieces(len(table)):
+        encoder.encode(table, piece)
+
+
+def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_columns: IdColumns) -> None:
+    """With the columns that were counted, and what most likely was not meant to be one, or was."""
+    features = plan.party(party).features
+    if width == features:
+        return
+    # Of a text only the column's own name: the encoded ones hold its values.
+    names = [repr(column.name) for column in table.columns]
+    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
+    after = " after encoding" if plan.categorical == "one-hot" or plan.bins else ""
+    if width > features and id_columns is BY_PLACE:
+        reason = "if one of them is the rows' id, name it with --id"
+    else:
+        reason = "the columns of --id and --label do not count; correct these or the plan's features"
+    raise DataError(
+        f"the plan says {features} columns, its data give {width}{after}"
+        f" ({', '.join(names[:SHOWN_COLUMNS]) or 'none'}{more}); {reason}"
+    )
+
+
+@contextmanager
+def _naming_party(party: str) -> Iterator[None]:
+    """A complaint about a table begins with whose it is."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{party}: {error}") from error.__cause__

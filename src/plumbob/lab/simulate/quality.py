@@ -1,0 +1,155 @@
+"""How good a run's model is, beside what the label party could do alone and what pooling all columns would give.
+
+All three are judged on the same rows: the data set's own test part, else the held-out rows, else, and then the name
+says so, the rows that they were trained on. Where there are very many rows, the two comparisons are fitted, and the
+epochs judged, on some of them, evenly spread; the joint model is always judged on all.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from plumbob.arrays import Matrix, Vector
+from plumbob.data import Table, batches, held_out_rows, store
+from plumbob.data.encoder import ALL_ROWS, Rows
+from plumbob.lab.simulate.training import JointModel, Run
+from plumbob.model import logistic, metrics
+from plumbob.model.links import log_odds
+from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.plan import Plan
+from plumbob.protocol.quality import HELD_OUT, measured
+from plumbob.protocol.transcript import Transcript
+
+TEST_PART, TRAINING = "test part", "training rows"
+
+SAMPLED = "Very many rows: local-only and pooled models were fitted, and epochs judged, on some of them, evenly spread."
+MANY_ROWS = 100_000
+"""Enough to settle a regression's weights, and what scikit-learn copies in memory."""
+
+
+def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | None = None) -> Run:
+    """The same run with its quality in the record; `tables` are those it was trained on."""
+    plan = run.model.plan
+    training, held_out = _rows_of(run, tables)
+    trained_on = _take(tables, training)
+    if test:
+        name, judged_on = TEST_PART, dict(test)
+    elif len(held_out):
+        name, judged_on = HELD_OUT, _take(tables, held_out)
+    else:
+        name, judged_on = TRAINING, trained_on
+    y, some = _labels(plan, judged_on), _some(judged_on)
+    scores = {
+        "joint": log_odds(plan, run.model.scores(judged_on)),
+        **baseline_scores(run.model, _some(trained_on), judged_on),
+    }
+    record = replace(
+        run.record,
+        notes=[*run.record.notes, *([SAMPLED] if len(training) > MANY_ROWS or len(y) > MANY_ROWS else [])],
+        test_rows=0 if name == TRAINING else len(y),
+        calibration={model: metrics.calibration_curve(y, values) for model, values in scores.items()},
+        quality={name: {model: measured(y, values) for model, values in scores.items()}},
+        epochs=[
+            {"epoch": float(epoch), **measured(_labels(plan, some), values)}
+            for epoch, values in enumerate((log_odds(plan, one) for one in epoch_scores(run, some)), start=1)
+        ],
+    )
+    # Opened weights score the training rows for nothing; over shares every score is a message, so these must do.
+    is_shared = any(part.weights is None for part in run.model.parts.values())
+    seen_y, seen = (y, scores["joint"]) if is_shared else _training_scores(run.model, trained_on)
+    return replace(run, record=record, model=_with_threshold(run.model, metrics.balanced_threshold(seen_y, seen)))
+
+
+def _training_scores(model: JointModel, trained_on: Mapping[str, Table]) -> tuple[Vector, Vector]:
+    some = _some(trained_on)
+    return _labels(model.plan, some), log_odds(model.plan, model.scores(some))
+
+
+def _with_threshold(model: JointModel, threshold: float | None) -> JointModel:
+    name = model.plan.label_party.name
+    return replace(model, parts={**model.parts, name: replace(model.parts[name], balanced_threshold=threshold)})
+
+
+def baseline_scores(
+    model: JointModel, trained_on: Mapping[str, Table], judged_on: Mapping[str, Table]
+) -> dict[str, Vector]:
+    """Scores of scikit-learn's logistic regression on the label party's own columns, and on everybody's."""
+    y = _labels(model.plan, trained_on)
+    label_party = model.plan.label_party.name
+    own, everybody = [label_party], list(model.parts)
+    rows = len(judged_on[label_party])
+    scores = {}
+    for title, names in {"local-only": own, "pooled": everybody}.items():
+        decide = _fit(model.plan, _encode(model, trained_on, names, ALL_ROWS), y)
+        pieces = [decide(_encode(model, judged_on, names, piece)) for piece in store.pieces(rows)]
+        scores[title] = np.concatenate(pieces)
+    return scores
+
+
+def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
+    """Joint scores after each epoch; none where no party knew its weights before the end."""
+    plan, parts = run.model.plan, run.model.parts
+    if not plan.kind.shows_gradients:
+        return
+    encoded = {name: part.encode(tables[name]) for name, part in parts.items()}
+    weights = {name: list(epoch_weights(plan, run.transcripts[name], parts[name].penalties(plan.l2))) for name in parts}
+    for epoch in range(plan.passes):
+        scores: Vector = np.sum([X @ weights[name][epoch] for name, X in encoded.items()], axis=0)
+        yield scores
+
+
+def epoch_weights(plan: Plan, transcript: Transcript, penalties: Vector | Matrix) -> Iterator[Vector]:
+    """A party's weights after each epoch, by walking again from its start along the sums that it learnt."""
+    sigmoid = SIGMOIDS[plan.sigmoid]
+    descent = logistic.Descent.from_start(transcript.start)
+    epoch = 1
+    for batch, sums in zip(batches(transcript.seed, len(transcript.X), plan), transcript.sums, strict=True):
+        if batch.epoch != epoch:
+            yield descent.weights
+            epoch = batch.epoch
+        gradient = logistic.gradient(sums, len(batch), sigmoid)
+        descent = descent.after(gradient, plan.rate, plan.momentum, penalties)
+    yield descent.weights
+
+
+def _rows_of(run: Run, tables: Mapping[str, Table]) -> tuple[Any, Any]:
+    table = tables[run.model.plan.label_party.name]
+    return held_out_rows(table.ids, run.model.plan.held_out(len(table)), bytes.fromhex(run.record.seed))
+
+
+def _take(tables: Mapping[str, Table], rows: Any) -> dict[str, Table]:
+    return {name: table.take(rows) for name, table in tables.items()}
+
+
+def _some(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """All rows, or as many as are enough."""
+    rows = len(next(iter(tables.values())))
+    chosen = np.arange(rows) if rows <= MANY_ROWS else np.linspace(0, rows - 1, MANY_ROWS).astype(np.intp)
+    return _take(tables, chosen)
+
+
+def _labels(plan: Plan, tables: Mapping[str, Table]) -> Vector:
+    return np.asarray(tables[plan.label_party.name].labels, dtype=np.float64)
+
+
+def _encode(model: JointModel, tables: Mapping[str, Table], names: list[str], rows: Rows) -> Matrix:
+    return np.hstack([model.parts[name].encoder.encode(tables[name], rows) for name in names])
+
+
+def _fit(plan: Plan, X: Matrix, y: Vector) -> Callable[[Matrix], Vector]:
+    """How it scores rows; with the plan's intercept and class weights, the rest is scikit-learn's default."""
+    if X.shape[1] == 0:
+        # Without columns all that can be learnt is how frequent the classes are.
+        share = float(np.mean(y)) if plan.intercept and plan.class_weight == "none" else 0.5
+        return lambda judged: np.full(len(judged), np.log(share / (1.0 - share)))
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    balance = "balanced" if plan.class_weight == "balanced" else None
+    regression = LogisticRegression(fit_intercept=plan.intercept, class_weight=balance, max_iter=1000)
+    # Scaled here as well, because a plan may leave the columns in units in which the solver does not converge.
+    fitted = make_pipeline(StandardScaler(), regression).fit(X, y)
+    return lambda judged: fitted.decision_function(judged) if len(judged) else np.zeros(0)

@@ -1,0 +1,304 @@
+"""All parties in one process: each a thread with its own table, keys and channels, talking in the same bytes as on a
+network. `clear` has no messages and is calculated directly.
+
+    run = train(plan, tables)      # tables: one aligned Table for each party with columns
+    run.model.scores(tables)       # joint scores of new rows
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from plumbob.arrays import Vector
+from plumbob.crypto import Draws, engines
+from plumbob.crypto.engines.interface import Engine
+from plumbob.data import Table, seed_from_int
+from plumbob.errors import DataError, TransportError
+from plumbob.lab.simulate.checkpoint import Checkpoint
+from plumbob.net import linked_pair
+from plumbob.plan import Plan
+from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.cast import player
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.clear import train_clear
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.lattice_prediction import LatticePredictor
+from plumbob.protocol.outcome import party_record, run_record
+from plumbob.protocol.part import ModelPart
+from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.transcript import ArbiterTranscript, Transcript
+from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
+
+Result = TypeVar("Result")
+
+SECONDS_TO_STOP = 30.0  # After Ctrl-C, for what a party is calculating just then.
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JointModel:
+    """The parts of all parties, for those who have them all."""
+
+    plan: Plan
+    parts: dict[str, ModelPart]
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name} {len(part.encoder.names)}" for name, part in self.parts.items())
+        return f"JointModel({self.plan.protocol}; columns: {columns})"
+
+    def scores(self, tables: Mapping[str, Table]) -> Vector:
+        """Joint scores of new rows; the tables hold the same rows in the same order."""
+        _refuse_unaligned(self.plan, tables)
+        if any(part.weights is None for part in self.parts.values()):
+            return scores_on_shares(self, tables)
+        total: Vector = np.sum([part.partial_scores(tables[name]) for name, part in self.parts.items()], axis=0)
+        return total
+
+    @property
+    def classes(self) -> tuple[Any, Any]:
+        """The two classes, the second one positive."""
+        classes = self.parts[self.plan.label_party.name].classes
+        if classes is None:
+            raise DataError("the label party's part names no classes; was it saved by another version?")
+        return classes
+
+    def save(self, folder: Path) -> None:
+        """Each part in its party's own folder."""
+        place = RunFolder(folder)
+        for name, part in self.parts.items():
+            place.make_party_folder(name)
+            part.save(place.part_file(name))
+
+    @classmethod
+    def load(cls, folder: Path) -> "JointModel":
+        """Where all parts of a run are here."""
+        place = RunFolder(folder)
+        plan = place.plan()
+        return cls(plan, {party.name: ModelPart.load(place.part_file(party.name)) for party in plan.learners})
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Run:
+    """What a simulated run leaves: the record that may be shown, the transcripts and the model."""
+
+    record: RunRecord
+    transcripts: dict[str, Transcript]
+    """Of each party with columns."""
+    model: JointModel
+    arbiter: ArbiterTranscript | None = None
+    parties: dict[str, TrainingParty | Arbiter] = field(default_factory=dict)
+    """The party objects themselves, for who must look inside: an active attack keeps what it read there."""
+
+    def save(self, folder: Path) -> None:
+        """Record, plan, parts and transcripts; a party's own files lie in its own folder."""
+        self.model.save(folder)
+        place = RunFolder(folder)
+        for name, transcript in self.transcripts.items():
+            place.make_party_folder(name)
+            transcript.save(place.transcript_file(name))
+        if self.arbiter is not None:
+            place.make_party_folder(self.arbiter.party)
+            self.arbiter.save(place.transcript_file(self.arbiter.party))
+        place.keep(self.record)
+
+
+def train(
+    plan: Plan,
+    tables: Mapping[str, Table],
+    *,
+    engine: str | Engine = "auto",
+    jobs: int | None = None,
+    roots: Mapping[str, bytes] = MappingProxyType({}),
+    progress: AfterStep | None = None,
+    cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
+    keep_bytes: bool = False,
+    checkpoint: Checkpoint | None = None,
+) -> Run:
+    """Train as the plan says. `tables` are aligned: the same ids in the same order.
+
+    `cast` gives a party's part to another class, one that overrides a step: that is what an active attack is.
+    `roots` gives what a party's draws begin from, where a test wants it to draw the same again; the record says so.
+    `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
+    `checkpoint` is where an interrupted run is taken up, and where this one can be.
+    """
+    _refuse_unaligned(plan, tables)
+    started = time.perf_counter()
+    if not plan.kind.is_encrypted:
+        run = _train_clear(plan, tables, Draws.begin(roots.get(plan.label_party.name)), progress, checkpoint)
+    else:
+        participants = connected_participants(plan, engine, jobs, roots)
+        if keep_bytes:
+            _keep_bytes(participants)
+        if checkpoint is not None:
+            participants = {name: _with_journal(participant, checkpoint) for name, participant in participants.items()}
+        parties = _parties_at(participants, tables, progress, cast)
+        tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
+        results = run_together(tasks, participants)
+        run = _finish(plan, parties, [transcript for transcript, _ in results.values()])
+    seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
+    return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
+
+
+def _refuse_unaligned(plan: Plan, tables: Mapping[str, Table]) -> None:
+    expected = [party.name for party in plan.learners]
+    if sorted(tables) != sorted(expected):
+        raise DataError(f"expected tables of {', '.join(expected)}, got {', '.join(tables) or 'none'}")
+    if len({table.ids for table in tables.values()}) != 1:
+        raise DataError("the tables hold different rows, or in a different order; align them first")
+
+
+def _train_clear(
+    plan: Plan,
+    tables: Mapping[str, Table],
+    draws: Draws,
+    progress: AfterStep | None,
+    checkpoint: Checkpoint | None,
+) -> Run:
+    # One journal for all of them: they are calculated in one place.
+    journal = None if checkpoint is None else checkpoint.journal(plan.label_party.name)
+    draws = draws if checkpoint is None else checkpoint.draws(plan.label_party.name, draws)
+    seed = seed_from_int(plan.seed) if plan.seed else draws.of("seed").draw(32)
+    transcripts, shards = train_clear(plan, tables, seed, progress, journal)
+    named = {transcript.party: transcript for transcript in transcripts}
+    parts = {
+        name: ModelPart.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)
+        for name, transcript in named.items()
+    }
+    label = named[plan.label_party.name]
+    records = [party_record(plan, name, part) for name, part in parts.items()]
+    record = run_record(plan, "none", draws, records, len(label.X), label.seed)
+    return Run(record, named, JointModel(plan, parts))
+
+
+def _parties_at(
+    participants: Mapping[str, Participant],
+    tables: Mapping[str, Table],
+    progress: AfterStep | None,
+    cast: Mapping[str, type[TrainingParty]],
+) -> dict[str, TrainingParty | Arbiter]:
+    """Who sits where; the label party alone reports how far they are."""
+    return {
+        name: player(one, tables.get(name), progress if name == one.plan.label_party.name else None, cast.get(name))
+        for name, one in participants.items()
+    }
+
+
+def _finish(
+    plan: Plan, parties: dict[str, TrainingParty | Arbiter], results: Iterable[Transcript | ArbiterTranscript]
+) -> Run:
+    """What is left of a run in which everybody came to the end."""
+    ends = [replace(end, frames=_frames(parties[end.party].participant)) for end in results]
+    transcripts = {end.party: end for end in ends if isinstance(end, Transcript)}
+    arbiter = next((end for end in ends if isinstance(end, ArbiterTranscript)), None)
+    learners = {name: party for name, party in parties.items() if isinstance(party, TrainingParty)}
+    for party in learners.values():
+        party.refuse_result()
+    parts = {name: party.model_part() for name, party in learners.items()}
+    records = [
+        party_record(plan, name, parts.get(name), party.participant, getattr(party, "noise_draws", 0))
+        for name, party in parties.items()
+    ]
+    label = transcripts[plan.label_party.name]
+    reporter = parties[label.party].participant
+    record = run_record(plan, reporter.engine.name, reporter.draws, records, len(label.X), label.seed)
+    return Run(record, transcripts, JointModel(plan, parts), arbiter, parties)
+
+
+def _with_journal(participant: Participant, checkpoint: Checkpoint) -> Participant:
+    draws = checkpoint.draws(participant.name, participant.draws)
+    return replace(participant, journal=checkpoint.journal(participant.name), draws=draws)
+
+
+def _keep_bytes(participants: Mapping[str, Participant]) -> None:
+    for participant in participants.values():
+        for channel in participant.channels.values():
+            channel.recording = []
+
+
+def _frames(participant: Participant) -> dict[str, list[bytes]]:
+    return {peer: channel.recording for peer, channel in participant.channels.items() if channel.recording is not None}
+
+
+def connected_participants(
+    plan: Plan, engine: str | Engine, jobs: int | None, roots: Mapping[str, bytes]
+) -> dict[str, Participant]:
+    """A participant for every party, with a channel to every other one; the cores are shared out among them."""
+    names = [party.name for party in plan.parties]
+    channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
+    for first, second in combinations(names, 2):
+        ends = linked_pair()
+        channels[first][second] = Channel(second, ends[0])
+        channels[second][first] = Channel(first, ends[1])
+    threads = max(1, (jobs or engines.cores()) // len(plan.learners))
+
+    def own_engine() -> Engine:
+        return engines.choose(engine, threads) if isinstance(engine, str) else engine
+
+    return {name: Participant(name, plan, channels[name], own_engine(), Draws.begin(roots.get(name))) for name in names}
+
+
+def run_together(
+    tasks: Mapping[str, Callable[[], Result]], participants: Mapping[str, Participant]
+) -> dict[str, Result]:
+    """Each task in a thread of its own. The first real failure is raised; that others then lost their peer is not."""
+    results: dict[str, Result] = {}
+    failures: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            results[name] = tasks[name]()
+        except BaseException as error:
+            failures.append(error)
+            _hang_up(participants[name])
+        finally:
+            ended[name].set()
+
+    # Events, because a thread's own join, once interrupted, takes the thread for ended.
+    ended = {name: threading.Event() for name in tasks}
+    for name in tasks:
+        threading.Thread(target=work, args=(name,), name=name, daemon=True).start()
+    try:
+        for event in ended.values():
+            # With a limit, because a signal that another thread happens to get does not wake this one.
+            while not event.wait(0.2):
+                pass
+    except KeyboardInterrupt:
+        for participant in participants.values():
+            _hang_up(participant)
+        # Each notices at its next message. An interpreter that ends while a thread is in the kernel is aborted.
+        for event in ended.values():
+            event.wait(SECONDS_TO_STOP)
+        raise
+    if failures:
+        raise next((error for error in failures if not isinstance(error, TransportError)), failures[0])
+    # In the order of the tasks, not in that of the threads' ends.
+    return {name: results[name] for name in tasks}
+
+
+def _hang_up(participant: Participant) -> None:
+    for channel in participant.channels.values():
+        channel.close()
+
+
+def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
+    """Scores from weights that stay shared: the protocol's prediction, which opens scores to the label party only."""
+    if not len(tables[model.plan.label_party.name]):
+        return np.zeros(0)
+    participants = connected_participants(model.plan, "auto", None, {})
+    parties = {name: LatticePredictor(participant, tables[name]) for name, participant in participants.items()}
+    results = run_together(
+        {name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, participants
+    )
+    scores = results[model.plan.label_party.name]
+    if scores is None:
+        raise DataError("the label party got no scores; is its part from this run?")
+    return scores

@@ -1,0 +1,86 @@
+"""The first message on each connection: what each side is here for, and where it stands.
+
+Both sides send theirs at once and then read the other's, so that a misunderstanding is told on both.
+"""
+
+import math
+import time
+from typing import Annotated, Literal
+
+import msgspec
+
+from plumbob import __version__
+from plumbob.errors import RemoteProtocolError
+from plumbob.net.link import Connection
+from plumbob.plan import PARTY_NAME
+from plumbob.plan.differences import MARK_DIGITS, differing_keys
+
+VERSION = 3
+LARGEST_GREETING = 1024  # bytes
+
+Purpose = Literal["doctor", "propose", "align", "train", "predict"]
+Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
+ListName = Annotated[str, msgspec.Meta(pattern=rf"\A({PARTY_NAME.pattern})?\Z")]
+Marks = Annotated[str, msgspec.Meta(pattern=rf"\A([0-9a-f]{{{MARK_DIGITS}}}){{0,100}}\Z")]
+Sentence = Annotated[str, msgspec.Meta(pattern=r"\A[ -~]{0,200}\Z")]
+RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]
+
+
+class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What one side says first. `run`, `knows` and `received` belong to the layer that sends each message once."""
+
+    version: int = VERSION
+    plumbob: Annotated[str, msgspec.Meta(max_length=64, pattern=r"\A[0-9A-Za-z.+-]*\Z")] = __version__
+    purpose: Purpose
+    plan: Hash = ""  # the plan's hash, empty where there is none
+    keys: Marks = ""  # four digits for each of the plan's values, to name those that differ
+    name: ListName = ""  # of the list of rows that is aligned or predicted, where there are several
+    number: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0  # of the run, as the sender counts; 0 where it is none
+    run: RunId = ""  # the sender's journal
+    knows: RunId = ""  # the peer's journal that the sender remembers
+    received: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0  # messages that the sender has for good
+    refuses: Sentence = ""  # why the sender takes no part after all; empty where it does
+    clock: float = msgspec.field(default_factory=time.time)  # seconds since 1970
+
+
+def encode(greeting: Greeting) -> bytes:
+    """As JSON."""
+    return msgspec.json.encode(greeting)
+
+
+def decode(data: bytes, peer: str) -> Greeting:
+    """Strictly; raises RemoteProtocolError, in its own words where only the version differs."""
+    if len(data) > LARGEST_GREETING:
+        raise RemoteProtocolError(f"{peer} greeted with {len(data)} bytes, expected at most {LARGEST_GREETING}")
+    try:
+        version = msgspec.json.decode(data, type=_GreetingVersion, strict=True).version
+        if version != VERSION:
+            raise RemoteProtocolError(
+                f"{peer} speaks version {version} of the protocol, we speak {VERSION}; install the same plumbob"
+            )
+        greeting = msgspec.json.decode(data, type=Greeting, strict=True)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise RemoteProtocolError(f"{peer} greeted with something that is no greeting; compare versions") from error
+    if not math.isfinite(greeting.clock):
+        raise RemoteProtocolError(f"{peer} greeted with a clock that shows no time")
+    return greeting
+
+
+def exchanged(connection: Connection, ours: Greeting, seconds: float) -> Greeting:
+    """The peer's greeting for ours."""
+    connection.send(encode(ours))
+    return decode(connection.receive(seconds), connection.peer)
+
+
+def plan_difference(ours: Greeting, theirs: Greeting) -> str:
+    """Where two plans differ, in words."""
+    keys = differing_keys(ours.keys, theirs.keys)
+    if keys:
+        return f"its plan differs from ours in {', '.join(keys)}"
+    return f"its plan's hash is {theirs.plan[:16]!r}..., ours is {ours.plan[:16]!r}..."
+
+
+class _GreetingVersion(msgspec.Struct):
+    """Read first: a greeting of another version may have other fields."""
+
+    version: int

@@ -1,0 +1,455 @@
+"""A link that outlives its connections: every message arrives once and in order, whatever happens in between.
+
+Messages are numbered. What was sent is kept until the peer says that it is on the peer's disk, and is sent again on the
+next connection from where the peer left off. A message that comes twice is taken once; one that comes twice with
+different contents is equivocation, and ends the run.
+
+On a connection, first a greeting each way, then frames:
+
+    offset  size  field
+    0       1     kind: 0 a message, 1 goodbye, 2 abort
+    1       8     number of the message; for goodbye, of the next one; for abort 0
+    9       8     how many of the receiver's messages the sender has on its disk
+    17            the message; for abort, why, in UTF-8
+"""
+
+import logging
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from msgspec import structs
+
+from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
+from plumbob.net import greeting
+from plumbob.net.greeting import Greeting
+from plumbob.net.link import Connection
+
+log = logging.getLogger("plumbob.net")
+
+FRAME = struct.Struct("<BQQ")
+MESSAGE, GOODBYE, ABORT = range(3)
+REMEMBERED = 64  # Digests of messages received.
+# Messages received and not yet asked for: beyond either number the network has to wait, but one is always taken.
+WAITING = 64
+WAITING_BYTES = 1 << 26
+GREETING_SECONDS = 10.0
+ABORT_SECONDS = 5.0
+LAST_WORDS_SECONDS = 1.0
+LISTENING_SECONDS = 5.0  # How long a reader listens before it looks whether it is still wanted.
+OUTDATED_GREETINGS = 3  # So many in a row are no coincidence.
+LONGEST_WORDS = 500  # Characters of a peer's reason that an error repeats.
+
+
+class OutdatedGreetingError(TransportError):
+    """A greeting that was overtaken by what its sender said on another connection, or comes from an old journal."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a link must know of the time before a restart; nothing, for a first start."""
+
+    first: int = 0
+    unconfirmed: Sequence[bytes] = ()
+    received: int = 0
+    digests: Mapping[int, bytes] = field(default_factory=dict)
+
+
+class ReliableLink:
+    """One end. Connections come in through `attach`, from any thread; one thread sends and receives.
+
+    `stored` says how many messages of the peer are on our disk, `digest` the SHA-256 of one that was just received, if
+    somebody else has calculated it, `on_confirmed` hears how many of ours are on the peer's disk, and `on_waiting`
+    hears, for a person to read, why a connection was not taken.
+    """
+
+    def __init__(
+        self,
+        peer: str,
+        terms: Greeting,
+        memory: Memory,
+        *,
+        stored: Callable[[], int],
+        digest: Callable[[int], bytes | None] = lambda number: None,
+        on_confirmed: Callable[[int], None] = lambda count: None,
+        on_waiting: Callable[[str], None] = lambda words: None,
+    ) -> None:
+        self.peer = peer
+        self._terms = terms
+        self._stored = stored
+        self._known_digest = digest
+        self._on_confirmed = on_confirmed
+        self._on_waiting = on_waiting
+        self._first = memory.first
+        self._outbox = deque(memory.unconfirmed)
+        self._expected = memory.received
+        self._digests = dict(memory.digests)
+        self._inbox: deque[bytes] = deque()
+        self._inbox_bytes = 0
+        self._taken = memory.received
+        """How many messages were received, by `receive`."""
+        self._last: bytes | None = None
+        """The message that was received last: its digest is asked for only when the next one is wanted."""
+        self._failure: PlumbobError | None = None
+        self._connection: Connection | None = None
+        self._ended: Connection | None = None
+        self._last_end = ""
+        """How the last connection ended, for whoever waits in vain for a message."""
+        self._peer_run: str | None = None
+        self._peer_number = 0
+        self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
+        self._is_closed = False
+        self._outdated = 0
+        self._changed = threading.Condition()
+        self._taking = threading.Lock()
+
+    # What the protocol's thread calls.
+
+    def meet(self, seconds: float) -> str:
+        """Wait until the peer is there; returns the identity of its side of the run, to be remembered."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._peer_run is not None or self._failure is not None, seconds)
+            self._raise_failure()
+            if self._peer_run is None:
+                raise TransportError(
+                    f"{self.peer}: expected it within {seconds:g} s; is it running, with this plan?{self._last_end}"
+                )
+            return self._peer_run
+
+    def send(self, data: bytes) -> None:
+        with self._changed:
+            self._raise_failure()
+            self._outbox.append(bytes(data))
+            self._changed.notify_all()
+
+    def receive(self, seconds: float) -> bytes:
+        with self._changed:
+            self._changed.wait_for(lambda: self._inbox or self._failure is not None or self._is_closed, seconds)
+            self._raise_failure()
+            if self._inbox:
+                self._note_last()
+                data = self._last = self._inbox.popleft()
+                self._taken += 1
+                self._inbox_bytes -= len(data)
+                self._changed.notify_all()
+                return data
+            if self._is_closed:
+                raise TransportError("this end is closed")
+        state = "it is connected" if self.is_connected else "there is no connection to it"
+        raise TransportError(f"no message arrived within {seconds:g} s; {state}{self._last_end}")
+
+    def say_goodbye(self) -> None:
+        """Nothing more will be sent: told to the peer behind everything that was."""
+        with self._changed:
+            self._says_goodbye = True
+            self._changed.notify_all()
+
+    def wait_for_goodbye(self, seconds: float) -> bool:
+        """At the end: wait until both ends have everything and said so. False if the peer did not in time."""
+        self.say_goodbye()
+        with self._changed:
+            self._changed.wait_for(self._is_over, seconds)
+            return self._peer_said_goodbye
+
+    def _is_over(self) -> bool:
+        return (self._said_goodbye and self._peer_said_goodbye) or self._failure is not None
+
+    def abort(self, why: str) -> None:
+        """Tell the peer why we stop, if it can hear us, and close."""
+        # In a thread: a peer that does not read would keep us here for ever.
+        told = threading.Thread(target=self._dismiss, args=(self._connection, why), name="abort", daemon=True)
+        told.start()
+        told.join(ABORT_SECONDS)
+        self.close()
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            connection, self._connection = self._connection, None
+            self._changed.notify_all()
+        if connection is not None:
+            connection.close()
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
+
+    @property
+    def has_met(self) -> bool:
+        """Whether the peer has ever been there."""
+        return self._peer_run is not None
+
+    @property
+    def is_parting(self) -> bool:
+        """Whether only the peer's goodbye is missing."""
+        return self._says_goodbye and not self._peer_said_goodbye
+
+    @property
+    def peer_number(self) -> int:
+        """The run's number as the peer counts; 0 before they met."""
+        return self._peer_number
+
+    # What the network's threads call.
+
+    def attach(self, connection: Connection) -> None:
+        """Greet on a new connection and use it from now on, in place of an older one. Returns when it has ended."""
+        try:
+            theirs = self._greet(connection)
+            if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
+                self._dismiss(connection, self._say_to_wait(theirs))
+                return
+            self._hear_refusal(theirs)
+            try:
+                self._refuse_other_run(theirs)
+            except OutdatedGreetingError:
+                self._hear_last_words(connection)
+                raise
+            self._take_over(connection, theirs)
+            self._listen(connection)
+        except TransportError as error:
+            # Not the end: the next connection continues where this one broke.
+            self._note_end(connection, error)
+        except PlumbobError as error:
+            self._fail(error)
+            self._dismiss(connection, str(error))
+        finally:
+            with self._changed:
+                if self._connection is connection:
+                    self._connection = None
+                self._changed.notify_all()
+            connection.close()
+
+    def _note_end(self, connection: Connection, error: TransportError) -> None:
+        log.debug("%s: the connection ended (%s)", self.peer, error)
+        # The first reason is the right one, and that a newer connection took this one's place is no news.
+        if self._connection is connection and self._ended is not connection:
+            self._ended, self._last_end = connection, f" (the last connection ended: {error})"
+
+    def _greet(self, connection: Connection) -> Greeting:
+        ours = structs.replace(
+            self._terms, received=self._expected, clock=time.time(), knows=self._peer_run or self._terms.knows
+        )
+        connection.send(greeting.encode(ours))
+        return greeting.decode(connection.receive(GREETING_SECONDS), self.peer)
+
+    def _say_to_wait(self, theirs: Greeting) -> str:
+        """Somebody who looks in for another purpose does not end a run, but somebody should know."""
+        reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(self._terms)}; do the same on both"
+        self._last_end = f" ({reason})"
+        self._on_waiting(reason)
+        return reason
+
+    def _hear_refusal(self, theirs: Greeting) -> None:
+        """Before the peer counts as met: it has no run that could be continued."""
+        if theirs.refuses:
+            raise RemoteProtocolError(
+                f"{self.peer} takes no part: {theirs.refuses!r}. Type this again once it has put that right"
+            )
+
+    def _refuse_other_run(self, theirs: Greeting) -> None:
+        ours = self._terms
+        known = self._peer_run or ours.knows
+        if theirs.plan != ours.plan:
+            raise RemoteProtocolError(
+                f"{self.peer}: {greeting.plan_difference(ours, theirs)}; use the same file on all sides, "
+                "compare `plumbob plan show PLAN`"
+            )
+        if not theirs.run:
+            raise RemoteProtocolError(f"{self.peer}: does not say which run it is in; is its version another one?")
+        if known and theirs.run != known:
+            raise RemoteProtocolError(
+                f"{self.peer}: began a new run, we are in the middle of one with it; it must bring its journal back, "
+                "or both start over with --new"
+            )
+        if theirs.knows and theirs.knows != ours.run:
+            raise LocalProtocolError(
+                f"{self.peer}: is in the middle of a run that this journal does not belong to; bring the journal back, "
+                "or both start over with --new"
+            )
+        with self._changed:
+            # Together: a confirmation that comes in between moves both.
+            first, sent = self._first, self._first + len(self._outbox)
+        if theirs.received > sent:
+            raise LocalProtocolError(
+                f"{self.peer}: has {theirs.received} messages of ours, our journal knows of {sent}: it is older than "
+                "what was sent. Resuming would redraw randomness that has already been used; bring "
+                "the newer journal back"
+            )
+        if theirs.received < first:
+            self._outdated += 1
+            words = f"asks for message {theirs.received}, but had confirmed {first}"
+            if self._outdated < OUTDATED_GREETINGS:
+                # It may have greeted here and then gone on over another connection: the next greeting will tell.
+                raise OutdatedGreetingError(words)
+            raise RemoteProtocolError(f"{self.peer}: {words}; is its journal an older copy?")
+
+    def _hear_last_words(self, connection: Connection) -> None:
+        """A peer whose journal really is older has seen that as well, and says so before it stops."""
+        with suppress(TransportError):
+            frame = connection.receive(LAST_WORDS_SECONDS)
+            if frame[:1] == bytes([ABORT]):
+                self._take(frame)
+
+    def _take_over(self, connection: Connection, theirs: Greeting) -> None:
+        with self._changed:
+            if self._is_closed:
+                raise TransportError("this end is closed")
+            older, self._connection = self._connection, connection
+            self._peer_run, self._peer_number = theirs.run, theirs.number
+            self._outdated = 0
+            self._changed.notify_all()
+        if older is not None:
+            older.close()
+        log.debug("%s: connected, continues from message %d", self.peer, theirs.received)
+        name = f"to {self.peer}"
+        threading.Thread(target=self._write, args=(connection, theirs.received), name=name, daemon=True).start()
+
+    def _write(self, connection: Connection, position: int) -> None:
+        """Send from `position` on, until the connection is not the current one any more."""
+        said_goodbye = False
+        try:
+            while (turn := self._next_turn(connection, position, said_goodbye)) is not None:
+                kind, position, data = turn
+                connection.send(FRAME.pack(kind, position, self._stored()) + data)
+                position += kind == MESSAGE
+                said_goodbye = said_goodbye or kind == GOODBYE
+                if said_goodbye:
+                    self._note_goodbye()
+        except TransportError as error:
+            self._note_end(connection, error)
+            connection.close()
+        except LocalProtocolError as error:
+            # The next connection would not carry it either.
+            self._fail(error)
+
+    def _next_turn(self, connection: Connection, position: int, said_goodbye: bool) -> tuple[int, int, bytes] | None:
+        """What to send next, and its number, once there is something; None when another connection has taken over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._has_something_for(connection, position, said_goodbye))
+            if self._connection is not connection:
+                return None
+            # What an older connection's last frames confirmed meanwhile is not here any more, and not needed.
+            number = max(position, self._first)
+            if number < self._first + len(self._outbox):
+                return MESSAGE, number, self._outbox[number - self._first]
+            return GOODBYE, number, b""
+
+    def _note_goodbye(self) -> None:
+        with self._changed:
+            self._said_goodbye = True
+            self._changed.notify_all()
+
+    def _has_something_for(self, connection: Connection, position: int, said_goodbye: bool) -> bool:
+        has_message = position < self._first + len(self._outbox)
+        return self._connection is not connection or has_message or (self._says_goodbye and not said_goodbye)
+
+    def _listen(self, connection: Connection) -> None:
+        while self._connection is connection:
+            try:
+                self._take(connection.receive(LISTENING_SECONDS))
+            except DeadlineError:
+                continue
+
+    def _take(self, frame: bytes) -> None:
+        if len(frame) < FRAME.size:
+            raise RemoteProtocolError(f"{self.peer}: expected a frame of at least {FRAME.size} bytes, got {len(frame)}")
+        kind, number, stored = FRAME.unpack_from(frame)
+        with self._taking:
+            self._confirm(stored)
+            if kind == MESSAGE:
+                self._take_message(number, frame[FRAME.size :])
+            elif kind == GOODBYE:
+                self._take_goodbye(number)
+            elif kind == ABORT:
+                raise RemoteProtocolError(f"{self.peer} stopped: {_quote(frame[FRAME.size :])}")
+            else:
+                raise RemoteProtocolError(
+                    f"{self.peer}: frames of kind {kind} are unknown; is its version another one?"
+                )
+
+    def _confirm(self, stored: int) -> None:
+        with self._changed:
+            if stored > self._first + len(self._outbox):
+                raise RemoteProtocolError(f"{self.peer}: confirms message {stored}, which was never sent")
+            if stored <= self._first:
+                return
+            for _ in range(stored - self._first):
+                self._outbox.popleft()
+            self._first = stored
+        self._on_confirmed(stored)
+
+    def _take_message(self, number: int, data: bytes) -> None:
+        if number < self._expected:
+            if not self._is_repeated(number, data):
+                raise RemoteProtocolError(
+                    f"{self.peer}: sent message {number} a second time with other contents; two versions of one step "
+                    "could expose secrets, so the run stops"
+                )
+            return
+        if number > self._expected:
+            raise RemoteProtocolError(f"{self.peer}: expected message {self._expected}, got {number}")
+        self._expected += 1
+        with self._changed:
+            self._changed.wait_for(lambda: self._has_room_for(data) or self._is_closed)
+            self._inbox.append(data)
+            self._inbox_bytes += len(data)
+            self._changed.notify_all()
+
+    def _is_repeated(self, number: int, data: bytes) -> bool:
+        """Whether this is the message of that number; one that is too old to remember is taken for it."""
+        with self._changed:
+            place = number - self._taken
+            if 0 <= place < len(self._inbox):
+                return self._inbox[place] == data
+            if place == -1 and self._last is not None:
+                return self._last == data
+        digest = sha256(data).digest()
+        return self._digests.get(number, digest) == digest
+
+    def _note_last(self) -> None:
+        """Remember what the last message hashes to: it is let go now."""
+        if self._last is not None:
+            number = self._taken - 1
+            self._digests[number] = self._known_digest(number) or sha256(self._last).digest()
+            self._digests.pop(number - REMEMBERED, None)
+
+    def _has_room_for(self, data: bytes) -> bool:
+        return not self._inbox or (len(self._inbox) < WAITING and self._inbox_bytes + len(data) <= WAITING_BYTES)
+
+    def _take_goodbye(self, number: int) -> None:
+        if number != self._expected:
+            raise RemoteProtocolError(f"{self.peer}: says goodbye after message {number}, {self._expected} came")
+        with self._changed:
+            self._peer_said_goodbye = True
+            self._changed.notify_all()
+
+    def _dismiss(self, connection: Connection | None, why: str) -> None:
+        if connection is None:
+            return
+        try:
+            connection.send(FRAME.pack(ABORT, 0, 0) + why.encode()[:LONGEST_WORDS])
+        except TransportError:
+            log.debug("%s: could not be told why", self.peer)
+
+    def _fail(self, error: PlumbobError) -> None:
+        with self._changed:
+            self._failure = self._failure or error
+            self._changed.notify_all()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+
+def _topic(terms: Greeting) -> str:
+    return f"{terms.purpose} --name {terms.name}" if terms.name else terms.purpose
+
+
+def _quote(words: bytes) -> str:
+    """A peer's words as a literal, and cut: they must not draw on our terminal or fill our log."""
+    return repr(words[:LONGEST_WORDS].decode("utf-8", "replace"))

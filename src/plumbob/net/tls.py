@@ -1,0 +1,184 @@
+"""Mutual TLS 1.3 between pinned parties: no other version, no authority, no host names.
+
+The trust store of a context holds the pinned certificates and nothing else, and after the handshake the peer's
+certificate must be the pinned one byte for byte. What TLS refuses becomes one sentence that says what to do.
+"""
+
+import socket
+import ssl
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from plumbob.errors import IdentityError, TransportError
+from plumbob.net.identity import Certificate, Identity, now
+
+VERSION = ssl.TLSVersion.TLSv1_3
+# OpenSSL's numbers (x509_vfy.h); Python has no names for them.
+NOT_YET_VALID, EXPIRED = 9, 10
+FAREWELL_SECONDS = 1.0
+FAREWELL_BYTES = 65536
+
+# What the other side's alert means, by the words that OpenSSL has for it.
+NOT_PINNED_THERE = ("UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_REQUIRED", "DECRYPT_ERROR")
+NOT_VALID_THERE = ("CERTIFICATE_EXPIRED", "BAD_CERTIFICATE")
+NO_TLS_1_3 = ("UNSUPPORTED_PROTOCOL", "PROTOCOL_VERSION", "NO_PROTOCOLS_AVAILABLE")
+NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "PACKET_LENGTH_TOO_LONG", "BAD_RECORD_TYPE")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Where a pinned peer is found."""
+
+    name: str
+    certificate: bytes  # DER
+    address: str | None  # "host:port" that we may dial; None: it dials us
+
+
+class Deadline:
+    """One moment for several steps: each gets what is left."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds, above 0; raises TimeoutError when none are left."""
+        seconds = self._end - time.monotonic()
+        if seconds <= 0:
+            raise TimeoutError
+        return seconds
+
+
+def server_context(identity: Identity, peers: Sequence[Peer]) -> ssl.SSLContext:
+    """For callers: each must show one of these certificates."""
+    context = _context(ssl.PROTOCOL_TLS_SERVER, identity, peers)
+    # A resumed session would not show its certificate again.
+    context.num_tickets = 0
+    return context
+
+
+def client_context(identity: Identity, peer: Peer) -> ssl.SSLContext:
+    """For dialling one peer: nobody else may answer."""
+    return _context(ssl.PROTOCOL_TLS_CLIENT, identity, [peer])
+
+
+class _ClosingSocket(ssl.SSLSocket):
+    """Closed by itself where wrapping fails: Python forgets its socket if the connection ends at that moment."""
+
+    def __del__(self) -> None:
+        with suppress(OSError, AttributeError):
+            self.close()
+
+
+def _context(side: int, identity: Identity, peers: Sequence[Peer]) -> ssl.SSLContext:
+    context = ssl.SSLContext(side)
+    context.sslsocket_class = _ClosingSocket
+    # The pinned certificate says more than a host's name could.
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.minimum_version = context.maximum_version = VERSION
+    context.load_cert_chain(identity.certificate_file, identity.key_file)
+    context.load_verify_locations(cadata=b"".join(peer.certificate for peer in peers))
+    return context
+
+
+def handshake(context: ssl.SSLContext, raw: socket.socket, deadline: Deadline, *, server_side: bool) -> ssl.SSLSocket:
+    """TLS over a connected socket, which it takes over; raises OSError, with the socket still open for a farewell."""
+    raw.getpeername()  # A connection that is gone already is not wrapped.
+    wrapped = context.wrap_socket(raw, server_side=server_side, do_handshake_on_connect=False)
+    try:
+        wrapped.settimeout(deadline.left())
+        wrapped.do_handshake()
+    except BaseException:
+        # Our alert says why; a socket that is closed with unread bytes would overtake it.
+        _say_farewell(wrapped)
+        wrapped.close()
+        raise
+    return wrapped
+
+
+def proven_peer(sock: ssl.SSLSocket, peers: Sequence[Peer]) -> Peer:
+    """Whose certificate it is, exactly."""
+    shown = sock.getpeercert(binary_form=True)
+    for peer in peers:
+        if shown == peer.certificate:
+            return peer
+    # The chain was accepted, so a pinned key signed it: still nobody we know.
+    raise IdentityError("the certificate is not pinned, although a pinned key signed it")
+
+
+def _say_farewell(sock: ssl.SSLSocket) -> None:
+    """Half close, and read what is still coming for a moment."""
+    with suppress(OSError):
+        deadline = Deadline(FAREWELL_SECONDS)
+        # Past the TLS layer: it would forget its keys and hand over raw bytes.
+        socket.socket.shutdown(sock, socket.SHUT_WR)
+        for _ in range(FAREWELL_BYTES // 1024):
+            socket.socket.settimeout(sock, deadline.left())
+            if not socket.socket.recv(sock, 1024):
+                break
+
+
+def caller_refused(error: OSError, where: str, peers: Sequence[Peer]) -> TransportError:
+    """Why a caller did not get in, for the operator of this side."""
+    reason = getattr(error, "reason", None) or ""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        if error.verify_code in (EXPIRED, NOT_YET_VALID):
+            return IdentityError(f"{where} was refused: {_out_of_time(peers)}")
+        return IdentityError(
+            f"{where} was refused: it showed a certificate that is not pinned here; "
+            "if it is a peer, ask it for the output of `plumbob party invite` and join that"
+        )
+    if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
+        return IdentityError(f"{where} was refused: it showed no certificate; only pinned parties may call")
+    if any(word in reason for word in NO_TLS_1_3):
+        return TransportError(f"{where} was refused: it does not speak TLS 1.3; a peer needs Plumbob and OpenSSL 1.1.1")
+    if any(word in reason for word in (*NOT_PINNED_THERE, *NOT_VALID_THERE)):
+        return IdentityError(
+            f"{where} refused our certificate; if it is a peer, send it `plumbob party invite` and let it join that"
+        )
+    if any(word in reason for word in NO_TLS):
+        return TransportError(f"{where} was refused: it does not speak TLS")
+    if isinstance(error, TimeoutError):
+        return TransportError(f"{where} was refused: it did not finish its handshake in time")
+    return TransportError(f"{where} broke off during the handshake ({reason or type(error).__name__})")
+
+
+def peer_refused(error: OSError, peer: Peer) -> TransportError:
+    """Why dialling a peer failed, for the operator of this side."""
+    reason = getattr(error, "reason", None) or ""
+    where = f"{peer.name} at {peer.address}"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        if error.verify_code in (EXPIRED, NOT_YET_VALID):
+            return IdentityError(f"{where} was refused: {_out_of_time([peer])}")
+        return IdentityError(
+            f"{where} shows another certificate than the one pinned: either somebody else answers there, or "
+            f"{peer.name} has a new identity; compare fingerprints, then type: plumbob party join TOKEN --replace"
+        )
+    if any(word in reason for word in NOT_VALID_THERE):
+        return IdentityError(f"{where} rejects our certificate as not currently valid; compare both clocks")
+    if any(word in reason for word in NOT_PINNED_THERE):
+        return IdentityError(
+            f"{where} does not know our certificate; send `plumbob party invite` and let {peer.name} join that"
+        )
+    if any(word in reason for word in NO_TLS_1_3):
+        return TransportError(f"{where} does not speak TLS 1.3; is it Plumbob that answers there?")
+    if any(word in reason for word in NO_TLS):
+        return TransportError(f"{where} does not speak TLS; is the address right, or is a proxy in between?")
+    return TransportError(f"{where} cannot be reached: {_network_reason(error)}")
+
+
+def _network_reason(error: OSError) -> str:
+    if isinstance(error, socket.gaierror):
+        return "its name is not known here; check the address, or the proxy"
+    if isinstance(error, TimeoutError):
+        return "no answer in time; is a firewall in between?"
+    if isinstance(error, ConnectionRefusedError):
+        return "nobody listens there yet"
+    return f"{error.strerror or type(error).__name__}"
+
+
+def _out_of_time(peers: Sequence[Peer]) -> str:
+    mistakes = (Certificate.parse(peer.certificate).mistake_at(now()) for peer in peers)
+    return next((text for text in mistakes if text), "its certificate does not hold today")

@@ -1,0 +1,408 @@
+"""One WebSocket over an authenticated TLS socket, moved by one thread of its own.
+
+The framing is that of the `websockets` library, without its threads. Its blocking connection reads and writes a TLS
+socket from two threads, which OpenSSL does not allow, and holds one lock while it writes, so that two sides that send
+long messages at the same time would wait for each other for ever. Here one thread does all that touches the socket.
+
+No compression: it would tell lengths about contents, and make short messages long.
+"""
+
+import logging
+import math
+import secrets
+import selectors
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Self
+
+from websockets.client import ClientProtocol
+from websockets.exceptions import PayloadTooBig, ProtocolError
+from websockets.frames import CloseCode, Frame, Opcode
+from websockets.protocol import CLOSED, OPEN, SERVER, Event
+from websockets.server import ServerProtocol
+
+from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
+from plumbob.net.timeouts import Timeouts
+
+try:
+    from websockets.speedups import apply_mask
+except ImportError:
+    from websockets.utils import apply_mask
+
+CHUNK = 65536
+CHUNKS_A_TURN = 64
+INBOX_MESSAGES = 64
+# The first bytes of a binary frame with its length in 64 bits: RFC 6455, section 5.2.
+HEAD = struct.Struct("!BBQ")
+BINARY, MASKED, LONG = 0x82, 0x80, 127
+# Answers to pings that the peer does not collect, beside one message of ours.
+BACKLOG_SLACK = 2**20
+
+log = logging.getLogger("plumbob.net")
+# The library would show the beginning of each frame at level DEBUG.
+silent_log = logging.getLogger("plumbob.net.frames")
+silent_log.setLevel(logging.CRITICAL)
+
+
+class WebSocketConnection:
+    """A live connection to a peer: whole messages, in order, while it lasts.
+
+    What has come is kept until it is received, about one longest message and 64 short ones; beyond that the peer has to
+    wait. Any thread may send, receive and close.
+    """
+
+    def __init__(
+        self,
+        sock: ssl.SSLSocket,
+        protocol: ClientProtocol | ServerProtocol,
+        peer: str,
+        largest: int,
+        timeouts: Timeouts,
+    ) -> None:
+        self.peer = peer
+        self._socket = sock
+        self._protocol = protocol
+        self._largest = largest
+        self._timeouts = timeouts
+        # Shared with other threads, under `_changed`.
+        self._changed = threading.Condition()
+        self._inbox: deque[bytes] = deque()
+        self._inbox_bytes = 0
+        self._outgoing: bytes | None = None
+        self._is_taken = False
+        self._is_closing = False
+        self._end: str | None = None
+        self._one_sender = threading.Lock()
+        self._waker, self._wake_up = socket.socketpair()
+        self._waker.setblocking(False)
+        self._wake_up.setblocking(False)
+        # Of the moving thread alone.
+        self._first_events: list[Event] = []
+        self._heard = self._spoke = 0.0
+        self._gives_up: float | None = None
+        self._incoming = memoryview(bytearray(4 * CHUNK))
+        self._broke: OSError | None = None
+        self._partial = bytearray()
+        self._backlog: deque[memoryview] = deque()
+        self._backlog_bytes = 0
+        self._reason: str | None = None
+        self._thread = threading.Thread(target=self._run, name=f"plumbob {peer}", daemon=True)
+
+    def send(self, data: bytes) -> None:
+        """Returns when the network has taken the message over; blocks while it, or the peer, is slow."""
+        if len(data) > self._largest:
+            raise LocalProtocolError(
+                f"our message to {self.peer} has {len(data)} bytes, the plan allows {self._largest}; do its rows agree "
+                "with those that were aligned?"
+            )
+        with self._one_sender, self._changed:
+            # A message whose sender was interrupted may still be under way.
+            self._wait_until_taken_over()
+            self._outgoing = bytes(data)
+            self._wake()
+            self._wait_until_taken_over()
+        log.debug("sent %d bytes to %s", len(data), self.peer)
+
+    def receive(self, seconds: float) -> bytes:
+        """The next message; DeadlineError if none comes in time, TransportError when the connection has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._inbox or self._end is not None, timeout=max(seconds, 0))
+            if not self._inbox:
+                if self._end is None:
+                    raise DeadlineError(f"expected a message from {self.peer} within {seconds:g} s, none came")
+                raise TransportError(self._end)
+            data = self._inbox.popleft()
+            self._inbox_bytes -= len(data)
+            self._wake()
+        log.debug("received %d bytes from %s", len(data), self.peer)
+        return data
+
+    def close(self) -> None:
+        """Say goodbye; what was sent before still arrives. Returns when the connection has ended."""
+        with self._changed:
+            self._is_closing = True
+            self._wake()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def wait_until_ended(self) -> None:
+        self._thread.join()
+
+    def start(self, events: Sequence[Event]) -> Self:
+        """Begin to move bytes; `events` came along with the handshake."""
+        self._first_events = list(events)
+        self._thread.start()
+        return self
+
+    def _wait_until_taken_over(self) -> None:
+        """Raises TransportError if the connection ends before the network has the whole message."""
+        self._changed.wait_for(lambda: self._outgoing is None or self._end is not None)
+        if self._outgoing is not None:
+            raise TransportError(self._end)
+
+    def _wake(self) -> None:
+        with suppress(OSError):
+            self._wake_up.send(b"x")
+
+    # From here on: the moving thread alone.
+
+    def _run(self) -> None:
+        try:
+            self._move()
+        except (OSError, EOFError) as error:
+            self._look_for_goodbye()
+            # After the peer's goodbye, a socket that breaks is no news.
+            if self._protocol.close_rcvd is None:
+                self._because(f"the connection to {self.peer} broke ({getattr(error, 'reason', None) or _kind(error)})")
+        except Exception:
+            # Nothing may end this thread without a word to those who wait for it.
+            log.exception("moving messages of %s", self.peer)
+            self._because(f"the connection to {self.peer} was given up after an error of ours; see the log")
+        finally:
+            self._finish()
+
+    def _move(self) -> None:
+        self._socket.setblocking(False)
+        self._heard = self._spoke = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._waker, selectors.EVENT_READ)
+            self._take_in(self._first_events)
+            while not self._is_over():
+                self._take_orders()
+                self._write()
+                # Before the peer's goodbye is read: what was written by then is on its way all the same.
+                self._hand_back()
+                self._read()
+                self._write()
+                self._hand_back()
+                if not self._is_over():
+                    self._sleep(selector)
+
+    def _look_for_goodbye(self) -> None:
+        """Who cannot write any more may still find why in what has come."""
+        with suppress(OSError, EOFError):
+            for _ in range(CHUNKS_A_TURN):
+                self._protocol.receive_data(self._socket.recv(CHUNK))
+                self._take_in(self._protocol.events_received())
+
+    def _is_over(self) -> bool:
+        if self._protocol.state is CLOSED:
+            return True
+        if self._protocol.close_expected() and self._gives_up is None:
+            self._gives_up = time.monotonic() + self._timeouts.closing
+        return self._gives_up is not None and time.monotonic() >= self._gives_up
+
+    def _take_orders(self) -> None:
+        """What other threads asked for: one message to send, or the end."""
+        if self._protocol.state is not OPEN:
+            return
+        with self._changed:
+            message = None if self._is_taken else self._outgoing
+            self._is_taken = self._outgoing is not None
+            wants_end = self._is_closing
+        if message is not None:
+            self._send_binary(message)
+        self._keep_alive()
+        if wants_end:
+            self._say_goodbye()
+
+    def _send_binary(self, message: bytes) -> None:
+        """One frame, as the library would write it, but for its copies: messages may be long."""
+        if len(message) < CHUNK:
+            self._protocol.send_binary(message)
+            return
+        self._collect()
+        if self._protocol.side is SERVER:
+            self._queue(HEAD.pack(BINARY, LONG, len(message)))
+            self._queue(message)
+        else:
+            mask = secrets.token_bytes(4)
+            self._queue(HEAD.pack(BINARY, MASKED | LONG, len(message)) + mask)
+            self._queue(apply_mask(message, mask))
+
+    def _say_goodbye(self) -> None:
+        """Once nothing is left to write, or never, if the peer does not take what is left."""
+        self._because(f"this side closed the connection to {self.peer}")
+        if self._gives_up is None:
+            self._gives_up = time.monotonic() + self._timeouts.closing
+        if not self._backlog:
+            self._protocol.send_close(CloseCode.NORMAL_CLOSURE)
+
+    def _keep_alive(self) -> None:
+        """A ping when nothing else says that we live; the end when nothing says that the peer does."""
+        now = time.monotonic()
+        if not self._backlog and now - self._spoke >= self._timeouts.ping:
+            self._spoke = now
+            self._protocol.send_ping(b"")
+        if self._may_not_read():
+            # We do not listen, so silence means nothing.
+            self._heard = now
+        elif now - self._heard >= self._timeouts.silence:
+            self._because(f"no sign of life from {self.peer} for {self._timeouts.silence:g} s; the link is dead")
+            # A goodbye would have nobody to hear it.
+            self._gives_up = now
+
+    def _read(self) -> None:
+        for _ in range(CHUNKS_A_TURN):
+            if self._may_not_read():
+                return
+            size, is_over = self._fill()
+            if size:
+                self._heard = time.monotonic()
+                self._protocol.receive_data(bytes(self._incoming[:size]))
+                self._take_in(self._protocol.events_received())
+            if is_over:
+                self._protocol.receive_eof()
+                self._take_in(self._protocol.events_received())
+            if is_over or size < len(self._incoming):
+                return
+
+    def _fill(self) -> tuple[int, bool]:
+        """How many bytes have come, and whether the stream has ended. TLS gives 16 KB at a time, so ask repeatedly."""
+        if self._broke is not None:
+            raise self._broke
+        size = 0
+        while size < len(self._incoming):
+            try:
+                more = self._socket.recv_into(self._incoming[size:])
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return size, False
+            except OSError as error:
+                # What came before it counts.
+                if not size:
+                    raise
+                self._broke = error
+                return size, False
+            if not more:
+                return size, True
+            size += more
+        return size, False
+
+    def _may_not_read(self) -> bool:
+        if self._protocol.state is not OPEN:
+            # What is still coming is thrown away, so it cannot fill anything.
+            return False
+        with self._changed:
+            is_full = self._inbox_bytes > self._largest or len(self._inbox) >= INBOX_MESSAGES
+        return is_full or self._backlog_bytes > self._largest + BACKLOG_SLACK
+
+    def _take_in(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, Frame) and event.opcode in (Opcode.BINARY, Opcode.CONT):
+                if event.fin and not self._partial:
+                    # The usual case, and messages may be long: not copied again.
+                    self._deliver(bytes(event.data))
+                    continue
+                self._partial += event.data
+                if event.fin:
+                    self._deliver(bytes(self._partial))
+                    self._partial = bytearray()
+            elif isinstance(event, Frame) and event.opcode is Opcode.TEXT and self._protocol.state is OPEN:
+                self._because(f"{self.peer} sent text, where only bytes are spoken")
+                self._protocol.fail(CloseCode.UNSUPPORTED_DATA)
+
+    def _deliver(self, message: bytes) -> None:
+        with self._changed:
+            self._inbox.append(message)
+            self._inbox_bytes += len(message)
+            self._changed.notify_all()
+
+    def _write(self) -> None:
+        self._collect()
+        for _ in range(CHUNKS_A_TURN):
+            if not self._backlog:
+                return
+            first = self._backlog[0]
+            try:
+                sent = self._socket.send(first[:CHUNK]) if first else self._half_close()
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return
+            self._spoke = time.monotonic()
+            self._backlog_bytes -= sent
+            if sent == len(first):
+                self._backlog.popleft()
+            else:
+                self._backlog[0] = first[sent:]
+
+    def _collect(self) -> None:
+        for data in self._protocol.data_to_send():
+            self._queue(data)
+
+    def _queue(self, data: bytes) -> None:
+        self._backlog.append(memoryview(data))
+        self._backlog_bytes += len(data)
+
+    def _half_close(self) -> int:
+        # Past the TLS layer, whose own goodbye cannot be said while the peer is still sending; WebSockets have theirs.
+        with suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_WR)
+        return 0
+
+    def _hand_back(self) -> None:
+        """Tell the sender that its message is on its way."""
+        with self._changed:
+            if self._is_taken and not self._backlog:
+                self._outgoing = None
+                self._is_taken = False
+                self._changed.notify_all()
+
+    def _sleep(self, selector: selectors.BaseSelector) -> None:
+        wanted = (0 if self._may_not_read() else selectors.EVENT_READ) | (selectors.EVENT_WRITE if self._backlog else 0)
+        with suppress(KeyError):
+            selector.unregister(self._socket)
+        if wanted:
+            selector.register(self._socket, wanted)
+        # TLS may hold bytes that the socket no longer shows.
+        has_more = bool(wanted & selectors.EVENT_READ) and self._socket.pending() > 0
+        selector.select(0 if has_more else max(self._next_moment() - time.monotonic(), 0.001))
+        with suppress(BlockingIOError):
+            self._waker.recv(4096)
+
+    def _next_moment(self) -> float:
+        """When there is something to do even if nothing happens."""
+        if self._gives_up is not None:
+            return self._gives_up
+        # What waits to be written is the sign of life: no ping is due beside it.
+        ping = math.inf if self._backlog else self._spoke + self._timeouts.ping
+        return min(ping, self._heard + self._timeouts.silence)
+
+    def _because(self, reason: str) -> None:
+        """The first reason is the right one."""
+        self._reason = self._reason or reason
+
+    def _finish(self) -> None:
+        with suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+        self._socket.close()
+        self._backlog.clear()
+        with self._changed:
+            self._end = self._last_words()
+            self._waker.close()
+            self._wake_up.close()
+            self._changed.notify_all()
+        log.debug("%s", self._end)
+
+    def _last_words(self) -> str:
+        heard = self._protocol.close_rcvd
+        if isinstance(self._protocol.parser_exc, PayloadTooBig):
+            return f"{self.peer} sent a message above {self._largest} bytes, the most that the plan allows"
+        if isinstance(self._protocol.parser_exc, ProtocolError):
+            return f"{self.peer} broke the rules of WebSockets; is it Plumbob of the same version?"
+        if heard is not None and heard.code == CloseCode.MESSAGE_TOO_BIG:
+            # Before our own reason: to be cut off in the middle of the message is only what follows.
+            return f"{self.peer} refused a message as too long; do both sides have the same plan?"
+        if self._reason is not None:
+            return self._reason
+        if heard is None:
+            return f"the connection to {self.peer} ended without a goodbye; look there for the reason"
+        return f"{self.peer} closed the connection; look there for the reason"
+
+
+def _kind(error: BaseException) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

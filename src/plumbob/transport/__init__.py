@@ -1,6 +1,0 @@
-"""Bytes from here to there. What they mean is nobody's business in this room."""
-
-from plumbob.transport.link import Connection, Link
-from plumbob.transport.memory import linked_pair
-
-__all__ = ["Connection", "Link", "linked_pair"]

@@ -1,1 +1,0 @@
-"""What the verbs of the workshop do, one module per verb."""

@@ -1,0 +1,101 @@
+"""What the tests of active attacks need: a run with a spy in it, the same run without, and the truth between them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.lab.attacks import Claim, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.active.interface import AttackingParty, claim_of
+from plumbob.lab.simulate import Run
+from plumbob.model import logistic
+from plumbob.plan import Plan
+from plumbob.protocol.party import TrainingParty
+from tests.protocol.support import made_up, trained, weights_of
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Staged:
+    """An attacked run beside the honest one on the same rows."""
+
+    plan: Plan
+    by: str
+    run: Run
+    honest: Run
+
+    @property
+    def spy(self) -> AttackingParty:
+        party = self.run.parties[self.by]
+        assert isinstance(party, AttackingParty)
+        return party
+
+    def claim(self) -> Claim | NotApplicable:
+        return claim_of(self.spy, View.of(self.run.transcripts[self.by]))
+
+    def label_claim(self) -> LabelClaim:
+        claim = self.claim()
+        assert isinstance(claim, LabelClaim)
+        return claim
+
+    def disturbance(self) -> float:
+        """How far the final weights, all parties', are from the honest run's."""
+        return float(np.abs(weights_of(self.run) - weights_of(self.honest)).max())
+
+    def is_right(self) -> NDArray[np.bool_]:
+        """For the rows that have an answer, whether it is the label."""
+        beliefs = self.label_claim().beliefs
+        y = self.run.transcripts[self.plan.label_party.name].y
+        assert y is not None
+        is_answered = ~np.isnan(beliefs)
+        right: NDArray[np.bool_] = np.sign(beliefs)[is_answered] == logistic.signs_of(y)[is_answered]
+        return right
+
+    def misread(self) -> int:
+        """How many readings differ from what the other parties really released, as integers."""
+        released = self._released()
+        unit = 2.0**self.plan.residual_bits
+        return sum(
+            int((np.rint(reading.residuals * unit) != released[reading.step][reading.rows]).sum())
+            for reading in self.spy.readings
+        )
+
+    def _released(self) -> dict[int, Integers]:
+        """For each step, the encoded parts of all other parties, added up, by training row."""
+        views = [View.of(self.run.transcripts[party.name]) for party in self.plan.learners if party.name != self.by]
+        released: dict[int, Integers] = {}
+        for view in views:
+            signs = None if view.y is None else logistic.signs_of(view.y)
+            for batch, _, scores, _ in view.steps():
+                part = self._part(scores, None if signs is None else signs[batch.rows])
+                total = released.setdefault(batch.step, np.zeros(view.rows, dtype=np.int64))
+                total[batch.rows] += np.rint(part * 2.0**self.plan.residual_bits).astype(np.int64)
+        return released
+
+    def _part(self, scores: Any, signs: Any) -> Any:
+        return logistic.partial_residuals(scores, signs)
+
+    def outward(self, run: Run) -> list[tuple[int, ...]]:
+        """What the honest parties could count: messages, bytes, their own work."""
+        return [
+            (party.messages_sent, party.bytes_sent, party.encryptions, party.decryptions, party.noise_draws)
+            for party in run.record.parties
+        ]
+
+
+def staged(
+    plan: Plan,
+    role: str,
+    party_class: type[TrainingParty],
+    rows: int = 64,
+    others: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
+) -> Staged:
+    """The first party of this role attacks; `others` may be cast too."""
+    by = plan.label_party.name if role == "label" else plan.feature_parties[0].name
+    data = made_up(rows=rows, columns=plan.columns)
+    run = trained(plan, data, cast={by: party_class, **others})
+    return Staged(plan, by, run, trained(plan, data))

@@ -1,0 +1,159 @@
+"""Parties of `shares` by lattices that break the protocol: what they reach stands in opened numbers, and is counted."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.checking.check import check, notes
+from plumbob.lab.attacks.active.lattice_parties import DIGITS, GarbageRepliesParty, places_of
+from plumbob.lab.audit import audit
+from plumbob.lab.simulate import Run
+from plumbob.plan import Plan
+from plumbob.protocol.lattice_keys import Keys
+from plumbob.protocol.lattice_products import GRADIENTS
+from plumbob.protocol.releases import opened_bits, scored_bits
+from plumbob.record import Finding
+from tests.lab.attacks.lattice.support import coefficients
+from tests.protocol.support import cut, trained, weights_of
+from tests.protocol.test_lattice_shares import lattice_plan
+
+ROWS = 200
+TWO, THREE = (10, 10), (4, 4, 4)
+ON_LATTICES = ("off-the-circle", "garbage-replies")
+
+
+@cache
+def run_of(split: tuple[int, ...], open: str) -> Run:
+    """An honest run, trained once for all tests."""
+    plan = lattice_plan(split, open=open, epochs=5)
+    return trained(plan, cut("breast-cancer", ROWS, plan.columns))
+
+
+@cache
+def audited(split: tuple[int, ...], open: str, attack: str, predicted: int = 0) -> list[Finding]:
+    """What the audit of that run finds, by all parties."""
+    return list(audit(run_of(split, open), [attack], predicted=predicted))
+
+
+def found(split: tuple[int, ...], open: str, attack: str, by: str) -> Finding:
+    """The audit's finding about the label party, or by it about the first feature party."""
+    against = "features" if by == "label" else "label"
+    [finding] = [one for one in audited(split, open, attack) if (one.by, one.against) == (by, against)]
+    return finding
+
+
+def said(plan: Plan, attack: str, by: str, predicted: int = 0) -> Finding:
+    """What `check` says of the same."""
+    against = "features" if by == "label" else "label"
+    findings = check(plan, ROWS, predicted=predicted)
+    [finding] = [one for one in findings if (one.attack, one.by, one.against) == (attack, by, against)]
+    return finding
+
+
+@pytest.mark.parametrize(("split", "by"), [(TWO, "label"), (TWO, "features"), (THREE, "label")], ids=str)
+def test_falsified_sines_show_scores_in_opened_weights(split: tuple[int, ...], by: str) -> None:
+    """As many people's joint scores as the party has columns, nearly exactly, and `check` says so before."""
+    run = run_of(split, "own")
+    finding = found(split, "own", "off-the-circle", by)
+    assert finding.rate is not None
+    assert finding.rate > 0.7
+    assert finding.n == len(run.transcripts[by].weights)
+    forecast = said(run.model.plan, "off-the-circle", by)
+    # A feature party does not know the label, which lies on top of the score.
+    assert (
+        (finding.verdict, forecast.verdict) == ("leaks", "leaks") if by == "label" else forecast.verdict == "degrades"
+    )
+    assert f"{opened_bits(run.model.plan, by)} bits" in forecast.why
+    assert forecast.fix == "--open never"
+
+
+@pytest.mark.parametrize("attack", ON_LATTICES)
+@pytest.mark.parametrize("by", ["label", "features"])
+def test_weights_that_stay_shared_carry_nothing_out(attack: str, by: str) -> None:
+    """Under `never` no weight comes back to either party, and both tools say that the model can still be spoilt."""
+    run = run_of(TWO, "never")
+    for finding in (found(TWO, "never", attack, by), said(run.model.plan, attack, by)):
+        assert finding.verdict == "blocked"
+        assert "can spoil the model" in finding.why
+
+
+@pytest.mark.parametrize("by", ["label", "features"])
+def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    """What it reads are coefficients of its peer's real key, fewer bits than were opened; the model is another one."""
+    monkeypatch.setattr(Keys, "forget", lambda keys, number: None)
+    honest = run_of(TWO, "own")
+    plan = honest.model.plan
+    run = trained(plan, cut("breast-cancer", ROWS, plan.columns), cast={by: GarbageRepliesParty})
+    attacker, peer = run.parties[by], "label" if by == "features" else "features"
+    assert isinstance(attacker, GarbageRepliesParty)
+    victim: Any = run.parties[peer]
+    key = victim.products.keys.own[victim.products.context(GRADIENTS, plan.passes, peer, by)]
+    layout = attacker.products.layout(GRADIENTS, by)
+    secret = np.array(coefficients(layout.parameters, key.secret), dtype=np.int64)
+    assert attacker.read.tolist() == secret[places_of(layout)].tolist()
+    assert len(set(places_of(layout))) == DIGITS * len(run.transcripts[by].weights)
+    assert not np.allclose(weights_of(run), weights_of(honest), atol=1e-3)
+
+
+@pytest.mark.parametrize("by", ["label", "features"])
+def test_garbage_reads_nobody(by: str) -> None:
+    """The bits that it carried out are counted, and the key withstands more than are opened."""
+    run = run_of(TWO, "own")
+    finding, forecast = found(TWO, "own", "garbage-replies", by), said(run.model.plan, "garbage-replies", by)
+    bits = opened_bits(run.model.plan, by)
+    assert (finding.verdict, forecast.verdict) == ("blocked", "blocked")
+    assert f"of the {bits} bits opened" in finding.why
+    assert "can show" in forecast.why
+    [condition] = finding.conditions
+    assert not condition["is_met"]
+
+
+def test_three_parties_are_told_that_garbage_is_not_bounded() -> None:
+    """`check` does not call it blocked there; all but one together are acted out against the one."""
+    plan = run_of(THREE, "own").model.plan
+    assert said(plan, "garbage-replies", "features").verdict == "degrades"
+    together = [one for one in audited(THREE, "own", "garbage-replies") if "+" in one.by]
+    assert {one.verdict for one in together} == {"blocked"}
+
+
+def test_other_protocols_have_no_lattice_products() -> None:
+    """Nothing to falsify and nothing to answer."""
+    plan = Plan.for_columns(TWO, protocol="exchange", batch_size=16)
+    assert {one.verdict for one in check(plan, ROWS) if one.attack in ON_LATTICES} == {"not applicable"}
+
+
+def test_many_labels_stand_in_one_opened_weight() -> None:
+    """From zero weights a party that takes other columns in the first pass reads several labels per column."""
+    run = run_of((3, 2), "own")
+    finding, forecast = (
+        found((3, 2), "own", "label-chosen-rows", "features"),
+        said(run.model.plan, "label-chosen-rows", "features"),
+    )
+    assert (finding.verdict, forecast.verdict) == ("leaks", "leaks")
+    assert finding.rate == 1.0
+    assert finding.n is not None
+    assert finding.n > 2 * len(run.transcripts["features"].weights)
+    assert f"can choose {finding.n} of {ROWS}" in forecast.why
+
+
+def test_a_shifted_share_shows_a_column_with_every_score() -> None:
+    """Under `never`, scores that are asked for later show one column, 22 bits each; `check --predicted` says so."""
+    run = run_of(TWO, "never")
+    plan, asked = run.model.plan, 150
+    [acted] = [one for one in audited(TWO, "never", "off-the-circle", asked) if one.attack == "altered-shares"]
+    assert (acted.verdict, acted.stage, acted.n) == ("leaks", "prediction", asked)
+    assert acted.rate is not None
+    assert acted.rate > 0.6
+    assert f"{scored_bits(plan, asked)} bits" in acted.why
+    assert said(plan, "altered-shares", "label", asked).verdict == "leaks"
+    assert not [one for one in check(plan, ROWS) if one.attack == "altered-shares"]
+    assert not [one for one in check(plan.replace(open="own"), ROWS, predicted=asked) if one.attack == "altered-shares"]
+
+
+def test_held_out_rows_are_named_where_they_are_scored() -> None:
+    """A plan that scores held-out rows says what a label party that breaks the protocol could read of them."""
+    plan = lattice_plan(TWO, open="never", test_share=0.2)
+    assert any("Held-out rows are scored" in note for note in notes(plan, ROWS))
+    assert not any("Held-out rows are scored" in note for note in notes(plan.replace(test_share=0.0), ROWS))

@@ -1,0 +1,176 @@
+"""Hidden values in honest replies: read exactly where plaintexts come back whole, and few where they are cut."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from plumbob.lab.attacks import ACTIVE, NotApplicable, ValueClaim
+from plumbob.lab.attacks.active.packing import (
+    ArbitratedPacking,
+    AuxiliaryPacking,
+    OneHotPacking,
+    TruncatedPacking,
+    arm,
+)
+from plumbob.model import bounds
+from plumbob.plan import Plan
+from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.party import TrainingParty
+from tests.lab.attacks.active.support import staged
+from tests.protocol.support import plan_for, uniformity
+
+
+def exchange(replies: str = "paper", **keys: object) -> Plan:
+    """Batches of 32, five times as many rows as the feature party has columns."""
+    return plan_for((5, 6), protocol="exchange", replies=replies, **({"batch_size": 32} | keys))
+
+
+@pytest.mark.parametrize("role", ["features", "label"])
+@pytest.mark.parametrize("party_class", [OneHotPacking, AuxiliaryPacking])
+@pytest.mark.parametrize("start", ["zero", "normal"])
+def test_every_residual_is_read_exactly(role: str, party_class: type[TrainingParty], start: str) -> None:
+    """With whole replies either party reads every coefficient of every step, to the last bit of the encoding."""
+    play = staged(exchange(start=start), role, party_class)
+    assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
+    assert play.misread() == 0
+    assert all(condition.is_met for condition in play.spy.conditions())
+
+
+@pytest.mark.parametrize("role", ["features", "label"])
+@pytest.mark.parametrize("party_class", [OneHotPacking, AuxiliaryPacking])
+def test_training_is_undisturbed(role: str, party_class: type[TrainingParty]) -> None:
+    """The final model is the honest one bit for bit, and the honest peer counts the same messages, bytes and work."""
+    play = staged(exchange(), role, party_class)
+    assert play.disturbance() == 0
+    for name, transcript in play.run.transcripts.items():
+        assert np.array_equal(transcript.sums, play.honest.transcripts[name].sums)
+    assert play.outward(play.run) == play.outward(play.honest)
+
+
+class WatchingParty(ExchangeParty):
+    """Honest, but keeps every plaintext that it decrypts for its peer."""
+
+    opened: bytes = b""
+
+    def _hidden_among_helpers(self, learner: str, step: int, opened: Sequence[int]) -> list[int]:
+        # The highest bits of a number below n are not quite uniform.
+        self.opened += b"".join((value % 2**448).to_bytes(56, "little") for value in opened)
+        return super()._hidden_among_helpers(learner, step, opened)
+
+
+def test_the_helper_decrypts_noise() -> None:
+    """What the helper sees of a packed reply is as uniform as of an honest one: the mask covers hidden values too."""
+    plan = exchange(epochs=8)
+    play = staged(plan, "features", OneHotPacking, others={plan.label_party.name: WatchingParty})
+    watcher = play.run.parties[plan.label_party.name]
+    assert isinstance(watcher, WatchingParty)
+    assert len(watcher.opened) > 5000
+    assert uniformity(watcher.opened) > 1e-6
+
+
+def test_labels_follow_from_what_was_read() -> None:
+    """The feature party claims every label rightly, far beyond as many rows as it has columns."""
+    play = staged(exchange(), "features", OneHotPacking)
+    assert play.label_claim().is_determined.all()
+    assert play.is_right().all()
+    assert len(play.is_right()) == 64
+
+
+def test_scores_follow_from_what_was_read() -> None:
+    """The label party claims the peer's score of every row's last visit."""
+    play = staged(exchange(), "label", OneHotPacking)
+    claim = play.claim()
+    assert isinstance(claim, ValueClaim)
+    assert claim.target == "scores"
+    assert claim.against == play.plan.feature_parties[0].name
+    assert claim.is_determined.all()
+    assert claim.values.shape == (64, 1)
+
+
+def test_a_batch_beyond_the_slots_is_read_in_part() -> None:
+    """What does not fit is not read, and the condition says so; the rest is still exact."""
+    play = staged(plan_for((5, 1), protocol="exchange", replies="paper", batch_size=32), "features", OneHotPacking)
+    (condition,) = play.spy.conditions()
+    assert not condition.is_met
+    assert {len(reading.rows) for reading in play.spy.readings} == {condition.value}
+    assert play.misread() == 0
+    assert play.disturbance() == 0
+
+
+@pytest.mark.parametrize("role", ["features", "label"])
+def test_cut_replies_keep_to_the_bound(role: str) -> None:
+    """Truncation leaves no more residuals than floor(reply bits / (residual bits + 2)), and those cost a gradient."""
+    play = staged(exchange("packed", start="small", row_norm=1.0), role, TruncatedPacking)
+    (condition,) = play.spy.conditions()
+    (reading,) = play.spy.readings
+    assert 0 < len(reading.rows) <= condition.value < 32
+    assert not condition.is_met
+    assert play.misread() == 0
+    assert play.disturbance() > 0
+    assert play.outward(play.run) == play.outward(play.honest)
+
+
+def test_a_batch_within_the_bound_is_read_whole() -> None:
+    """Where the cut replies carry the whole batch, every step is read and the honest sums are made from it."""
+    play = staged(exchange("packed", batch_size=8), "features", TruncatedPacking)
+    (condition,) = play.spy.conditions()
+    assert condition.is_met
+    assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
+    assert play.misread() == 0
+    assert play.disturbance() == 0
+
+
+def test_among_three_only_the_sum_is_read() -> None:
+    """With more helpers than one the slots hold the sum of their residuals, and nothing of any single one."""
+    plan = plan_for((3, 3, 3), protocol="exchange", batch_size=32, start="small", row_norm=1.0)
+    play = staged(plan, "features", TruncatedPacking)
+    assert len(play.spy.readings) == 1
+    assert play.misread() == 0
+
+
+@pytest.mark.parametrize("role", ["features", "label"])
+@pytest.mark.parametrize("replies", ["paper", "packed"])
+def test_an_arbiter_is_used_the_same_way(role: str, replies: str) -> None:
+    """Whole replies of an arbiter give everything away, cut ones no more than the bound; own parts are taken off."""
+    plan = plan_for((5, 6), protocol="arbiter", replies=replies, batch_size=32, start="small", row_norm=1.0)
+    assert arm(plan, role) is ArbitratedPacking
+    play = staged(plan, role, ArbitratedPacking)
+    (condition,) = play.spy.conditions()
+    assert play.misread() == 0
+    assert max(len(reading.rows) for reading in play.spy.readings) <= condition.value
+    assert (play.disturbance() == 0) == condition.is_met == (replies == "paper")
+
+
+def test_an_arbiter_that_sees_gradients_would_see_the_attack() -> None:
+    """Without masks there is no hiding from the arbiter, nor for the attacker."""
+    plan = plan_for((5, 6), protocol="arbiter", unmasked_gradients_for_the_arbiter=True)
+    assert isinstance(arm(plan, "features"), NotApplicable)
+
+
+def test_noise_takes_the_labels_away() -> None:
+    """Residuals are still read one by one, but with noise in them they no longer say much about labels."""
+    noisy = exchange(noise="std", noise_std=20.0, row_norm=1.0, epochs=1)
+    play = staged(noisy, "features", OneHotPacking, rows=128)
+    assert play.is_right().mean() < 0.7
+
+
+def test_the_bound_of_the_default_widths() -> None:
+    """Twelve sums of 65 bits carry 35 residuals of 22 bits."""
+    assert bounds.readable_residuals(12 * 65, 20) == 35
+
+
+@pytest.mark.parametrize("protocol", ["clear", "shares"])
+def test_not_where_no_helper_hands_sums_back(protocol: str) -> None:
+    """Without replies there is nothing to pack into, and the attack says so."""
+    assert isinstance(arm(plan_for((5, 6), protocol=protocol), "features"), NotApplicable)
+
+
+def test_not_without_columns() -> None:
+    """A label party that has no columns is no learner."""
+    assert isinstance(arm(plan_for((0, 6), protocol="exchange", intercept=False), "label"), NotApplicable)
+
+
+def test_both_sides_are_on_the_list() -> None:
+    """The red team knows packing for either party."""
+    assert {attack.by for attack in ACTIVE if attack.name == "packing"} == {"label", "features"}

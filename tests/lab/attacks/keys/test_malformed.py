@@ -1,0 +1,121 @@
+"""`key-malformed`: n = p_1 ... p_k q where every p_i divides q - 1, so that n-th powers are few among the units.
+
+Modulo q a mask is 1, and every randomiser is a p_i-th power: raised to (q - 1) / p_i both vanish, and what is left of a
+reply is the learner's features in the exponent of an element of order p_i. Sizes, small factors, primality: all is as
+it should be. Stopped by the proof that n-th powers permute the units, which no such n has.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gmpy2
+import pytest
+
+from plumbob.crypto import Encoded, Sendable, admission, profiles
+from plumbob.crypto.limbs import from_ints
+from plumbob.crypto.packing import centred
+from plumbob.crypto.paillier import PrivateKey, PublicKey
+from plumbob.data import Batch
+from plumbob.errors import KeyRefusedError, PlumbobError
+from plumbob.protocol import exchange
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.handshake import make_key as make_honest_key
+from plumbob.protocol.widths import widths_for
+from tests.crypto.malformed import best_root
+from tests.crypto.owners import SmoothGroup, distinct_primes, prime_between, signed_digits
+from tests.crypto.support import seeded
+from tests.lab.attacks.keys.support import ROWS, Owner, attack_plan, on_network, score
+from tests.protocol.support import made_up, played, tables_for
+
+PLAN = attack_plan(epochs=1)
+X, Y = made_up(ROWS, PLAN.columns)
+WIDTH = widths_for(PLAN, ROWS).features.bits
+SMALL_BITS = 24  # Of each p_i: far above every factor that is looked for, and a logarithm takes 4096 steps.
+
+
+class MalformedKey(PrivateKey):
+    """Its proof is the best that its factors allow. It cannot decrypt, and need not."""
+
+    def __init__(self, group: SmoothGroup, public: PublicKey) -> None:
+        super().__init__(public.n // group.prime, group.prime, public)
+        self.group = group
+
+    def nth_root(self, value: int) -> int:
+        return best_root(self.public.n, (*self.group.small, self.group.prime), value)
+
+
+@pytest.fixture(scope="module")
+def group() -> SmoothGroup:
+    """q, and the small primes that divide n and q - 1."""
+    randomness = seeded("malformed")
+    primes, small = distinct_primes(SMALL_BITS, randomness), list[int]()
+    while math.prod(small).bit_length() <= ROWS * WIDTH:
+        small.append(next(primes))
+    product = math.prod(small)
+    whole = 1 << PLAN.key_bits
+    return SmoothGroup(prime_between(whole // 2 // product, whole // product, product, randomness), tuple(small))
+
+
+class MalformedOwner(Owner):
+    """Lends no ciphertexts at all, but powers of a generator modulo q that are 1 modulo the rest of n."""
+
+    key: MalformedKey
+
+    def chosen(self, batch: Batch, released: Encoded) -> Sendable:
+        group, n = self.key.group, self.key.public.n
+        rest = n // group.prime
+        lifted = (1 + (group.generator - 1) * rest * gmpy2.invert(rest, group.prime)) % n
+        powers = (gmpy2.powmod(lifted, 1 << (WIDTH * row), n**2) for row in range(len(batch)))
+        return Sendable(self.key.public, from_ints(powers, self.key.public.ring.width))
+
+    def features(self, reply: int) -> list[int]:
+        """Neither mask nor randomiser is in the way."""
+        group = self.key.group
+        total = group.logarithm(int(reply % group.prime))
+        return signed_digits(centred(total, math.prod(group.small)), WIDTH, ROWS)
+
+
+@pytest.fixture(params=["simulated", "networked"])
+def attack(
+    request: pytest.FixtureRequest, group: SmoothGroup, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[], tuple[dict[str, Any], dict[str, Any]]]:
+    """The label party makes this key, the feature party is honest; the parties, and what each ended with."""
+
+    def make_key(participant: Participant) -> Any:
+        if participant.name != "label":
+            return make_honest_key(participant)
+        n, profile = math.prod(group.small) * group.prime, profiles.insecure_for_tests(PLAN.key_bits)
+        return MalformedKey(group, PublicKey(n, profile, participant.engine, participant.draws.of("own key")))
+
+    monkeypatch.setattr(exchange, "make_key", make_key)
+
+    def run() -> tuple[dict[str, Any], dict[str, Any]]:
+        if request.param == "simulated":
+            play = played(PLAN, (X, Y), cast={"label": MalformedOwner})
+            return dict(play.parties), play.ends
+        return on_network(PLAN, tables_for(PLAN, X, Y), tmp_path, {"label": MalformedOwner})
+
+    return run
+
+
+def test_without_the_proof_every_feature_is_read(
+    attack: Callable[[], tuple[dict[str, Any], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build that makes every check of a key but this one is read through a perfect mask and fresh randomness."""
+    monkeypatch.setattr(admission, "verify", lambda n, key_bits, proof, context: None)
+    parties, _ = attack()
+    owner = parties["label"]
+    found = score(parties, {step: owner.features(reply) for step, reply in owner.replies.items()})
+    assert (found.right, found.of) == (ROWS, ROWS)
+
+
+def test_the_proof_stops_it(attack: Callable[[], tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    """The shipped party names the peer, and not one ciphertext of its features leaves."""
+    parties, ends = attack()
+    assert isinstance(ends["features"], KeyRefusedError)
+    assert str(ends["features"]).startswith("label: key proof: root ")
+    assert isinstance(ends["label"], PlumbobError)
+    assert parties["label"].replies == {}
+    assert parties["features"].participant.channels["label"].traffic.messages_sent < 5

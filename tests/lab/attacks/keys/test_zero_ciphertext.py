@@ -1,0 +1,107 @@
+"""`key-zero-ciphertext`: a learner sends the ciphertext 0 for its masked sums; what comes back is (p + q)**-1 modulo n.
+
+One reply factors the helper's n, and everything that was ever encrypted under it is open: here the labels, which from
+zero weights are the residuals themselves. Stopped by `admit`, before the secret key is touched.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+
+from plumbob.arrays import Vector
+from plumbob.crypto import Encoded, vector
+from plumbob.crypto.limbs import from_ints
+from plumbob.crypto.paillier import PrivateKey, PublicKey
+from plumbob.crypto.vector import EncryptedVector
+from plumbob.data import Batch
+from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
+from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.party import TrainingParty
+from tests.crypto.owners import ciphertexts
+from tests.crypto.support import decrypt_signed
+from tests.lab.attacks.keys.support import ROWS, factors_of, on_network
+from tests.protocol.support import made_up, plan_for, played, tables_for
+
+# The whole plaintext comes back in the paper's form; a cut reply would hand back its lower bits only.
+PLAN = plan_for((2, 3), protocol="exchange", replies="paper", batches="full", epochs=1)
+X, Y = made_up(ROWS, PLAN.columns)
+
+
+class ZeroParty(ExchangeParty):
+    """The feature party asks for the sum of nothing, and takes its labels from the answer."""
+
+    labels: Vector | None = None
+
+    def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
+        self._channel.recording = []
+        learner = self._learners["label"]
+        learner._receive_values(batch.step, len(matrix.values))
+        replies = self._slots[self.participant.name].replies
+        self._channel.send(Kind.MASKED_SUMS, batch.step, bytes(replies * self._victim.ciphertext_bytes))
+        return [[0] * replies]
+
+    def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
+        opened = self._learners["label"].collect(batch.step)
+        p, q = factors_of(self._victim.n, int(gmpy2.invert(opened[0], self._victim.n)))
+        assert p * q == self._victim.n
+        stolen = PrivateKey(p, q, self._victim)
+        assert self._channel.recording is not None
+        lent = ciphertexts(self._victim, decode(self._channel.recording[0]).body)
+        residuals = decrypt_signed(stolen, EncryptedVector(self._victim, from_ints(lent, self._victim.ring.width)))
+        self.labels = np.empty(len(batch))
+        self.labels[batch.rows] = -np.sign([float(value) for value in residuals])
+        return np.zeros(self.columns)
+
+    @property
+    def _victim(self) -> PublicKey:
+        key = self.peer_keys["label"]
+        assert isinstance(key, PublicKey)
+        return key
+
+    @property
+    def _channel(self) -> Any:
+        return self.participant.channels["label"]
+
+
+Stage = Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]
+
+
+def simulated(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """All in one process."""
+    run = played(PLAN, (X, Y), cast={"features": ZeroParty})
+    return dict(run.parties), run.ends
+
+
+def networked(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """With journals and links."""
+    cast: dict[str, type[TrainingParty]] = {"features": ZeroParty}
+    return on_network(PLAN, tables_for(PLAN, X, Y), folder, cast)
+
+
+STAGES = pytest.mark.parametrize("stage", [simulated, networked])
+
+
+@STAGES
+def test_unchecked_zero_gives_the_key_and_every_label(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A build that does not look whether a ciphertext is a unit loses its key to one message."""
+    monkeypatch.setattr(vector, "_refuse_outside_group", lambda key, values: None)
+    parties, _ = stage(tmp_path)
+    assert parties["features"].labels.tolist() == (2 * Y - 1).tolist()
+
+
+@STAGES
+def test_zero_is_refused_before_the_key_is_touched(stage: Stage, tmp_path: Path) -> None:
+    """The shipped helper names the peer, decrypts nothing, and the attacker ends with nothing."""
+    parties, ends = stage(tmp_path)
+    assert isinstance(ends["label"], CiphertextRefusedError)
+    assert str(ends["label"]).startswith("features: ")
+    assert isinstance(ends["features"], RemoteProtocolError | TransportError)
+    assert parties["label"].key.decryptions == 0
+    assert parties["features"].labels is None

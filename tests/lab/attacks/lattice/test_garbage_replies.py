@@ -1,0 +1,98 @@
+"""`key-reply`: an evaluator answers with monomials, and opened numbers carry the secret out, 17 values in 27 bits."""
+
+import math
+
+import numpy as np
+import pytest
+
+from plumbob.crypto.lattice import Layout, Owner, ParameterSet, streams
+from plumbob.crypto.lattice.products import request_stream
+from plumbob.errors import PlanError
+from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
+from tests.crypto.lattice.support import make_key, random_pairs, to_ints
+from tests.crypto.lattice.test_sets import OFFERED
+from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, minus, polynomial, received, times
+from tests.protocol.test_lattice_shares import lattice_plan
+
+OPENED_BITS, DIGITS = 27, 17
+LAYOUT = Layout(PARAMETERS, "gradients", 16, 4, 1, 51, 32)
+KEY = make_key(ENGINE, PARAMETERS)
+VALUES = random_pairs(np.random.default_rng(5), 16, 51)
+
+
+def garbage() -> bytes:
+    """Replies whose product with s has, as its first coefficient, 17 coefficients of s as digits to base three."""
+    unit = 1 << (LAYOUT.reply_bits - LAYOUT.output_bits)
+    packed = np.zeros((4, 64, LAYOUT.reply_bits // 8), dtype=np.uint8)
+    for column in range(4):
+        for digit in range(DIGITS):
+            place = DIGITS * column + digit
+            if place >= 64:
+                break
+            # x**-k times s has s_k as its first coefficient, and x**-k = -x**(64 - k).
+            number = (unit * 3**digit * (1 if place == 0 else -1)) % (1 << LAYOUT.reply_bits)
+            packed[column, -place % 64] = np.frombuffer(
+                number.to_bytes(LAYOUT.reply_bits // 8, "little"), dtype=np.uint8
+            )
+    return packed.tobytes()
+
+
+def carried_out(opened: list[int]) -> list[int]:
+    """The secret's coefficients, from opened numbers of 27 bits."""
+    secret: list[int] = []
+    for number in opened:
+        rest = number - (1 << OPENED_BITS) if number >> (OPENED_BITS - 1) else number
+        for _ in range(DIGITS):
+            digit = (rest + 1) % 3 - 1
+            secret.append(digit)
+            rest = (rest - digit) // 3
+    return secret[:64]
+
+
+def read_vector(secret: list[int], request: bytes) -> list[int]:
+    """The owner's vector, decrypted by an evaluator that has its secret."""
+    a = ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context, request[:32]))
+    plain = minus(
+        PARAMETERS, received(PARAMETERS, request[32:])[0], times(PARAMETERS, a, polynomial(PARAMETERS, secret))
+    )
+    scaled = [round(each * 2**51 / PARAMETERS.modulus) for each in coefficients(PARAMETERS, plain)]
+    return [(scaled[0] if row == 0 else -scaled[64 - row]) % 2**51 for row in range(16)]
+
+
+def test_garbage_carries_a_short_secret_out() -> None:
+    """Four opened numbers hold all of a secret of 64 coefficients: every residual of that pass is read."""
+    owner = Owner(KEY, LAYOUT)
+    request = owner.request(VALUES)
+    opened = [value % (1 << OPENED_BITS) for value in to_ints(owner.open(garbage()))]
+    secret = carried_out(opened)
+    assert secret == coefficients(PARAMETERS, KEY.secret)
+    assert read_vector(secret, request) == to_ints(VALUES)
+
+
+def test_garbage_reaches_one_pass_only() -> None:
+    """The secret of one pass reads nothing of another: each has its own."""
+    later = make_key(ENGINE, PARAMETERS, number=2)
+    request = Owner(later, LAYOUT).request(VALUES)
+    wrong = read_vector(coefficients(PARAMETERS, KEY.secret), request)
+    assert not any(guess == truth for guess, truth in zip(wrong, to_ints(VALUES), strict=True))
+
+
+@pytest.mark.parametrize("parameters", OFFERED, ids=lambda each: str(each.number))
+def test_our_sets_leave_enough_of_a_secret(parameters: ParameterSet) -> None:
+    """As many opened bits as a set allows leave it with as many unknown coefficients as the guidelines ask for."""
+    known = DIGITS * parameters.most_opened_bits / OPENED_BITS
+    assert parameters.degree - known >= parameters.modulus_bits * 4096 / 106 - 1
+    assert math.log2(3**DIGITS) <= OPENED_BITS
+
+
+def test_more_opened_bits_than_any_set_allows_are_refused() -> None:
+    """A plan that would open a whole secret is refused before it starts."""
+    wide = lattice_plan((2000, 1))
+    assert most_opened_bits(wide, 100) > math.ceil(32768 * math.log2(3))
+    with pytest.raises(PlanError, match="bits may be opened to one party"):
+        _ = LatticeShape(wide, 100).number
+
+
+def test_the_reference_draws_secrets_of_three_values() -> None:
+    """The digits above are all that a secret has."""
+    assert set(streams.ternary(bytes(32), 0, 1000).tolist()) == {-1, 0, 1}

@@ -1,0 +1,94 @@
+"""`no-zero` and `replayed`: a reply that is c1 Z, or a difference of two with the same randomness, is divided by c1."""
+
+import numpy as np
+import pytest
+
+from plumbob.crypto.lattice import LatticeEngine, Register, SlotEvaluator, SlotLayout, SlotOwner, products
+from plumbob.crypto.lattice import reference as reference_engine
+from plumbob.crypto.lattice.context import derive
+from plumbob.crypto.lattice.products import request_stream
+from plumbob.errors import CiphertextRefusedError
+from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
+from tests.lab.attacks.lattice.support import (
+    ENGINE,
+    SLOTS,
+    WithoutZero,
+    coefficients,
+    divided,
+    minus,
+    private_numbers,
+    received,
+    slots_of,
+)
+
+LAYOUT = SlotLayout(SLOTS, SLOTS.degree, 1)
+KEY = make_key(ENGINE, SLOTS, "sigmoid")
+HIDDEN = private_numbers(LAYOUT.rows)
+
+
+def ask(seed: int) -> bytes:
+    """An honest request."""
+    return SlotOwner(KEY, LAYOUT).request(private_numbers(LAYOUT.rows, seed))
+
+
+def answer(engine: LatticeEngine, request: bytes, register: Register) -> bytes:
+    """The victim's reply about its hidden numbers."""
+    return SlotEvaluator(engine, LAYOUT, admitted(KEY), EVALUATOR_SEED, register).reply(request, HIDDEN).reply
+
+
+def opposite(request: bytes) -> np.ndarray:
+    """-c1, which the owner knows."""
+    return reference_engine._uniform(SLOTS, request_stream(SLOTS, KEY.context, request[:32]), 0)
+
+
+def read_single(engine: LatticeEngine) -> float:
+    """The share of numbers that the owner reads off one reply."""
+    request = ask(1)
+    total = minus(SLOTS, np.zeros((6, 64), dtype=np.uint64), received(SLOTS, answer(engine, request, Register()))[0])
+    guess = slots_of(SLOTS, coefficients(SLOTS, divided(SLOTS, total, opposite(request))))
+    return float(np.mean(np.array(guess, dtype=object) == HIDDEN[0]))
+
+
+def read_difference(register: Register) -> float:
+    """The share of numbers that the owner reads off the replies to two requests for the same product."""
+    first, second = ask(1), ask(2)
+    replies = [received(SLOTS, answer(ENGINE, each, register))[0] for each in (first, second)]
+    left = minus(SLOTS, replies[0], replies[1])
+    right = minus(SLOTS, opposite(second), opposite(first))
+    guess = slots_of(SLOTS, coefficients(SLOTS, divided(SLOTS, left, right)))
+    return float(np.mean(np.array(guess, dtype=object) == HIDDEN[0]))
+
+
+class Forgetful(Register):
+    """It remembers nothing, and so answers every request."""
+
+    def admit(self, context: bytes, seed: bytes, digest: bytes) -> None:
+        """Anything goes."""
+
+
+def test_a_reply_without_an_encryption_of_zero_is_read() -> None:
+    """Without u and e2 the owner divides by c1 and has every number."""
+    assert read_single(WithoutZero()) == 1.0
+
+
+def test_our_reply_is_not_read() -> None:
+    """With a fresh encryption of zero the quotient is noise."""
+    assert read_single(ENGINE) == 0.0
+
+
+def test_replayed_randomness_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the randomness did not depend on the request, the difference of two replies would give every number."""
+    honest = derive
+
+    def forgetful(key: bytes, label: str, *fields: bytes) -> bytes:
+        return honest(key, label, *(fields[:1] if label.startswith("reply") else fields))
+
+    monkeypatch.setattr(products, "derive", forgetful)
+    assert read_difference(Forgetful()) == 1.0
+
+
+def test_our_randomness_is_not_replayed() -> None:
+    """A second request is refused; even an evaluator that forgot the first draws other randomness."""
+    with pytest.raises(CiphertextRefusedError, match="a second, different request"):
+        read_difference(Register())
+    assert read_difference(Forgetful()) == 0.0

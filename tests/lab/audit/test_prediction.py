@@ -1,0 +1,78 @@
+"""What scores of predicted rows give away, before and after a run."""
+
+import pytest
+
+import plumbob
+from plumbob.checking.check import check
+from plumbob.lab.simulate import Run
+from plumbob.plan import Plan
+from plumbob.record import Finding
+from tests.protocol.support import cut, plan_for, trained
+
+ATTACK = "prediction-equations"
+
+
+def about(findings: list[Finding], target: str, by: str = "label") -> Finding:
+    """The finding about predictions on this target."""
+    return next(one for one in findings if one.attack == ATTACK and (one.by, one.target) == (by, target))
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """Two feature columns at the peer."""
+    return trained(plan_for((3, 2), protocol="clear", epochs=2), cut("breast-cancer", 80, 5))
+
+
+def test_known_rows_give_the_weights(run: Run) -> None:
+    """Three known rows fix two weights and an offset; with two there is nothing to solve."""
+    found = about(plumbob.audit(run, [ATTACK_FREE], predicted=3), "weights")
+    assert (found.verdict, found.stage, found.n) == ("leaks", "prediction", 3)
+    assert found.rate == pytest.approx(1.0)
+    assert about(plumbob.audit(run, [ATTACK_FREE], predicted=2), "weights").verdict == "blocked"
+
+
+def test_scores_explain_columns_once_weights_are_known(run: Run) -> None:
+    """One equation per row about two columns says much about both."""
+    found = about(plumbob.audit(run, [ATTACK_FREE], predicted=80), "features")
+    assert found.rate is not None
+    assert found.rate > 0.3
+
+
+def test_a_single_column_leaks() -> None:
+    """Its scores are the column itself, times one number; `check` says so beforehand."""
+    plan = Plan.for_columns((5, 1), protocol="exchange", rows=1000)
+    assert about(check(plan, predicted=100), "features").verdict == "leaks"
+    assert about(check(plan, predicted=100), "labels", "features").verdict == "blocked"
+    assert not any(one.attack == ATTACK for one in check(plan))
+
+
+def test_a_limit_below_the_weights_blocks() -> None:
+    """With weights that stay shared, fewer rows than weights give nothing, and the plan's limit counts."""
+    plan = Plan.for_columns((5, 6), protocol="shares", rows=1000)
+    found = about(check(plan, predicted=100), "weights")
+    assert (found.verdict, found.fix) == ("degrades", "--most-rows 11")
+    assert about(check(plan.replace(most_rows=11), predicted=100), "weights").verdict == "blocked"
+
+
+def test_scores_of_shared_weights_are_solved_too() -> None:
+    """Under `open = "never"` the audit solves real joint scores, cut as they are shown, for the peer's weights."""
+    plan = plan_for((3, 2), open="never", epochs=0)
+    run = trained(plan, cut("breast-cancer", 80, 5))
+    found = about(plumbob.audit(run, [ATTACK_FREE], predicted=80), "weights")
+    assert (found.verdict, found.n) == ("leaks", 6)
+    assert found.rate is not None
+    assert found.rate > 0.9
+    assert about(plumbob.audit(run, [ATTACK_FREE], predicted=5), "weights").verdict == "blocked"
+
+
+def test_check_counts_the_bits_of_a_score() -> None:
+    """What an opened score can carry, for one row and for all."""
+    plan = Plan.for_columns((5, 6), rows=1000)
+    assert (
+        "at most 22 bits, whatever anybody sends: 2,200 for 100 rows"
+        in about(check(plan, predicted=100), "features").why
+    )
+
+
+# An attack that is over at once, so that only predictions are looked at.
+ATTACK_FREE = "claimed-width"

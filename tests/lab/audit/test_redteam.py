@@ -1,0 +1,336 @@
+"""The red team runs every attack from every party_run that fits it, and keeps one finding for each."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import plumbob
+from plumbob.checking.coalitions import coalitions
+from plumbob.checking.figures import Figures
+from plumbob.commands.check import exit_code
+from plumbob.errors import DataError
+from plumbob.lab.attacks import Attack, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.active.chosen_rows import CHOSEN_ROWS, ChosenRowsLatticeParty
+from plumbob.lab.attacks.active.packing import PACKING_BY_FEATURE_PARTY
+from plumbob.lab.attacks.label_sign import LABEL_SIGN
+from plumbob.lab.audit import budget, redteam
+from plumbob.lab.audit.again import plan_again, tables_again
+from plumbob.lab.audit.coalitions import merged_truth
+from plumbob.lab.audit.redteam import after_those_in_doubt
+from plumbob.lab.audit.score import scored
+from plumbob.lab.audit.truth import Truth
+from plumbob.lab.simulate import train
+from plumbob.protocol import defences
+from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.party import TrainingParty
+from plumbob.record import Finding, RunRecord
+from tests.lab.audit.support import attack, label_claim, signs, small_run, value_claim
+from tests.protocol.support import cut, made_up, plan_for, trained, weights_of
+from tests.protocol.test_lattice_shares import lattice_plan
+
+NOTHING = NotApplicable("nothing to work on")
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two attacks that need no time, and no active one."""
+    monkeypatch.setattr(redteam, "PASSIVE", (attack(NOTHING), attack(NOTHING, "feature-toy", "label")))
+    monkeypatch.setattr(redteam, "ACTIVE", ())
+
+
+def first_epoch(view: View) -> LabelClaim:
+    """With small scores the sums are -2 y @ X: solved for y where a batch is no longer than columns are many."""
+    beliefs = np.full(view.rows, np.nan)
+    for batch, X, _, sums in view.steps():
+        beliefs[batch.rows] = -np.linalg.lstsq(X.T, sums, rcond=None)[0]
+    return label_claim(beliefs, is_determined=np.full(view.rows, view.plan.noise == "none"))
+
+
+def test_every_seat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feature party's attack is made by each of them, the label party's by that one."""
+    said: list[str] = []
+    found = redteam.audit(small_run((2, 2, 2)), progress=said.append)
+    assert {(one.attack, one.by, one.against) for one in found} == {
+        ("label-toy", "features", "label"),
+        ("label-toy", "features-2", "label"),
+        ("feature-toy", "label", "features"),
+        ("feature-toy", "label", "features-2"),
+        ("label-toy", "features+features-2", "label"),
+        ("feature-toy", "label+features-2", "features"),
+        ("feature-toy", "label+features", "features-2"),
+    }
+    assert said[:3] == ["feature-toy by label", "label-toy by features", "label-toy by features-2"]
+
+
+def test_only() -> None:
+    """`only` picks attacks by name; a name that is none is refused with those that are."""
+    run = small_run()
+    assert {one.attack for one in plumbob.audit(run, only=["label-toy"])} == {"label-toy"}
+    assert {one.attack for one in plumbob.audit(run, only="label-toy")} == {"label-toy"}
+    assert plumbob.audit(run, only=[]) == []
+    with pytest.raises(
+        DataError,
+        match=r'there is no attack label-tyo; choose from label-toy, feature-toy, arbiter-key; .* "label-toy"',
+    ):
+        plumbob.audit(run, only=["label-tyo"])
+
+
+def test_worst_first_and_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two ways of one attack are one finding, the one that got further; leaks come before the rest."""
+    run = small_run(rows=200)
+    truth = Truth.of(run)
+    ways = (attack(NOTHING), attack(label_claim(signs(truth))), attack(label_claim(-signs(truth))))
+    monkeypatch.setattr(redteam, "PASSIVE", (attack(NOTHING, "feature-toy", "label"), *ways))
+    found = plumbob.audit(run)
+    assert [(one.attack, one.verdict) for one in found] == [("label-toy", "leaks"), ("feature-toy", "not applicable")]
+
+
+def test_a_real_attack_through_the_real_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solved from an encrypted run's view, judged against the truth, blocked by noise."""
+    solve = Attack("label-first-epoch", "features", first_epoch, "Criterion 4.2")
+    monkeypatch.setattr(redteam, "PASSIVE", (solve,))
+    keys: dict[str, Any] = {"protocol": "exchange", "batch_size": 16, "epochs": 1, "learning_rate": 0.01}
+    (open_run,) = plumbob.audit(small_run((1, 16), rows=160, **keys).record)
+    assert (open_run.rate, open_run.verdict, open_run.determined) == (1, "leaks", 1)
+    # Of real noise one draw in some forty happens to point to the labels.
+    monkeypatch.setattr(TrainingParty, "_noise", always_the_same)
+    noisy = small_run((1, 16), rows=160, noise="std", noise_std=20.0, row_norm=1.0, **keys)
+    (defended,) = plumbob.audit(noisy)
+    assert defended.verdict == "blocked"
+
+
+def test_findings_survive_the_record() -> None:
+    """What is written to run.json reads back the same, tuples included."""
+    claim = value_claim(np.zeros((40, 3)))
+    found = scored(attack(claim, "feature-toy", "label"), "label", claim, Truth.of(small_run()))[0]
+    record = RunRecord.from_dict({**small_run().record.to_dict(), "findings": [vars(found)]}, "here")
+    assert record.findings == [found]
+    again = RunRecord.from_dict(json.loads(record.to_json()), "here")
+    assert again.findings == [found]
+
+
+# Active attacks.
+
+
+def test_active_attacks_get_a_run_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the same rows: with whole plaintexts handed back, packing reads every label."""
+    monkeypatch.setattr(redteam, "ACTIVE", (PACKING_BY_FEATURE_PARTY,))
+    run = small_run(protocol="exchange", replies="paper", key_bits=1024)
+    (found,) = plumbob.audit(run, only=["packing"])
+    assert (found.rate, found.by, found.against, found.target) == (1, "features", "label", "labels")
+    assert (found.verdict, found.fix) == ("leaks", "--replies packed")
+
+
+def test_active_attacks_where_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`clear` has no messages to tamper with."""
+    monkeypatch.setattr(redteam, "ACTIVE", (PACKING_BY_FEATURE_PARTY,))
+    (found,) = plumbob.audit(small_run(), only=["packing"])
+    assert found.verdict == "not applicable"
+
+
+class Chatterbox(ExchangeParty):
+    """Sends a message that nobody waits for."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        for channel in self.participant.channels.values():
+            channel.send(Kind.OPENED_SUMS, 1, b"hello")
+
+
+def test_a_refused_attack_is_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the honest peer ends the run, the finding says so."""
+    noisy = plumbob.attacks.ActiveAttack("packing", "features", lambda plan, name: Chatterbox, "section 0")
+    monkeypatch.setattr(redteam, "ACTIVE", (noisy,))
+    (found,) = plumbob.audit(small_run(protocol="exchange"), only=["packing"])
+    assert found.verdict == "blocked"
+    assert "The honest peer ended the run" in found.why
+
+
+@pytest.mark.parametrize("keys", [{}, {"row_norm": 1.0}, {"scale": "none", "intercept": False}], ids=str)
+def test_the_run_again_is_the_same_run(keys: dict[str, Any]) -> None:
+    """Rows rebuilt from transcripts train to the same weights, in the same batches."""
+    run = small_run(rows=64, test_share=0.25, epochs=1, **keys)
+    truth = Truth.of(run)
+    second = train(plan_again(truth.plan), tables_again(truth))
+    np.testing.assert_allclose(weights_of(second), weights_of(run), atol=1e-5)
+
+
+# Coalitions.
+
+
+@pytest.mark.parametrize("protocol", ["clear", "exchange"])
+def test_a_coalition_reads_what_no_member_reads_alone(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two feature parties with 5 columns each solve batches of 10 rows only together."""
+    monkeypatch.setattr(redteam, "PASSIVE", (LABEL_SIGN,))
+    monkeypatch.setattr(redteam, "ACTIVE", ())
+    keys: dict[str, Any] = {"learning_rate": 0.01, "batch_size": 10, "epochs": 1, "row_norm": 1.0}
+    plan = plan_for((4, 5, 5), protocol=protocol, **keys)
+    found = {one.by: one for one in plumbob.audit(trained(plan, cut("breast-cancer", 100, 14)))}
+    together = found["features+features-2"]
+    assert (together.verdict, together.against, together.determined) == ("leaks", "label", 1.0)
+    assert together.rate == 1.0
+    assert all((found[name].rate or 0.0) < 1.0 for name in ("features", "features-2"))
+
+
+def test_a_coalition_attacks_actively(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two feature parties that choose their rows together read a label with each of their columns."""
+    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
+    plan = plan_for((2, 8, 8), protocol="exchange", epochs=1, start="xavier", row_norm=0.1)
+    said: list[str] = []
+    run = trained(plan, cut("breast-cancer", 60, 18))
+    found = {one.by: one for one in redteam.audit(run, ["label-chosen-rows"], said.append)}
+    assert {by: one.n for by, one in found.items()} == {"features": 8, "features-2": 8, "features+features-2": 16}
+    assert (found["features+features-2"].verdict, found["features+features-2"].rate) == ("leaks", 1.0)
+    assert "label-chosen-rows by features+features-2, in a run of its own" in said
+
+
+def test_a_coalition_takes_its_members_noise_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three parties' noise only the victim's is left in the sums of the other two together."""
+    seen: list[float] = []
+
+    def kept(view: View) -> NotApplicable:
+        if view.party == "coalition":
+            seen.append(float(np.std(view.sums)))
+        return NOTHING
+
+    monkeypatch.setattr(redteam, "PASSIVE", (Attack("label-kept", "features", kept, "section 0"),))
+    noise: dict[str, Any] = {"noise": "std", "noise_std": 50.0, "row_norm": 1.0, "learning_rate": 1e-6}
+    run = trained(plan_for((2, 4, 4), protocol="clear", epochs=8, **noise), made_up(rows=200, columns=10))
+    redteam.audit(run, ["label-kept"])
+    both = np.hstack([Truth.of(run).views[name].sums for name in ("features", "features-2")])
+    # Two helpers' noise against one's, in sums that are noise and little else.
+    assert seen[0] / float(np.std(both)) == pytest.approx(np.sqrt(1 / 2), rel=0.25)
+
+
+@pytest.mark.parametrize("open", ["never", "own"])
+def test_a_coalition_in_shares_reads_nothing_from_messages(open: str) -> None:
+    """What two of three parties saw together gives no attack more than `check` said before the run."""
+    plan = lattice_plan((4, 5, 5), open=open, epochs=3)
+    run = trained(plan, cut("breast-cancer", 100, 14))
+    together = [one for one in plumbob.audit(run) if "+" in one.by]
+    assert {one.by for one in together} == {"features+features-2", "label+features", "label+features-2"}
+    forecast = {(one.attack, one.by, one.against, one.target): one.verdict for one in plumbob.check(plan, 100)}
+    for one in together:
+        assert one.verdict != "leaks" or forecast[one.attack, one.by, one.against, one.target] == "leaks"
+    if open == "never":
+        assert not [one for one in together if one.verdict == "leaks"]
+
+
+def test_the_intercept_stays_the_last_column_of_a_coalition() -> None:
+    """A coalition that holds the label attacks as a label party does, whose last column is the intercept."""
+    run = trained(plan_for((2, 1, 2), protocol="clear"), cut("breast-cancer", 40, 5))
+    truth = Truth.of(run)
+    (with_label, *_) = [one for one in coalitions(truth.plan) if "label" in one.members]
+    view = merged_truth(truth, with_label).views["coalition"]
+    assert np.all(view.X[:, -1] == 1.0)
+    np.testing.assert_allclose(view.weights_before[-1][:2], truth.views["label"].weights_before[-1][:2])
+
+
+# Weights opened by `shares`.
+
+
+def judged(verdict: str, name: str = "label-counts", **keys: object) -> Finding:
+    """A finding with this verdict, as it is judged under a plan with `shares`."""
+    plan = plumbob.Plan.for_columns((2, 3), **keys)
+    found = Finding(name, "features", "label", "labels", verdict, "Because.", "section 0", "")
+    return redteam._on_opened_weights(plan, found)
+
+
+def test_opened_weights_are_judged_by_what_was_reached() -> None:
+    """In `shares` two attacks work on the opened weights, and the verdict is theirs."""
+    for verdict in ("leaks", "degrades", "blocked", "not applicable"):
+        assert judged(verdict, open="own").verdict == verdict
+    assert "3 equations" in judged("leaks", open="own").why
+
+
+# All 16 people of a random start are those in doubt, so that few are enough.
+@pytest.mark.parametrize(("start", "most"), [("zero", 150), ("xavier", 16)])
+def test_chosen_rows_leak_from_opened_weights(start: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack reads the labels that the plan's numbers forecast, and they are judged like all others."""
+    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
+    plan = plan_for((4, 16), protocol="shares", open="own", batches="full", epochs=1, start=start, key_bits=1024)
+    run = trained(plan, cut("breast-cancer", 150, 20))
+    (found,) = plumbob.audit(run, only=["label-chosen-rows"])
+    assert (found.verdict, found.n, found.fix) == ("leaks", most, "--open never")
+    assert found.n == Figures.of(plan, 150).labels_in_opened_weights("features")
+    assert found.rate is not None
+    assert found.rate > 0.95
+
+
+def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From zero weights every opened weight is a binary number of labels: 26 of them hold all 300 people's."""
+    monkeypatch.setattr(redteam, "PASSIVE", ())
+    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
+    plan = plumbob.Plan.for_columns((4, 26), protocol="shares", open="own", epochs=3, seed=7)
+    X, y = cut("breast-cancer", 300, 30)
+    # Labels that no column predicts: all that is read comes from the attack.
+    shuffled = np.random.default_rng(3).permutation(y)
+    (found,) = plumbob.audit(trained(plan, (X, shuffled)))
+    assert found.n == Figures.of(plan, 300).labels_in_opened_weights("features") == 300
+    assert (found.rate, found.verdict) == (1.0, "leaks")
+
+
+def test_weights_that_stay_shared_are_none() -> None:
+    """`open = "never"` blocks both, and so does randomised response where it holds; other protocols keep verdicts."""
+    assert judged("not applicable", open="never").verdict == "blocked"
+    assert judged("blocked", label_flip_epsilon=1.0, open="own").verdict == "blocked"
+    assert judged("leaks", protocol="exchange").verdict == "leaks"
+
+
+# A real one.
+
+
+def test_label_sign_is_found_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On real rows the paper's attack leaks through encryption, has nothing to solve in `shares`, drowns in noise."""
+    monkeypatch.setattr(redteam, "PASSIVE", (LABEL_SIGN,))
+    data = cut("breast-cancer", 150, 20)
+
+    def verdict(**keys: Any) -> str:
+        plan = plan_for((4, 16), learning_rate=0.01, row_norm=1.0, intercept=False, epochs=1, **keys)
+        (found,) = plumbob.audit(trained(plan, data))
+        return found.verdict
+
+    assert verdict(protocol="exchange") == "leaks"
+    assert verdict(protocol="shares") == "not applicable"
+    # Of real noise one draw in some forty happens to point to the labels: an interval of 95 % allows that.
+    monkeypatch.setattr(TrainingParty, "_noise", always_the_same)
+    assert verdict(protocol="exchange", noise="std", noise_std=20.0) == "blocked"
+
+
+def always_the_same(party: TrainingParty, count: int) -> NDArray[np.int64]:
+    """Noise of the agreed size that depends on the party and the step alone."""
+    generator = np.random.default_rng([party.columns, party.noise_draws])
+    party.noise_draws += count
+    size = defences.whole_units(party.noise_std, party.plan.residual_bits)
+    return np.rint(generator.normal(scale=size, size=count)).astype(np.int64)
+
+
+@pytest.mark.parametrize(("cells", "code", "short"), [(10, 4, ["label-chosen-rows"]), (10**9, 0, [])], ids=str)
+def test_an_attack_that_was_cut_short_settles_nothing(
+    monkeypatch: pytest.MonkeyPatch, cells: int, code: int, short: list[str]
+) -> None:
+    """Exit code 4 where the budget did not reach for all epochs of the plan, and 0 where it did."""
+    monkeypatch.setattr(budget, "CELLS", cells)
+    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
+    plan = plan_for((2, 3), protocol="exchange", epochs=2, batches="full")
+    findings = redteam.audit(trained(plan), only=["label-chosen-rows"])
+    assert budget.cut_short(plan, 40, findings) == short
+    assert exit_code({"findings": [], "attacks_cut_short": short}, is_strict=False) == code
+
+
+def test_those_in_doubt_are_chosen() -> None:
+    """Of whom a party can choose, those whom its own part of an honest run tells least about come first."""
+    run = trained(plan_for((2, 3), protocol="shares", open="own", start="small", epochs=2))
+    truth = Truth.of(run)
+    doubting = after_those_in_doubt(ChosenRowsLatticeParty, truth, "features")
+    assert issubclass(doubting, ChosenRowsLatticeParty)
+    view = truth.views["features"]
+    scores = view.X @ view.weights
+    threshold = np.sort(scores)[-int(truth.is_positive.sum())]
+    distances = np.abs(scores - threshold)[list(doubting.preferred)]
+    assert (np.diff(distances) >= 0).all()
+    assert after_those_in_doubt(ExchangeParty, truth, "features") is ExchangeParty

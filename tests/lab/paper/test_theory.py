@@ -1,0 +1,51 @@
+"""Every theorem's experiment, quickly: what holds, holds, and what is known not to, does not."""
+
+from pathlib import Path
+
+import pytest
+
+from plumbob.lab.paper import protection
+from plumbob.lab.paper.effort import Effort
+from plumbob.lab.paper.findings import ExperimentOutcome
+from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.theory import EXPERIMENTS, Experiment, book_of
+from tests.lab.paper.support import QUICK, needs_data
+
+NOT_AS_STATED = {"printed-bound", "large-start", "stacked", "geometry", "batch-of-one"}
+"""The bound for rows of norm 1 on longer rows; large starts on short rows; and what goes beyond the paper."""
+
+
+@needs_data
+@pytest.mark.parametrize("experiment", [one for one in EXPERIMENTS if one.name != "packing"], ids=lambda one: one.name)
+def test_experiments(experiment: Experiment) -> None:
+    """Each gives at least one figure with curves and one claim, with the expected verdict."""
+    outcome = experiment.run(QUICK)
+    assert outcome.figures
+    assert all(curve.points for figure in outcome.figures for curve in figure.curves)
+    assert outcome.claims
+    for claim in outcome.claims:
+        allowed = {"agrees", "disagrees"} if claim.name == "large-start" else {"agrees"}
+        assert claim.verdict in ({"disagrees"} if claim.name in NOT_AS_STATED - {"large-start"} else allowed), claim
+
+
+@needs_data
+def test_packing() -> None:
+    """With short keys, for the test: whole replies give every residual of a small batch, cut ones a few."""
+    outcome = protection.packing(QUICK, key_bits=640)
+    solving, auxiliary, one_hot, cut = outcome.figures[0].curves
+    assert max(solving.means) < 0.5
+    assert one_hot.means[0] == auxiliary.means[0] == 1.0
+    assert cut.last < 0.2
+
+
+def test_a_book_of_some(tmp_path: Path) -> None:
+    """A second call takes stored results, and they are the same."""
+    chosen = tuple(one for one in EXPERIMENTS if one.name in ("hardness", "parties", "batch-of-one"))
+    first = book_of(ResultStore(tmp_path), QUICK, chosen)
+    again = book_of(ResultStore(tmp_path), QUICK, tuple(Experiment(one.name, one.heading, _never) for one in chosen))
+    assert again == first
+    assert {claim.name for claim in first.claims} == {"hardness", "parties", "batch-of-one"}
+
+
+def _never(effort: Effort) -> ExperimentOutcome:
+    raise AssertionError("this was stored already")

@@ -1,0 +1,205 @@
+"""A model that left the house gives the same scores as the one that stayed."""
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.data import Table, split_array, table_from
+from plumbob.errors import DataError
+from plumbob.lab.simulate import Run, train
+from plumbob.lab.simulate.export import as_estimator, export, merged
+from plumbob.lab.simulate.files import load_tables
+from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
+from plumbob.run_folder import RunFolder
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A finished run on bundled data."""
+    plan = Plan.for_columns((15, 15), protocol="clear", batch_size=64, seed=3)
+    return train(plan, load_tables(plan, ["breast-cancer"]).tables)
+
+
+@pytest.fixture
+def folder(run: Run, tmp_path: Path) -> Path:
+    """Its folder."""
+    run.save(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def new_tables() -> dict[str, Table]:
+    """Rows that it was not trained on."""
+    return load_tables(Plan.for_columns((15, 15), protocol="clear"), ["breast-cancer"]).test
+
+
+def features(tables: dict[str, Table]) -> Any:
+    """All parties' columns side by side, in their own units."""
+    return np.column_stack([column.values for table in tables.values() for column in table.columns]).astype(np.float64)
+
+
+def test_json_gives_the_scores(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
+    """Coefficients are in input units and named, so that a score is one product."""
+    stored = json.loads(export(folder, "json").read_text())
+    scores = features(new_tables) @ np.array(stored["coefficients"]) + stored["intercept"]
+    np.testing.assert_allclose(scores, run.model.scores(new_tables), atol=1e-9)
+    assert stored["columns"][:2] == ["mean radius", "mean texture"]
+    assert stored["classes"] == [0, 1]
+
+
+def test_what_training_clipped_is_clipped_elsewhere_too(tmp_path: Path) -> None:
+    """Rows far out get the scores of `predict` from every form: JSON says the limits, the others keep to them."""
+    X, y = np.random.default_rng(5).normal(size=(200, 4)) * [1, 50, 0.1, 3] + [0, 7, 2, -1], np.arange(200) % 2
+    X[::2, 1] += 40
+    X[:, 2] = 2.0
+    plan = Plan.for_columns((2, 2), protocol="clear", scale="whitened", batches="full", missing="mean", seed=3)
+    names = ("label", "features")
+    run = train(plan, dict(zip(names, split_array(X, y, (2, 2)), strict=True)))
+    run.save(tmp_path)
+    rows = X[:20] + X.std(axis=0) * np.linspace(-20, 20, 20)[:, None]
+    rows[3, 0] = np.nan
+    expected = run.model.scores(dict(zip(names, split_array(rows, None, (2, 2)), strict=True)))
+    assert not np.allclose(np.diff(expected[:3]), np.diff(expected[8:11]), atol=1e-3)
+    stored = json.loads(export(tmp_path, "json").read_text())
+    filled = np.where(np.isnan(rows), stored["fill"], rows)
+    by_hand = np.clip(filled, stored["low"], stored["high"]) @ np.array(stored["coefficients"]) + stored["intercept"]
+    np.testing.assert_allclose(by_hand, expected, atol=1e-9)
+    np.testing.assert_allclose(as_estimator(merged(run.model)).decision_function(rows), expected, atol=1e-9)
+    pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")
+    from onnx.reference import ReferenceEvaluator
+
+    graph = ReferenceEvaluator(str(export(tmp_path, "onnx")))
+    _, probabilities = (np.asarray(output) for output in graph.run(None, {"X": rows}))
+    np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-expected)), atol=1e-4)
+
+
+def test_parts_add_up(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
+    """Each party's own part gives its partial scores; together they are the joint ones."""
+    total = np.zeros(114)
+    for party in ("label", "features"):
+        target = export(folder, "json", party=party)
+        assert target == folder / "parties" / party / "model.json"
+        stored = json.loads(target.read_text())
+        assert stored["classes"] is None
+        total += features({party: new_tables[party]}) @ np.array(stored["coefficients"]) + stored["intercept"]
+    np.testing.assert_allclose(total, run.model.scores(new_tables), atol=1e-9)
+
+
+def test_skops_gives_a_logistic_regression(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
+    """It loads without trusting anything beyond scikit-learn and predicts the same."""
+    io = pytest.importorskip("skops.io", reason="the extra `export` is not installed")
+    target = export(folder, "skops")
+    assert io.get_untrusted_types(file=target) == []
+    loaded = io.load(target)
+    loaded_scores = loaded.decision_function(_with_names(loaded, features(new_tables)))
+    np.testing.assert_allclose(loaded_scores, run.model.scores(new_tables), atol=1e-9)
+    partial = io.load(export(folder, "skops", party="features"))
+    X = features({"features": new_tables["features"]})
+    expected = run.model.parts["features"].partial_scores(new_tables["features"])
+    np.testing.assert_allclose(partial.predict(_with_names(partial, X)), expected, atol=1e-9)
+
+
+def test_onnx_parts_add_up(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
+    """Each party's own part leaves as ONNX too, and the parts' partial scores add up to the joint ones."""
+    pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")
+    from onnx.reference import ReferenceEvaluator
+
+    total = np.zeros(114)
+    for party in ("label", "features"):
+        evaluator = ReferenceEvaluator(str(export(folder, "onnx", party=party)))
+        (partial,) = evaluator.run(None, {"X": features({party: new_tables[party]})})
+        total += np.ravel(partial)
+    np.testing.assert_allclose(total, run.model.scores(new_tables), atol=1e-4)
+
+
+def test_onnx_gives_the_probabilities(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
+    """The graph, run by ONNX's own reference evaluator, predicts the same within 32-bit numbers."""
+    pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")
+    from onnx.reference import ReferenceEvaluator
+
+    scores = run.model.scores(new_tables)
+    evaluator = ReferenceEvaluator(str(export(folder, "onnx", out=folder / "deep" / "model.onnx")))
+    labels, probabilities = (np.asarray(output) for output in evaluator.run(None, {"X": features(new_tables)}))
+    np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-scores)), atol=1e-4)
+    clear_cut = np.abs(scores) > 1e-3
+    assert (labels[clear_cut] == (scores[clear_cut] > 0)).all()
+
+
+def test_missing_values_and_categories() -> None:
+    """Encoded columns are named after their category; gaps are filled as in training."""
+    generator = np.random.default_rng(0)
+    n = 60
+    label = table_from(generator.normal(size=(n, 1)), labels=np.array(["bad", "good"])[np.arange(n) % 2])
+    numbers = generator.normal(size=n)
+    numbers[::7] = np.nan
+    frame = _frame({"size": numbers.tolist(), "kind": [["a", "b"][row % 2] for row in range(n)]})
+    tables = {"label": label, "features": table_from(frame)}
+    plan = Plan.for_columns(
+        (1, 2),
+        protocol="clear",
+        batch_size=20,
+        seed=3,
+        missing="mean",
+        categorical="one-hot",
+        epochs=2,
+        scale="standard",
+    )
+    model = train(plan, tables).model
+    exported = merged(model)
+    assert exported.columns == ("x0", "size", "kind=b")
+    encoded = np.column_stack([label.columns[0].values, numbers, np.arange(n) % 2 == 1])
+    estimator = as_estimator(exported)
+    np.testing.assert_allclose(estimator.decision_function(encoded.astype(np.float64)), model.scores(tables), atol=1e-9)
+    assert set(estimator.predict(encoded.astype(np.float64))) <= {"bad", "good"}
+
+
+def test_refusals(folder: Path) -> None:
+    """An unknown form, an unknown party and a run without a model each get their sentence."""
+    with pytest.raises(DataError, match="expected one of json, skops, onnx"):
+        export(folder, "pickle")
+    with pytest.raises(DataError, match="expected a party's part"):
+        export(folder, "json", party="nobody")
+    RunFolder(folder).save_record(unfinished_record(Plan.for_columns((15, 15)), 10, "interrupted at step 3 of 9"))
+    with pytest.raises(DataError, match=r"not finished \(interrupted at step 3 of 9\)"):
+        export(folder, "json")
+
+
+def test_weights_that_were_never_opened(tmp_path: Path) -> None:
+    """There is nothing to export then."""
+    plan = Plan.for_columns(
+        (15, 15), protocol="shares", open="never", batch_size=128, epochs=1, key_bits=512, test_only_keys=True
+    )
+    train(plan, load_tables(plan, ["breast-cancer"]).tables, engine="python").save(tmp_path)
+    with pytest.raises(DataError, match="never opened"):
+        export(tmp_path, "json")
+
+
+@pytest.mark.parametrize(("form", "package"), [("skops", "skops"), ("onnx", "skl2onnx")])
+def test_missing_extra(folder: Path, monkeypatch: pytest.MonkeyPatch, form: str, package: str) -> None:
+    """Without the extra the message says what to install."""
+    original = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.partition(".")[0] == package:
+            raise ImportError(name)
+        return original(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DataError, match=rf"needs {package}.*pip install 'plumbob\[export\]'"):
+        export(folder, form)
+
+
+def _with_names(estimator: Any, X: Any) -> Any:
+    """Columns under the names that the estimator remembers; a bare array would be warned about."""
+    return _frame(dict(zip(estimator.feature_names_in_.tolist(), X.T.tolist(), strict=True)))
+
+
+def _frame(columns: dict[str, list[Any]]) -> Any:
+    import pyarrow
+
+    return pyarrow.table(columns)

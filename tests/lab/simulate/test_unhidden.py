@@ -1,0 +1,80 @@
+"""Paillier without its randomness gives what Paillier gives, ciphertexts aside."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.crypto import engines, paillier
+from plumbob.crypto.profiles import insecure_for_tests
+from plumbob.lab.attacks import ActiveAttack
+from plumbob.lab.attacks.active.chosen_rows import CHOSEN_ROWS
+from plumbob.lab.attacks.active.packing import PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY
+from plumbob.lab.audit import budget, redteam
+from plumbob.lab.audit.truth import Truth
+from plumbob.lab.simulate.unhidden import UnhiddenEngine, messages
+from tests.crypto.support import decrypt_signed
+from tests.protocol.support import made_up, plan_for, trained, weights_of
+
+PLAN = plan_for((3, 4), protocol="exchange", epochs=2, batch_size=10)
+DATA = made_up(columns=7)
+ATTACKS = [CHOSEN_ROWS, PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY]
+
+
+def test_sums_multiples_and_packing_are_those_of_the_plaintexts() -> None:
+    """What is decrypted in the end is the same number, and no ciphertext was hidden on the way."""
+    key = paillier.generate(insecure_for_tests(512), UnhiddenEngine(engines.choose("python")))
+    values = [5, -7, 11]
+    vector = key.encrypt(values)
+    assert messages(key.public.ring, vector.limbs) is not None
+    assert decrypt_signed(key, vector + key.public.encrypt([1, 2, 3])) == [6, -5, 14]
+    assert decrypt_signed(key, vector.randomised()) == values
+    packed = key.public.engine.pack(key.public.ring, key.public.encrypt([1, 2, 3]).limbs, 3, 8)
+    assert messages(key.public.ring, packed) == [1 + (2 << 8) + (3 << 16)]
+
+
+def test_training_gives_the_same_weights() -> None:
+    """Bit for bit, with every message and every check of the protocol."""
+    hidden, unhidden = trained(PLAN, DATA), trained(PLAN, DATA, engine=UnhiddenEngine())
+    np.testing.assert_array_equal(weights_of(hidden), weights_of(unhidden))
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=[f"{one.name} by {one.by}" for one in ATTACKS])
+@pytest.mark.parametrize("replies", ["packed", "paper"])
+def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verdict and rate do not depend on whether the attack's own run was hidden."""
+    plan = PLAN.replace(replies=replies)
+    truth = Truth.of(trained(plan, DATA))
+    by = "label" if attack.by == "label" else "features"
+    unhidden = redteam.act_out(attack, by, truth)
+    monkeypatch.setattr(redteam, "engine_for", lambda _: "auto")
+    hidden = redteam.act_out(attack, by, truth)
+    assert [(one.verdict, one.target, one.n) for one in unhidden] == [
+        (one.verdict, one.target, one.n) for one in hidden
+    ]
+    rates = [[np.nan if one.rate is None else one.rate for one in found] for found in (unhidden, hidden)]
+    np.testing.assert_allclose(rates[0], rates[1], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys", "epochs"),
+    [
+        (27_000, {"protocol": "exchange", "epochs": 10}, 10),
+        (1_000_000, {"protocol": "exchange", "epochs": 10}, 7),
+        (10**9, {"protocol": "exchange", "epochs": 10}, 1),
+    ],
+)
+def test_an_active_attack_stays_within_its_budget(rows: int, keys: dict[str, Any], epochs: int) -> None:
+    """Rows x columns x epochs are limited, at least one epoch is acted out, and what was left out is said."""
+    plan = plan_for((3, 4), **keys)
+    assert budget.epochs_within(plan, rows) == epochs
+    assert ("all 10" in budget.budget_note(plan, rows)) is (epochs == 10)
+    assert bool(budget.shortened(plan, rows)) is (epochs < 10)
+
+
+def test_a_shortened_attack_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its finding names the epochs that it had, so that nobody takes it for the whole attack."""
+    truth = Truth.of(trained(PLAN, DATA))
+    monkeypatch.setattr(budget, "CELLS", truth.rows * 7)
+    [finding] = redteam.act_out(PACKING_BY_FEATURE_PARTY, "features", truth)
+    assert finding.why.endswith("Its budget allowed 1 of 2 epochs; with more it may reach more.")

@@ -1,0 +1,102 @@
+"""The demo, cut down: what leaks undefended does not leak defended, and everything it promises is written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plumbob.lab import demo
+from plumbob.privacy.rows import coin_flip_bound
+from plumbob.run_folder import RunFolder
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the demo writes."""
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def result(out: Path) -> dict[str, Any]:
+    """One short demo for all tests here."""
+    attacks = ("label-sign", "label-average", "label-counts", "label-chosen-rows")
+    return demo.run(out, lambda message: None, demo.DemoSettings(epochs=1, key_bits=640, attacks=attacks))
+
+
+def test_the_point(result: dict[str, Any]) -> None:
+    """Undefended, labels leak in sight of everybody; with noise and on shares they do not."""
+    runs = {item["defence"]: item for item in result["runs"]}
+    assert list(runs) == ["exchange", "exchange with noise", "shares"]
+    assert runs["exchange"]["verdicts"]["labels"] == "leaks"
+    assert runs["shares"]["verdicts"]["labels"] == "blocked"
+    assert runs["exchange"]["advantages"]["label-sign"] > 0.5
+    assert runs["exchange with noise"]["advantages"]["label-sign"] == 0
+    assert runs["shares"]["advantages"]["label-sign"] is None
+    assert all(item["bytes"] > 0 and item["seconds"] > 0 and item["auc"] > 0.6 for item in runs.values())
+
+
+def test_noise_keeps_what_it_promises(result: dict[str, Any], out: Path) -> None:
+    """Watching gives nothing; choosing rows gives no more right guesses than epsilon allows."""
+    findings = {found.attack: found for found in RunFolder(out / demo.FOLDERS["exchange with noise"]).record().findings}
+    assert findings["label-sign"].verdict == findings["label-average"].verdict == "blocked"
+    interval = findings["label-chosen-rows"].interval
+    assert interval is not None
+    assert interval[0] < coin_flip_bound(demo.EPSILON, 1e-6)
+
+
+def test_encrypted_is_clear(result: dict[str, Any]) -> None:
+    """The encrypted run has the weights of the same run in the clear, within what rounding leaves."""
+    assert result["largest_weight_difference"] < 1e-6
+
+
+def test_report_shows_the_same(result: dict[str, Any], out: Path) -> None:
+    """Report and lines hold the same tables, and the time it took."""
+    page = (out / "report.html").read_text()
+    lines = "\n".join(result["lines"])
+    for text in (
+        "exchange with noise",
+        "shares",
+        "label-sign",
+        "advantage",
+        "pooled",
+        "local-only",
+        "Training and attacks took",
+    ):
+        assert text in page
+        assert text in lines
+
+
+def test_each_run_is_saved(result: dict[str, Any], out: Path) -> None:
+    """Each run's folder can be asked for a receipt, or attacked, later."""
+    for name, folder in demo.FOLDERS.items():
+        record = RunFolder(out / folder).record()
+        assert record.protocol == demo.RUNS[name]["protocol"]
+        assert record.is_finished
+        assert record.findings
+    assert result["out"] == str(out)
+
+
+def test_keys_are_long_by_default() -> None:
+    """What the demo shows is the real thing: 2048-bit keys that are not for tests."""
+    plan = demo.plan_for("exchange", demo.DemoSettings.for_this_machine())
+    assert plan.key_bits == 2048
+    assert not plan.test_only_keys
+
+
+def test_a_folder_that_cannot_be_made_is_noticed_at_once(tmp_path: Path) -> None:
+    """Before anything is trained."""
+    (tmp_path / "file").touch()
+    said: list[str] = []
+    with pytest.raises(OSError, match="file"):
+        demo.run(tmp_path / "file" / "demo", said.append)
+    assert said == []
+
+
+def test_joining_is_worth_it(result: dict[str, Any], out: Path) -> None:
+    """What we recommend beats the bank's own columns in both measures, and is the plan that a newcomer gets."""
+    assert result["runs"]
+    saved = json.loads((out / demo.FOLDERS["shares"] / "run.json").read_text())
+    quality = saved["quality"]["test part"]
+    assert quality["joint"]["auc"] > quality["local-only"]["auc"]
+    assert quality["joint"]["log_loss"] < 0.9 * quality["local-only"]["log_loss"]

@@ -1,0 +1,116 @@
+"""Greetings: strict, short, and clear about a misunderstanding."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbob import __version__
+from plumbob.errors import RemoteProtocolError
+from plumbob.net.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode, plan_difference
+from plumbob.plan import Plan
+from plumbob.plan.differences import marks_of
+
+PLAN = Plan.for_columns((11, 12))
+FULL = Greeting(
+    purpose="train",
+    plan=PLAN.hash(),
+    keys=marks_of(PLAN),
+    name="march",
+    number=3,
+    run="01" * 16,
+    knows="02" * 16,
+    received=7,
+    clock=1.5,
+)
+
+
+def test_it_reads_back() -> None:
+    """Every field arrives as it was sent, within the limit of size, with our version by default."""
+    assert decode(encode(FULL), "fund") == FULL
+    assert len(encode(FULL)) <= LARGEST_GREETING
+    assert (FULL.version, FULL.plumbob) == (VERSION, __version__)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("purpose", "attack"),
+        ("purpose", None),
+        ("plan", "ab"),
+        ("plan", "AB" * 32),
+        ("name", "x" * 33),
+        ("name", "march\n"),
+        ("name", "../march"),
+        ("keys", "abc"),
+        ("keys", "XYZW"),
+        ("number", -1),
+        ("number", 10**7),
+        ("run", "abc"),
+        ("run", "00" * 33),
+        ("knows", "xy"),
+        ("received", -1),
+        ("received", 1.5),
+        ("received", "7"),
+        ("received", 2**60),
+        ("clock", "now"),
+        ("clock", None),
+        ("plumbob", "x" * 65),
+        ("plumbob", "1.0\x1b[31m"),
+        ("more", 1),
+    ],
+)
+def test_wrong_fields_are_refused(field: str, value: object) -> None:
+    """Another type, an unknown word, a wrong length or a field that nobody knows is no greeting."""
+    changed = {**json.loads(encode(FULL)), field: value}
+    with pytest.raises(RemoteProtocolError, match="no greeting"):
+        decode(json.dumps(changed).encode(), "fund")
+
+
+def test_a_missing_purpose_is_refused() -> None:
+    """It must say what it is here for."""
+    with pytest.raises(RemoteProtocolError, match="no greeting"):
+        decode(f'{{"version":{VERSION}}}'.encode(), "fund")
+
+
+def test_another_version_is_named() -> None:
+    """A newer version is told as such, whatever else it says."""
+    with pytest.raises(RemoteProtocolError, match=f"speaks version 9 of the protocol, we speak {VERSION}"):
+        decode(b'{"version":9,"colour":"green"}', "fund")
+
+
+def test_a_long_greeting_is_refused_unread() -> None:
+    """Above the limit nothing is parsed."""
+    with pytest.raises(RemoteProtocolError, match="at most"):
+        decode(encode(FULL) + b" " * LARGEST_GREETING, "fund")
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"epochs": 3}, "model.epochs"),
+        ({"features": (11, 13)}, "parties"),
+        ({"epochs": 3, "bins": 5}, "data.bins, model.epochs"),
+        ({"tolerance_labels": 0.1}, "tolerance.labels"),
+    ],
+)
+def test_plans_that_differ_are_told_by_their_keys(changes: dict[str, Any], keys: str) -> None:
+    """Whoever has to put it right reads which lines to compare, without either plan having been sent."""
+    other = PLAN.replace(**changes)
+    theirs = Greeting(purpose="train", plan=other.hash(), keys=marks_of(other))
+    assert plan_difference(FULL, theirs) == f"its plan differs from ours in {keys}"
+
+
+def test_plans_that_cannot_be_compared_are_told_by_their_hashes() -> None:
+    """A greeting without marks is no reason to say nothing."""
+    theirs = Greeting(purpose="train", plan="ab" * 32)
+    assert plan_difference(FULL, theirs) == f"its plan's hash is '{'ab' * 8}'..., ours is '{PLAN.hash()[:16]}'..."
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_break_the_parser(data: bytes) -> None:
+    """Whatever comes first, the answer is our own error."""
+    with pytest.raises(RemoteProtocolError):
+        decode(data, "fund")
