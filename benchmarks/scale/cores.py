@@ -1,10 +1,9 @@
 """Whether two threads do a large product in half the time: interleaved, wall clock, the ratio of the best times.
 
-    python benchmarks/scale/cores.py [--rounds 15] [--rows 256] [--columns 392] [--ray]
+    python benchmarks/scale/cores.py [--rounds 15] [--rows 256] [--columns 392]
 
 A machine that does something else at the same time gives a ratio that is too small: the best of many rounds is taken,
-and the load is printed beside it. With `--ray` the same product on a cluster that is running already (`ray start
---head`), beside one thread here.
+and the load is printed beside it.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ def main() -> None:
     options = parse()
     one = engines.choose("native", threads=1)
     others = {"two threads": engines.choose("native", threads=2)}
-    if options.ray:
-        others["ray"] = engines.choose("ray", threads=1)
     product = large_product(options.rows, options.columns)
     best = {name: float("inf") for name in ("one thread", *others)}
     for _ in range(options.rounds):
@@ -41,11 +38,10 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description="two threads, or a cluster, against one thread")
+    parser = argparse.ArgumentParser(description="two threads against one")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--columns", type=int, default=392)
-    parser.add_argument("--ray", action="store_true")
     return parser.parse_args()
 
 

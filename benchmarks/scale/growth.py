@@ -1,4 +1,4 @@
-"""How the cost of a step of `exchange` grows with rows, columns, key bits, parties and workers.
+"""How the cost of a step of `exchange` grows with rows, columns, key bits and parties.
 
     python benchmarks/scale/growth.py [--engine native] [--steps 2] [--output FILE]
 
@@ -7,10 +7,6 @@ each, made-up data, processor seconds of the whole process between the first ste
 on the machine disturb little. Keys and tables, made once in a run, are counted apart. The exponent is the slope of a
 straight line through the logarithms: 1 is linear. `parts` gives the single operations of the same shapes, from which
 anything else can be calculated.
-
-Workers are those of a Ray cluster on this machine, which is started for the point. They are processes of their own, so
-it is the clock on the wall that is read there, on a machine that does nothing else; and it is one direction of a step
-that is timed, because two parties at work would keep two cores busy without any workers.
 """
 
 from __future__ import annotations
@@ -32,9 +28,7 @@ SWEEPS: dict[str, tuple[int, ...]] = {
     "columns": (8, 32, 128, 512, 2048),
     "key_bits": (2048, 3072),
     "parties": (2, 3, 4, 8),
-    "workers": (1, 2),
 }
-LARGE = {"rows": 8192, "columns": 32}  # Where workers are counted: smaller products stay in the party's process.
 COSTS = ("step_s", "setup_s", "memory_mib", "sent_kib")
 NAMES = {
     "step_s": "seconds of a step, all parties",
@@ -50,12 +44,11 @@ def main() -> None:
     options = parse()
     if options.point is not None:
         shape = json.loads(options.point)
-        print(json.dumps(on_workers(shape) if "workers" in shape else measured(shape, options.engine, options.steps)))
+        print(json.dumps(measured(shape, options.engine, options.steps)))
         return
     points: dict[str, list[Point]] = {}
     for name, values in SWEEPS.items():
-        usual = LARGE if name == "workers" else USUAL
-        points[name] = [one_point({**usual, name: value}, options) for value in values]
+        points[name] = [one_point({**USUAL, name: value}, options) for value in values]
         print(markdown(name, points[name]), flush=True)
     parts = operations(options.engine)
     print("\n".join(f"{name}: {seconds * 1e6:.1f} µs" for name, seconds in parts.items()))
@@ -115,24 +108,6 @@ def measured(shape: dict[str, int], engine: str, steps: int) -> Point:
         "memory_mib": peak_mib() - idle,
         "sent_kib": sent / 1024 / (steps + 1),
     }
-
-
-def on_workers(shape: dict[str, int], tries: int = 5) -> Point:
-    """One direction of a step on a cluster that is this process's own and ends with it."""
-    import ray
-
-    from plumbob.crypto import engines
-    from plumbob.lab.bench import ExchangeDirection, Stopwatch
-
-    ray.init(num_cpus=shape["workers"], include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    idle, started = peak_mib(), time.perf_counter()
-    direction = ExchangeDirection(engines.choose("ray", threads=1), shape["columns"], shape["rows"])
-    setup, watches = time.perf_counter() - started, [Stopwatch() for _ in range(tries)]
-    for watch in watches:
-        direction.run(watch)
-    sent = (shape["rows"] + direction.slots.replies) * direction.key.public.ciphertext_bytes / 1024
-    step = min(watch.total for watch in watches)
-    return {**shape, "step_s": step, "setup_s": setup, "memory_mib": peak_mib() - idle, "sent_kib": sent}
 
 
 def peak_mib() -> float:

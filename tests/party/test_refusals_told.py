@@ -12,17 +12,13 @@ from plumbob.errors import DataError, PlanError, RemoteProtocolError, TransportE
 from plumbob.party.conversation import MET, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.outcome import Outcome
-from plumbob.plan import Plan
+from plumbob.plan import Party, Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from tests.party.processes import free_port
 from tests.party.support import PATIENCE, Switchboard
 
-PLAN = Plan.for_columns((1, 1)).replace(
-    parties=Plan.from_toml(
-        '[parties]\nbank = { role = "label", features = 1 }\nfund = { role = "features", features = 1 }\n'
-    ).parties
-)
+PLAN = Plan.for_columns((1, 1)).replace(parties=(Party("bank", "label", 1), Party("fund", "features", 1)))
 Verb = Callable[[Home, Path], Outcome]
 
 

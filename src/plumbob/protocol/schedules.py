@@ -113,7 +113,8 @@ class TrainingSchedule:
     def largest_message(self) -> int:
         """Bytes of the longest body."""
         longest = self.step(1, largest_batch(self.rows, self.plan))
-        return max(due.size for due in (*self.set_up(), *longest, *self.finish(), *self.quality()))
+        every = (*self.set_up(), *longest, *self.finish(), *self.quality())
+        return max((due.size for due in every), default=0)
 
     def set_up(self) -> Iterator[Due]:
         """Before the first step."""

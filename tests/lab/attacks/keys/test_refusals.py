@@ -136,6 +136,7 @@ class Stage:
         honest = participant.channels[self.path.victim]
         liar = LyingChannel(honest.peer, honest._link, honest._patience)
         liar.lie = self.path.kind, lie
+        liar.break_free()
         participant.channels[self.path.victim] = liar  # type: ignore[index]  # A dictionary, as `seated` makes it.
 
     def key(self, owner: str) -> PrivateKey:
