@@ -100,7 +100,7 @@ class Figures:
 
     @cached_property
     def steps(self) -> int:
-        """Of one run."""
+        """How many steps one run has."""
         return steps_per_epoch(self.rows, self.plan) * self.plan.passes
 
     @property

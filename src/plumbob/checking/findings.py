@@ -83,7 +83,7 @@ class Findings(list[Finding]):
 
 
 def worst_first(findings: Iterable[Finding]) -> Findings:
-    """Sorted by verdict."""
+    """The same findings, those that leak before all others."""
     return Findings(sorted(findings, key=lambda finding: ORDER.index(finding.verdict)))
 
 

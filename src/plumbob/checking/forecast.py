@@ -66,12 +66,12 @@ class Forecast:
 
     @property
     def accuracy(self) -> float:
-        """On answered rows."""
+        """The share of answered rows whose label is right."""
         return self._unflipped(NormalDist().cdf(self.ratio))
 
     @property
     def auc(self) -> float:
-        """On answered rows."""
+        """Of the beliefs about answered rows."""
         return self._unflipped(_auc(self.ratio))
 
     def _unflipped(self, share: float) -> float:
@@ -232,7 +232,7 @@ def _sure_advantage(auc: float, baseline_auc: float, judged: int) -> float:
 
 
 def lower_end(share: float, n: int) -> float:
-    """Of Wilson's interval."""
+    """The lower end of Wilson's 95 % interval for a share of n rows."""
     spread = NORMAL_QUANTILE**2 / n
     half = NORMAL_QUANTILE * math.sqrt(max(share * (1.0 - share), 0.0) / n + spread / (4 * n))
     return (share + spread / 2 - half) / (1 + spread)

@@ -209,7 +209,7 @@ def coded(codes: dict[int, str]) -> list[HelpEntry]:
 
 
 def paragraphs(text: str | None) -> Iterator[str]:
-    """A docstring, wrapped."""
+    """The paragraphs of a docstring, each wrapped to the terminal's width."""
     for paragraph in inspect.cleandoc(text or "").split("\n\n"):
         yield textwrap.fill(" ".join(paragraph.split()), width())
 

@@ -48,7 +48,7 @@ class ProductCost:
 
 @dataclass(frozen=True)
 class Estimate:
-    """For one run."""
+    """What one run of a plan takes on this machine."""
 
     engine: str
     steps: int
@@ -130,7 +130,7 @@ def _estimate(figures: Figures, engine: str, setup: float, step: float, sent: in
 
 
 def estimate_lines(cost: Estimate) -> list[str]:
-    """For people."""
+    """The estimate as lines for a terminal."""
     return [
         f"estimate for {counted(cost.rows, 'training row')}, all parties on this machine, engine {cost.engine}:",
         f"  about {cost.minutes:.1f} minutes ({counted(cost.steps, 'step')} of {cost.step_seconds:.3g} s)",

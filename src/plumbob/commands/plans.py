@@ -61,7 +61,7 @@ def show(path: Path) -> dict[str, object]:
 
 
 def hash_of(path: Path) -> dict[str, object]:
-    """The hash alone."""
+    """What parties sign, for scripts that compare plans."""
     plan = Plan.load(path)
     return {"hash": plan.hash(), "lines": [plan.hash()]}
 

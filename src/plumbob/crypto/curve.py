@@ -62,7 +62,7 @@ def hashed_points(domain: bytes, texts: Iterable[bytes]) -> bytes:
 
 
 def split(points: bytes) -> list[bytes]:
-    """The single x-coordinates."""
+    """A message of points as single x-coordinates."""
     return [points[start : start + POINT_BYTES] for start in range(0, len(points), POINT_BYTES)]
 
 

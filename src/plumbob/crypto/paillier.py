@@ -66,11 +66,11 @@ class PublicKey:
         return self.randomness.many_below(self.n, count)
 
     def embed(self, values: Integers) -> Limbs:
-        """Ciphertexts without randomness."""
+        """Ciphertexts that hide nothing yet: `randomised` must follow before any leaves."""
         return self.engine.embed(self.ring, values)
 
     def to_bytes(self) -> bytes:
-        """In fixed width."""
+        """The public key in as many bytes as its profile says."""
         return self.n.to_bytes(self.profile.key_bits // 8, "little")
 
     @property
@@ -221,7 +221,7 @@ def window_table(engine: Engine, ring: Ring, base: int, digits: int) -> Prepared
 
 
 def plaintexts(values: Encoded | Sequence[int]) -> Integers:
-    """As plain integers."""
+    """What is to be encrypted, encoded or not, as plain integers."""
     return values.values if isinstance(values, Encoded) else values
 
 

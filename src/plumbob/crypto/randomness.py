@@ -24,7 +24,7 @@ class Randomness:
         for a restart."""
 
     def draw(self, count: int) -> bytes:
-        """Random bytes."""
+        """This many uniform bytes."""
         return self._source(count)
 
     def below(self, bound: int) -> int:

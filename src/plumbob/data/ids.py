@@ -54,7 +54,7 @@ def is_named_like_an_id(name: str) -> bool:
 
 
 def canonical(identity: str) -> str:
-    """The rule itself."""
+    """An id as it is compared with other parties' ids."""
     return normalize("NFC", identity).strip()
 
 

@@ -78,7 +78,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True)
 class TableSummary:
-    """A whole table."""
+    """What a party learns about its own table before anything is sent."""
 
     rows: int
     columns: tuple[ColumnSummary, ...]
@@ -86,7 +86,7 @@ class TableSummary:
 
     @property
     def width(self) -> int:
-        """Columns after encoding."""
+        """How many columns training will see."""
         return sum(column.encoded for column in self.columns)
 
     def lines(self) -> list[str]:

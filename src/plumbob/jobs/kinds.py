@@ -50,7 +50,7 @@ MODELS = {
 
 
 def kind_of(file: File, system: str) -> str:
-    """The whole sentence."""
+    """What a file is that holds no job we can judge, in one sentence."""
     expected = FATE_JOB if system == "FATE" else SECRETFLOW_JOB
     if file.other:
         return f"{file.other}, not a job; provide {expected}"

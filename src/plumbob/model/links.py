@@ -20,7 +20,7 @@ LOG_ODDS = ("exact", "fourier")
 
 
 def log_odds(plan: Plan, scores: Vector) -> Vector:
-    """What the scores of this plan's model say as log-odds; earlier plans' scores were taken for log-odds as such."""
+    """What the scores of this plan's model say as log-odds."""
     if plan.sigmoid in LOG_ODDS:
         return scores
     edge = _score_at_edge(plan.sigmoid)

@@ -44,7 +44,7 @@ class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def encode(greeting: Greeting) -> bytes:
-    """As JSON."""
+    """The greeting as it travels."""
     return msgspec.json.encode(greeting)
 
 

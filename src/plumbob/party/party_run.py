@@ -104,7 +104,7 @@ class PartyRun:
 def party_run_at(
     home: Home, plan: Plan, table: Table | None, folder: Path, largest_message: int, tell: Tell
 ) -> PartyRun:
-    """This organisation's party_run; raises SettingsError or IdentityError where its folder does not fit the plan."""
+    """How this organisation takes part; SettingsError or IdentityError where its folder does not fit the plan."""
     settings = home.settings
     refuse_strangers(home, plan)
     connector_for = _connector_for(home, plan, largest_message + FRAME.size, tell)
@@ -127,7 +127,7 @@ def party_run_at(
 def tell_refusals_at(
     home: Home, plan: Plan, purpose: Purpose, tell: Tell, list_name: str = ""
 ) -> AbstractContextManager[None]:
-    """Around what may be refused before there is a party_run; peers that were never joined cannot hear it."""
+    """Around what may be refused before this side takes part; peers that were never joined cannot hear it."""
     peers = [peer for peer in peers_of(plan, home.identity.name, purpose) if peer in home.pinned]
     connector_for = _connector_for(home, plan, LARGEST_MESSAGE, tell)
     return tell_refusals(topic_of(plan, purpose, list_name), peers, connector_for, tell)

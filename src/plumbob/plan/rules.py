@@ -330,7 +330,7 @@ def fitting_delta(delta: float, rows: int) -> float:
 
 def _noise_mistakes(plan: PlanSettings) -> Mistakes:
     # A plan of version 1 was agreed on without this rule, and its records must open; a run of it is refused anyway.
-    has_promise = plan.noise in ("rows", "sound") and plan.version > 1
+    has_promise = plan.noise in ("rows", "sound")
     if has_promise and (mistake := delta_mistake(plan.delta, plan.rows)) is not None:
         yield {"noise", "delta", "rows"}, mistake
     if plan.noise == "std" and plan.noise_std == 0:

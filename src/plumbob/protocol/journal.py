@@ -36,7 +36,7 @@ class Resumed:
 
 
 class Journal(Protocol):
-    """See the module."""
+    """What a party writes down so that it can be killed and resume; the module says what each method is for."""
 
     def begin(self, step: int) -> None: ...
 

@@ -42,7 +42,7 @@ class BoundLattice:
         return hash_fields(b"bound lattice", self.session, *ends).hex()
 
     def owner_key(self, engine: LatticeEngine, shape: LatticeShape, name: str, peer: str) -> OwnerKey:
-        """Own key again."""
+        """The key under which this party's share was supplied, made again from its seed."""
         return OwnerKey(engine, shape.profile[0], Context(self.session, name, peer, KIND, 0), self.seed)
 
     def tested_key(self, engine: LatticeEngine, shape: LatticeShape, name: str, peer: str) -> TestedKey:

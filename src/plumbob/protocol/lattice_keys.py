@@ -172,7 +172,7 @@ def _goes_on(talk: Talk, joint: Keys) -> bool:
 
 
 def _made(participant: Participant, engine: LatticeEngine, listed: Sequence[KeyedProduct]) -> Keys:
-    """Our own."""
+    """This party's own keys, each from a draw of its own."""
     mine = [product for product in listed if product.context.owner == participant.name]
     seeds = {
         product.context: participant.draws.of("key", product.context.in_words).draw(SEED_BYTES) for product in mine

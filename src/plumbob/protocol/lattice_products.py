@@ -116,7 +116,7 @@ class Products:
             yield owner.open(self.company.channels[name].receive_view(Kind.LATTICE_REPLY, number))
 
     def _answered_slots(self, number: int, context: Context, layout: SlotLayout, values: SlotValues) -> Pairs:
-        """The evaluator's share."""
+        """Answer one owner's request in slots; the share of the products that stays here."""
         channel = self.company.channels[context.owner]
         request = channel.receive_view(Kind.LATTICE_REQUEST, number)
         evaluator = SlotEvaluator(self.engine, layout, self.keys.tested[context], self.answering_key, self.register)

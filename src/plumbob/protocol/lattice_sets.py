@@ -89,7 +89,7 @@ class Stage:
 
     @property
     def fraction_bits(self) -> int:
-        """Of a product."""
+        """How many fraction bits a product of this stage has."""
         if self.number == 1:
             return 2 * angles.FACTOR_BITS
         return TURN_BITS + (angles.FACTOR_BITS if self.is_turn else LAST_BITS)
@@ -173,7 +173,7 @@ class LatticeShape:
 
     @property
     def stages(self) -> list[Stage]:
-        """Of the sigmoid."""
+        """How the sigmoid of shared scores is put together, party by party."""
         return stages_of(self.parties)
 
     def staged(self, stage: Stage) -> MaskedOpening:

@@ -38,7 +38,7 @@ class Stages:
         self.company, self.shape = products.company, products.shape
 
     def of_pair(self, place: int, piece: slice, scores: Angles) -> Pairs:
-        """Of two parties."""
+        """Two parties: one inner product of sines and cosines for each row."""
         [stage], layout = self.shape.stages, self.shape.slots(piece)
         factors = self._first_factors(scores, piece) if self.company.is_first else self._last_factors(scores)
         share = self.products.multiply_slots(self.number, place, stage, layout, factors)

@@ -155,7 +155,7 @@ class RowLedger(Protocol):
     """Counts what a party has answered, in all sessions; others may count there at the same time."""
 
     def answered(self) -> int:
-        """Rows so far."""
+        """How many rows were answered so far."""
 
     def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
         """Count these; BudgetExceededError, with nothing counted, where they or those announced go beyond a limit."""

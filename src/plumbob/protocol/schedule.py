@@ -15,7 +15,7 @@ from plumbob.protocol.messages import LONGEST_TEXT, Kind
 
 @dataclass(frozen=True)
 class Due:
-    """One message."""
+    """One message that is due in one direction of a channel."""
 
     kind: Kind
     step: int

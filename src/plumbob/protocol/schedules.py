@@ -147,7 +147,7 @@ class PaillierSchedule(TrainingSchedule):
 
     @property
     def ciphertext(self) -> int:
-        """Bytes of one."""
+        """Bytes of one Paillier ciphertext."""
         return 2 * self.plan.key_bits // 8
 
     @property

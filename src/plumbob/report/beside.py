@@ -43,7 +43,7 @@ def kept_sentence(items: Sequence[Agreement]) -> str:
 
 
 def theorems_section(planned: Sequence[Promise], measured: Sequence[Promise]) -> Section:
-    """For the page."""
+    """The paper's theorems beside this run, as a section of its page."""
     return Section("The paper's theorems beside this run", [WORST_CASES], theorems_table(planned, measured))
 
 

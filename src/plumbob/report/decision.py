@@ -60,7 +60,7 @@ def decision_on_run(record: RunRecord) -> Decision:
 
 
 def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
-    """Before any run."""
+    """The decision sheet of a plan that nobody has run yet."""
     training = plan.rows - plan.held_out(plan.rows)
     return _decision(_Sources(plan, training, findings, None), plan.hash(), version)
 

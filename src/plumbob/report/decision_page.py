@@ -15,12 +15,12 @@ NOT_A_PROOF = "A verdict is about known attacks. It is not a proof that nothing 
 
 
 def summary_of(record: RunRecord) -> str:
-    """Of a run."""
+    """The decision sheet of a run, as a page."""
     return summary_page(decision_on_run(record))
 
 
 def summary_page(decision: Decision) -> str:
-    """The whole page."""
+    """The decision sheet as a page of its own."""
     masthead = tag(
         "header",
         tag("p", "Plumbob, for whoever says yes or no", class_="brand"),

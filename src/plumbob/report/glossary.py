@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """One word."""
+    """A word of the report and what it means there."""
 
     word: str
     forms: tuple[str, ...]

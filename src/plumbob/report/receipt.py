@@ -36,7 +36,7 @@ def transcript_hash(parties: Sequence[PartyRecord]) -> str:
 
 
 def keys_in_words(record: RunRecord) -> str:
-    """Scheme and length."""
+    """What encrypted this run, and how strong it is rated."""
     if not record.parsed_plan.kind.is_encrypted:
         return "none: clear uses no cryptography and protects nothing"
     if record.is_calculated:

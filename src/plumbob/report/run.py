@@ -233,7 +233,7 @@ def _setting(value: object) -> str:
 
 
 def costs_section(record: RunRecord) -> Section:
-    """Time, bytes, operations."""
+    """What the run took: time, bytes and operations."""
     steps = counted(record.steps, "step")
     took = f"{number(record.seconds, 'seconds')} for {steps} on this machine, engine {record.engine}."
     return Section("Costs", [took], work_table(record), list(traffic_chart(record)))
@@ -245,7 +245,7 @@ def receipt_section(record: RunRecord) -> Section:
 
 
 def receipt_lines(record: RunRecord) -> list[list[str]]:
-    """(what, value) each."""
+    """The rows of the receipt's table: what, and its value."""
     noise = noise_in_words(record.parsed_plan, record.rows)
     lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
     lines += [["randomness", record.randomness], ["leaks accepted", _setting(record.accepted_leaks)]]

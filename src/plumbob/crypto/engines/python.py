@@ -23,7 +23,7 @@ class PowerTable:
 
 
 class PythonEngine:
-    """gmpy2, one thread."""
+    """The reference engine: gmpy2's integers, on one thread."""
 
     name = "python"
 

@@ -2,7 +2,8 @@
 
 layout = Layout.choose(sets.SCORES, "scores", rows, columns, input_bits=51, output_bits=32)
 owner = Owner(OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(32)), layout)
-answer = Evaluator(Matrix(engine, layout, entries), tested_key, SYSTEM_RANDOMNESS.draw(32), Register()).reply(request)
+matrix = PrivateMatrix(engine, layout, entries)
+answer = Evaluator(matrix, tested_key, SYSTEM_RANDOMNESS.draw(32), Register()).reply(request)
 share = owner.open(answer.reply)        # share + answer.share is the product modulo 2**output_bits
 """
 

@@ -53,7 +53,7 @@ class KeyTest:
         self._commitment: bytes | None = None
 
     def challenge(self) -> bytes:
-        """X0 and X1."""
+        """What the evaluator sends first: X0 and X1, drawn from its secret sigma."""
         return _challenge(self.engine, self.parameters, self.context, self._residues, self._sigma)
 
     def reveal(self, commitment: bytes) -> bytes:

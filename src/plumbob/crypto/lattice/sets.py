@@ -56,7 +56,7 @@ class ParameterSet:
 
     @cached_property
     def modulus(self) -> int:
-        """The number q."""
+        """The ciphertext modulus q, the product of the set's primes."""
         return math.prod(self.primes)
 
     @cached_property

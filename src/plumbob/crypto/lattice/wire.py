@@ -31,7 +31,7 @@ def pack_pairs(values: Pairs, bits: int) -> Packed:
 
 
 def unpack_pairs(packed: Packed, bits: int) -> Pairs:
-    """The numbers back."""
+    """The inverse of `pack_pairs`."""
     octets = np.zeros((*packed.shape[:-1], 16), dtype=np.uint8)
     octets[..., : bits // 8] = packed
     return octets.view("<u8").astype(np.uint64)

@@ -192,7 +192,7 @@ def joint_row_norm(view: View) -> tuple[float, str]:
 
 
 def largest_norm(X: Matrix) -> float:
-    """Of the rows."""
+    """The largest norm among these rows."""
     return float(np.linalg.norm(X, axis=1).max())
 
 

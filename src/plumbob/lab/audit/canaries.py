@@ -38,7 +38,7 @@ class CanaryResult:
 
     @property
     def interval(self) -> Interval:
-        """95 %."""
+        """The 95 % interval of the share of right guesses."""
         return wilson(self.named, self.canaries)
 
     @property

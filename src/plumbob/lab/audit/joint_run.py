@@ -26,7 +26,7 @@ class JointRun:
 
     @classmethod
     def of(cls, truth: Truth) -> "JointRun":
-        """From all views."""
+        """Put together from all parties' views."""
         views = list(truth.views.values())
         return cls(
             np.hstack([view.X for view in views]),

@@ -294,7 +294,7 @@ def asset(name: str) -> Response:
     """One of the page's own files, or of the report's; nothing else in the package has a name here."""
     found = {
         path.name: path
-        for room in ("report", "lab.lab")
+        for room in ("report", "lab.page")
         for path in files(f"plumbob.{room}").joinpath("assets").iterdir()
     }
     kind = KINDS.get(Path(name).suffix)

@@ -22,7 +22,7 @@ class MeanPoint:
 
     @classmethod
     def of(cls, x: float, values: Sequence[float]) -> "MeanPoint":
-        """From the repetitions."""
+        """The mean of repeated measurements, with its standard error."""
         n = len(values)
         spread = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else 0.0
         return cls(float(x), float(np.mean(values)), spread, n)
@@ -113,7 +113,7 @@ class ExperimentOutcome:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "ExperimentOutcome":
-        """Back from JSON."""
+        """The inverse of `to_dict`."""
         return cls(
             tuple(_figure(figure) for figure in stored["figures"]),
             tuple(PaperClaim(**claim) for claim in stored["claims"]),

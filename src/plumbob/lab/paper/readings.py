@@ -72,13 +72,13 @@ class Setting:
 
     @property
     def short_name(self) -> str:
-        """Without the start."""
+        """The setting's name without its starting weights."""
         noise = "no defence" if self.epsilon is None else f"epsilon {self.epsilon:g}"
         more = (", intercept" if self.intercept else "") + (", rows of norm 1" if self.has_unit_rows else "")
         return noise + more
 
     def plan(self, study: Study, rows: int, seed: int) -> Plan:
-        """In full."""
+        """What these settings mean as a plan for so many rows."""
         noise: dict[str, Any] = {}
         if self.epsilon is not None:
             # T = 30 and G = 1 are the text's, and the plan's defaults; e is the number of epochs really run.

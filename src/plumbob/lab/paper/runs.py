@@ -70,7 +70,7 @@ def even_split(columns: int, parties: int) -> list[int]:
 
 
 def labels_of(run: Run) -> NDArray[np.int8]:
-    """The truth."""
+    """The labels that an attack's claims are scored against."""
     y = run.transcripts["label"].y
     if y is None:
         raise DataError("the label party's transcript holds no labels")

@@ -23,7 +23,7 @@ CLAIM_COLUMNS = ("name", "reference", "says", "reading", "needed", "measured", "
 
 
 def page_of(book: Book, seconds: float) -> str:
-    """The whole page."""
+    """The reproduced figures and claims as one HTML page."""
     sections = [
         Section("In short", [*in_short(book), f"This call took {seconds:.0f} s."], special=_facts(book)),
         Section("What the paper says, and what was measured", special=_cards(book.claims)),
@@ -52,13 +52,13 @@ def in_short(book: Book) -> Iterator[str]:
 
 
 def claims_table(claims: Sequence[PaperClaim]) -> PageTable:
-    """For a terminal."""
+    """The claims as a table for a terminal."""
     rows = [[claim.name, claim.reading, claim.verdict, claim.measured] for claim in claims]
     return PageTable(["claim", "reading", "verdict", "measured"], rows)
 
 
 def claims_csv(claims: Sequence[PaperClaim]) -> str:
-    """As a file."""
+    """The claims as the text of claims.csv."""
     rows = [{**claim.to_dict(), "values": json.dumps(dict(claim.values), sort_keys=True)} for claim in claims]
     return _csv(CLAIM_COLUMNS, rows)
 

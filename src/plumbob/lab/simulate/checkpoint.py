@@ -120,7 +120,7 @@ class PartyJournal(NoJournal):
         self._checkpoint.finish(self._name, step, result, state)
 
     def is_due(self) -> bool:
-        """As the checkpoint's."""
+        """Whether the checkpoint will be written after this step."""
         return self._checkpoint.is_due()
 
     def resumed(self) -> Resumed | None:

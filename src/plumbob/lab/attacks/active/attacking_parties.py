@@ -41,7 +41,7 @@ class AttackingExchangeParty(AttackingParty, ExchangeParty):
 
     @cached_property
     def free_learners(self) -> dict[str, FreeLearner]:
-        """Toward every helper."""
+        """A learner toward every helper that may ask for anything, not only for honest sums."""
         return {
             peer: FreeLearner(self.participant.channels[peer], key, self.slots) for peer, key in self.peer_keys.items()
         }

@@ -87,7 +87,7 @@ class ChoosingParty(AttackingParty, TrainingParty):
 
     @cached_property
     def by_preference(self) -> NDArray[np.intp]:
-        """Every training row."""
+        """All training rows, the preferred ones first."""
         first = np.array(self.preferred, dtype=np.intp)
         return np.concatenate([first, np.setdiff1d(np.arange(len(self.shard)), first)])
 

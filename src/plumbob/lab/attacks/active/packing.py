@@ -139,7 +139,7 @@ def whole_condition(key: PublicKey, slots: Slots, slot_bits: int, rows: int) -> 
 
 
 def cut_condition(slots: Slots, residual_bits: int, rows: int) -> Condition:
-    """What truncation leaves."""
+    """How many residuals fit into replies that are cut to an honest width."""
     bound, needed = bounds.readable_residuals(slots.reply_bits, residual_bits), f"at least the batch, {rows} rows"
     name = f"residuals that {slots.reply_bits} bits of replies can carry per step"
     return Condition(name, bound, needed, bound >= rows, 'docs/protocol.md, "Replies"')
