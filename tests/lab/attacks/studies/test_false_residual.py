@@ -23,7 +23,8 @@ def test_erasing_everybody_else_shows_it_exactly() -> None:
 
 def test_noise_for_rows_does_not_stop_it() -> None:
     """The noise is made for residuals of at most 1, and this one is in the thousands."""
-    assert read_row(ROWS, COLUMNS, Deviation(moved=10.0, erases=True), KNOWN, noise="rows").cosine > 0.99
+    # Scores wrap here. With twice as many known rows only one set of weights fits all, however they are rounded.
+    assert read_row(ROWS, COLUMNS, Deviation(moved=10.0, erases=True), 2 * KNOWN, noise="rows").cosine > 0.99
 
 
 def test_too_few_scored_rows_stop_it() -> None:
