@@ -12,16 +12,17 @@ from typer.testing import CliRunner
 
 from plumbob.checking.check import check, notes
 from plumbob.checking.findings import summary
-from plumbob.cli import app, output
+from plumbob.cli import app
+from plumbob.cli.commands import show
 from plumbob.commands import receipt
 from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs.sign import sign
-from plumbob.party.verbs.train import train
+from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Caller
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
@@ -48,7 +49,7 @@ def test_accepted_leaks_are_in_the_own_record(tmp_path: Path) -> None:
     """Each party's receipt says what that party accepted, not what another one did."""
     organisations = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path)
     try:
-        told = sign(organisations.home("label"), organisations.plan_file, accept_leaks=True)
+        told = Home.open(organisations.home("label")).sign(organisations.plan_file, accept_leaks=True)
         assert "and accepted its leaks" in str(told["lines"])
         commands = [organisations.train(name) for name in organisations.names]
         assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
@@ -72,20 +73,20 @@ def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> No
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
     home, plan = organisations.home("label"), organisations.plan_file
     with pytest.raises(UnsafePlanError, match="keys by features"):
-        sign(home, plan, accept_leaks=False)
+        Home.open(home).sign(plan)
     with pytest.raises(UnsafePlanError, match="--allow-test-keys"):
-        train(home, plan, is_new=False, quiet=True, tell=lambda words: None)
-    told = sign(home, plan, accept_leaks=True)
+        Home.open(home).train(plan, verbose=False)
+    told = Home.open(home).sign(plan, accept_leaks=True)
     assert any("fixes the seed" in str(note) for note in cast("list[str]", told["notes"]))
 
 
 def test_signing_before_aligning_says_what_it_assumed(organisations: Organisations) -> None:
     """Without aligned rows findings are about 10,000, and the first note says so; later about the real ones."""
     home, plan = organisations.home("label"), organisations.plan_file
-    after = sign(home, plan, accept_leaks=True)
+    after = Home.open(home).sign(plan, accept_leaks=True)
     assert after["rows"] == len(organisations.tables["label"])
     shutil.rmtree(home / "aligned")
-    before = sign(home, plan, accept_leaks=True)
+    before = Home.open(home).sign(plan, accept_leaks=True)
     noted = cast("list[str]", before["notes"])
     assert "assume 10,000" in noted[0]
     assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
@@ -96,8 +97,8 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
 def test_signing_fits_on_one_screen(organisations: Organisations) -> None:
     """The headline, the worst leaks and what is opened to whom; everything else is there with `verbose`."""
     home, plan = organisations.home("label"), organisations.plan_file
-    short = sign(home, plan, accept_leaks=True)
-    long = sign(home, plan, accept_leaks=True, is_verbose=True)
+    short = Home.open(home).sign(plan, accept_leaks=True)
+    long = Home.open(home).sign(plan, accept_leaks=True, verbose=True)
     lines = [part for line in cast("list[str]", short["lines"]) for part in textwrap.wrap(line, 80) or [""]]
     assert len(lines) <= SCREEN
     headline = summary(check(Plan.load(plan), len(organisations.tables["label"])))
@@ -112,12 +113,12 @@ def test_whoever_says_no_signs_nothing(organisations: Organisations) -> None:
     home, plan, shown = organisations.home("label"), organisations.plan_file, list[str]()
     shutil.rmtree(home / "signed")
 
-    def say_no(lines: list[str]) -> bool:
+    def say_no(question: str, lines: list[str]) -> bool:
         shown.extend(lines)
         return False
 
     with pytest.raises(UnsafePlanError, match="nothing was signed"):
-        sign(home, plan, accept_leaks=True, ask=say_no)
+        Sign(plan, home=home, accept_leaks=True).do(Caller(ask=say_no))
     assert "What is opened, and to whom:" in shown
     assert not (home / "signed").exists()
 
@@ -150,7 +151,7 @@ def test_a_finished_run_is_not_signed_again(finished: Organisations) -> None:
     """Whoever types the command once more gets the same results, with the receipt and the date that they had."""
     place = finished.run_folder("label")
     before = {name: (place / name).read_bytes() for name in ("receipt.json", "run.json")}
-    told = train(finished.home("label"), finished.plan_file, False, quiet=True, tell=print, allow_test_keys=True)
+    told = Home.open(finished.home("label")).train(finished.plan_file, allow_test_keys=True)
     assert {name: (place / name).read_bytes() for name in before} == before
     assert "this run was finished already, and signed on" in cast("list[str]", told["lines"])[0]
 
@@ -270,7 +271,7 @@ def test_a_record_cannot_steer_the_terminal(
 ) -> None:
     """Control characters of a record are shown as text."""
     edited = changed(finished.run_folder("label"), tmp_path / "edited", notes=["\x1b[2J\x1b]0;owned\x07 all is well"])
-    output.show(receipt.run(edited), as_json=False)
+    show(receipt.run(edited), as_json=False)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\x07" not in printed

@@ -15,7 +15,7 @@ from plumbob.party.home import Home
 from plumbob.plan import Plan
 
 
-def own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
+def own_table(home: Home, plan: Plan, data: str | Path | None = None) -> Table:
     """As the settings name it; raises DataError for an arbiter, which has none."""
     _refuse_arbiter(home, plan)
     file = data or home.data_file
@@ -26,7 +26,7 @@ def own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
     return with_slots(read_table(file, home.settings.id_column, label, choices=home.settings.reading), plan)
 
 
-def own_ids(home: Home, plan: Plan, data: Path | None = None) -> Table:
+def own_ids(home: Home, plan: Plan, data: str | Path | None = None) -> Table:
     """A table without columns: rows to predict may lack a label, and alignment needs their ids only."""
     _refuse_arbiter(home, plan)
     choices = ColumnChoices(columns=(), gaps=home.settings.reading.gaps)
@@ -44,7 +44,7 @@ def aligned_table(home: Home, plan: Plan) -> Table:
 
 
 def choice_of_held_out(
-    home: Home, plan: Plan, column: str | None, data: Path | None
+    home: Home, plan: Plan, column: str | None, data: str | Path | None
 ) -> Callable[[tuple[str, ...]], NDArray[np.bool_]] | None:
     """The newest of the common rows, by a column of this party's file that need not be a feature."""
     if plan.held_out_by != home.identity.name:

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from plumbob.errors import UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
-from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter
+from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import Finding
+from plumbob.verb import Result
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
@@ -21,14 +22,7 @@ NOT_ALIGNED_YET = (
 )
 
 
-def sign(
-    folder: Path,
-    given: GivenPlan,
-    accept_leaks: bool,
-    *,
-    is_verbose: bool = False,
-    ask: Callable[[list[str]], bool] | None = None,
-) -> dict[str, object]:
+def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
     """This party's word for a plan; one that leaks needs its word for that too. `ask` shows the lines, and may say no.
 
     Without `ask` the lines are among those of the result.
@@ -36,20 +30,20 @@ def sign(
     from plumbob.checking.check import check
     from plumbob.checking.refusal import refuse_leaks
 
-    home, plan = Home.open(folder), plan_of(given)
+    home, plan, accept_leaks = Home.open(asked.home), plan_of(asked.plan), asked.accept_leaks
     refuse_strangers(home, plan)
     rows = plan.rows or rows_kept_in(home.folder, plan) or None
     refuse_leaks(plan, rows, accept_leaks)
     findings, notes = check(plan, rows), _notes(plan, rows)
-    shown = [*_lines(plan, rows, findings, notes, is_verbose), ""]
-    if ask is not None and not ask(shown):
+    shown = [*_lines(plan, rows, findings, notes, asked.verbose), ""]
+    if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
     file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     leaks = " and accepted its leaks" if accept_leaks else ""
     lines = [
         *(shown if ask is None else []),
         f"{home.identity.name} signed {plan.hash()}{leaks}",
-        _next(plan_argument(given), is_aligned=rows is not None or is_arbiter(home, plan)),
+        _next(plan_argument(asked.plan), is_aligned=rows is not None or is_arbiter(home, plan)),
     ]
     return {
         "plan_hash": plan.hash(),
