@@ -420,6 +420,6 @@ def unready_evidence(plan: PlanSettings) -> str | None:
     if missing:
         return (
             'accountability.auditors: with evidence = "keep" each party names its auditor, and '
-            f"{' and '.join(missing)} named none; the auditor types plumbob party auditor-key, which prints the fingerprint"
+            f"{' and '.join(missing)} named none; the auditor types plumbob party auditor-key, which prints it"
         )
     return None
