@@ -119,7 +119,7 @@ class Products:
     def _asked(self, number: int, owner: SlotOwner, evaluators: Sequence[str], values: SlotValues) -> Iterator[Pairs]:
         """One request for all evaluators; then the owner's share of each one's products."""
         request, layout = owner.request(values), owner.layout
-        self.counts.encryptions += layout.blocks * layout.terms
+        self.counts.encryptions += layout.requests
         for name in evaluators:
             self.company.channels[name].send(Kind.LATTICE_REQUEST, number, request)
         for name in evaluators:
