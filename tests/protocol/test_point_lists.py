@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from plumbob.protocol import point_lists
-from plumbob.protocol.point_lists import Parts, PointList, Scratch, in_common, kept, shuffled
+from plumbob.protocol.point_lists import PointParts, PointList, Scratch, in_common, kept, shuffled
 
 
 def strings(name: str, count: int) -> list[bytes]:
@@ -47,7 +47,7 @@ def test_sorted_as_bytes_are(scratch: Scratch) -> None:
     points = strings("sorted", 500)
     points += [points[3][:8] + each[8:] for each in points[10:15]]
     random.Random(1).shuffle(points)
-    assert b"".join(Parts(listed(scratch, points), scratch).sorted_points()) == b"".join(sorted(points))
+    assert b"".join(PointParts(listed(scratch, points), scratch).sorted_points()) == b"".join(sorted(points))
     assert listed(scratch, sorted(points)).is_sorted()
     assert not listed(scratch, points).is_sorted()
     assert not listed(scratch, [*sorted(points), max(points)]).is_sorted()
@@ -58,7 +58,7 @@ def test_what_lists_have_in_common(sizes: tuple[int, int], scratch: Scratch) -> 
     """Points and their places are those that Python's sets find, and sorted; lists of any length."""
     left, right = (strings("common", 400)[start : start + size] for start, size in zip((0, 1), sizes, strict=True))
     random.Random(2).shuffle(left)
-    parts = [Parts(listed(scratch, points), scratch) for points in (left, right)]
+    parts = [PointParts(listed(scratch, points), scratch) for points in (left, right)]
     records = list(in_common(*parts))
     found = [point.tobytes() for part in records for point in part["point"]]
     assert found == sorted(set(left) & set(right))
@@ -70,18 +70,18 @@ def test_points_that_share_their_first_bytes_are_told_apart(scratch: Scratch) ->
     points = strings("alike", 200)
     alike = [points[0][:8] + each[8:] for each in points[:6]]
     left, right = alike[:4] + points[100:], alike[2:] + points[50:150]
-    parts = [Parts(listed(scratch, each), scratch) for each in (left, right)]
+    parts = [PointParts(listed(scratch, each), scratch) for each in (left, right)]
     found = [point.tobytes() for part in in_common(*parts) for point in part["point"]]
     assert found == sorted(set(left) & set(right))
     assert parts[0].repeated() == 0
-    assert Parts(listed(scratch, [*left, alike[1], alike[1], points[120]]), scratch).repeated() == 3
+    assert PointParts(listed(scratch, [*left, alike[1], alike[1], points[120]]), scratch).repeated() == 3
 
 
 def test_three_lists(scratch: Scratch) -> None:
     """What all have, not what two have."""
     points = strings("three", 300)
     lists = points[:200], points[100:], points[50:150]
-    found = in_common(*(Parts(listed(scratch, each), scratch) for each in lists))
+    found = in_common(*(PointParts(listed(scratch, each), scratch) for each in lists))
     assert b"".join(part["point"].tobytes() for part in found) == b"".join(sorted(points[100:150]))
 
 

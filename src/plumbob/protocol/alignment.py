@@ -41,7 +41,7 @@ from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, confirm, greet_peers, hash_fields
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.point_lists import Parts, PointList, Scratch, in_common, kept, shuffled
+from plumbob.protocol.point_lists import PointParts, PointList, Scratch, in_common, kept, shuffled
 
 CHUNK = 4096  # Ids of one message.
 MOST_IDS = 10_000_000  # A peer that announces more is refused, unless the operator says another number.
@@ -132,7 +132,7 @@ class AlignmentParty:
         self._end = 0
         """Of what the steps so far left in the file."""
         self._folder = folder
-        self._sent: list[Parts] = []
+        self._sent: list[PointParts] = []
         """All that we sent round the ring."""
 
     _drawn: Drawn
@@ -170,7 +170,7 @@ class AlignmentParty:
         if not self._is_pair:
             return self._look_up(self._unblind(common), common)
         returned = self._get_back_own_points(held, commitment)
-        if self._kept(Parts(returned, self._scratch).sorted_points()).digest() != everybodys[self._next].digest():
+        if self._kept(PointParts(returned, self._scratch).sorted_points()).digest() != everybodys[self._next].digest():
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
         return self._recognise(returned, common)
 
@@ -302,20 +302,20 @@ class AlignmentParty:
             sent.note(at, sent_size)
             received.note(at + sent_size, size)
             held.note(at + sent_size + size, size)
-        self._sent.append(Parts(sent, self._scratch))
+        self._sent.append(PointParts(sent, self._scratch))
         self._own, self._received = (sent, received) if hop == 0 else (self._own, received)
         # Before anything of the product leaves.
         self._refuse_false_lists(received)
         return held
 
     def _refuse_false_lists(self, received: PointList) -> None:
-        parts = Parts(received, self._scratch)
+        parts = PointParts(received, self._scratch)
         if repeated := parts.repeated():
             raise RemoteProtocolError(f"{self._previous}: its list repeats {repeated} points")
         if self._holds_own_points(parts):
             raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
 
-    def _holds_own_points(self, parts: Parts) -> bool:
+    def _holds_own_points(self, parts: PointParts) -> bool:
         return any(len(records) for sent in self._sent for records in in_common(parts, sent))
 
     def _pass_on(self, ahead: "_Ahead", start: int, sent_size: int, size: int, step: int) -> bytes:
@@ -408,7 +408,7 @@ class AlignmentParty:
     def _return_in_order(self, held: PointList) -> PointList:
         peer = self._next
         returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self.ids)}, self._longest)[peer]
-        parts = Parts(returned, self._scratch)
+        parts = PointParts(returned, self._scratch)
         if parts.repeated() or self._holds_own_points(parts):
             raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
         return returned
@@ -416,7 +416,7 @@ class AlignmentParty:
     def _recognise(self, returned: PointList, theirs: PointList) -> Alignment:
         """Own ids whose points the peer has too."""
         places, points = [], hashlib.sha256()
-        for records in in_common(Parts(returned, self._scratch), Parts(theirs, self._scratch)):
+        for records in in_common(PointParts(returned, self._scratch), PointParts(theirs, self._scratch)):
             places.append(records["place"])
             points.update(records["point"].tobytes())
         return self._finish(self._own_order[np.concatenate(places)], points.digest())
@@ -425,7 +425,7 @@ class AlignmentParty:
 
     def _show_all(self, held: PointList) -> dict[str, PointList]:
         """Everybody's points under all scalars, by who shows them, sorted: nobody can tell which one is whose id."""
-        ours = self._kept(Parts(held, self._scratch).sorted_points())
+        ours = self._kept(PointParts(held, self._scratch).sorted_points())
         outgoing = dict.fromkeys(self.participant.data_peers, ours)
         incoming = {peer: self.sizes[self._after(peer)] for peer in self.participant.data_peers}
         shown = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming, self._longest)
@@ -435,7 +435,7 @@ class AlignmentParty:
         return {self.participant.name: ours, **shown}
 
     def _common(self, lists: Mapping[str, PointList]) -> PointList:
-        parts = [Parts(lists[name], self._scratch) for name in self._ring]
+        parts = [PointParts(lists[name], self._scratch) for name in self._ring]
         return self._kept(records["point"].tobytes() for records in in_common(*parts))
 
     def _kept(self, points: Iterable[bytes]) -> PointList:
@@ -509,7 +509,7 @@ class AlignmentParty:
         """Own ids among the points without any scalar."""
         texts = map(encoded_id, self.ids)
         hashed = self._kept(self._blinder.hashed(list(islice(texts, self._chunk))) for _ in self._starts(len(self.ids)))
-        found = in_common(Parts(hashed, self._scratch), Parts(unblinded, self._scratch))
+        found = in_common(PointParts(hashed, self._scratch), PointParts(unblinded, self._scratch))
         places = np.concatenate([records["place"] for records in found])
         if len(places) != len(common):
             raise RemoteProtocolError(f"{len(common) - len(places)} of {len(common)} common points are no ids of ours")

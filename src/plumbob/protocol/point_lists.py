@@ -29,7 +29,7 @@ RECORD = np.dtype([("point", "V32"), ("place", "<u4")])
 
 Records = NDArray[np.void]
 """Points with their places in their list."""
-Words = NDArray[np.uint64]
+PointWords = NDArray[np.uint64]
 """Points as four numbers each, whose order is that of the bytes."""
 
 
@@ -121,7 +121,7 @@ def shuffled(points: PointList, order: NDArray[np.uint32], chunk: int, scratch: 
     return kept(scratch, pieces, chunk)
 
 
-class Parts:
+class PointParts:
     """A list split by its points' first bits; each part sorted."""
 
     def __init__(self, points: PointList, scratch: Scratch) -> None:
@@ -169,14 +169,14 @@ class Parts:
         return sum(int(np.count_nonzero(_equals_next(_words(_points_of(records))))) for (records,) in in_step(self))
 
 
-def in_step(*lists: Parts) -> Iterator[tuple[Records, ...]]:
+def in_step(*lists: PointParts) -> Iterator[tuple[Records, ...]]:
     """The same part of every list, one after the other."""
     count = 1 if all(each.is_small for each in lists) else PARTS
     for number in range(count):
         yield tuple(each.part(number, count) for each in lists)
 
 
-def in_common(*lists: Parts) -> Iterator[Records]:
+def in_common(*lists: PointParts) -> Iterator[Records]:
     """The first list's points that all others have too, sorted; part after part."""
     for records in in_step(*lists):
         yield reduce(lambda some, others: some[_is_in(some, others)], records)
@@ -197,7 +197,7 @@ def _is_in(some: Records, others: Records) -> Flags:
     return found
 
 
-def _equals_next(words: Words) -> Flags:
+def _equals_next(words: PointWords) -> Flags:
     equal: Flags = (words[1:] == words[:-1]).all(axis=1)
     return equal
 
@@ -210,7 +210,7 @@ def _sorted(records: Records) -> Records:
     return records[order]
 
 
-def _is_greater(left: Words, right: Words) -> Flags:
+def _is_greater(left: PointWords, right: PointWords) -> Flags:
     """By the first number that differs."""
     found = np.zeros(len(left), dtype=np.bool_)
     for word in reversed(range(WORDS)):
@@ -218,7 +218,7 @@ def _is_greater(left: Words, right: Words) -> Flags:
     return found
 
 
-def _words(points: NDArray[np.uint8]) -> Words:
+def _words(points: NDArray[np.uint8]) -> PointWords:
     """Read big-endian, so that numbers are ordered as the bytes are."""
     return points.view(">u8").astype(np.uint64)
 
