@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from plumbob.protocol import point_lists
-from plumbob.protocol.point_lists import PointParts, PointList, Scratch, in_common, kept, shuffled
+from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_common, kept, shuffled
 
 
 def strings(name: str, count: int) -> list[bytes]:

@@ -41,7 +41,7 @@ from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, confirm, greet_peers, hash_fields
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.point_lists import PointParts, PointList, Scratch, in_common, kept, shuffled
+from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_common, kept, shuffled
 
 CHUNK = 4096  # Ids of one message.
 MOST_IDS = 10_000_000  # A peer that announces more is refused, unless the operator says another number.
