@@ -237,7 +237,7 @@ class Align(PartyVerb, words="party align", section=RUN, example="party align jo
         int | None,
         typer.Option(help="Reveal the overlap size first; continue only if at least this many rows are shared.", min=1),
     ] = None
-    at_most: Annotated[int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)] = 5_000_000
+    at_most: Annotated[int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)] = 10_000_000
     new: Annotated[
         bool, typer.Option("--new", help="Start over and drop what was interrupted; all parties must do so.")
     ] = False
