@@ -10,9 +10,11 @@ import pytest
 
 from plumbob import cli
 from plumbob.crypto import engines
-from plumbob.data import Table
+from plumbob.data import ColumnChoices, Table
 from plumbob.party import alignment
+from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
+from plumbob.party.rows import aligned_table
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import MOST_IDS, Alignment
 from plumbob.run_folder import JOURNAL
@@ -120,3 +122,35 @@ def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:
     assert words in ends["features"][1]
     assert f"features stopped: '{words}'" in ends["label"][1]
     assert [code for code, _ in typed(organisations, {"label": [], "features": ["--at-most", "40"]}).values()] == [0, 0]
+
+
+@pytest.fixture
+def namesakes(tmp_path: Path) -> Iterator[Organisations]:
+    """Two parties whose rows go by name and birthday, which they write in two ways; somebody has two rows."""
+    settings = {
+        "label": {"id_column": "name,born", "reading": ColumnChoices(types={"born": "date"})},
+        "features": {"id_column": "last,birthday", "reading": ColumnChoices(types={"birthday": "date"})},
+    }
+    made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False, settings=settings)
+    label = ["name,born,a,b,outcome", "ab,1990-02-01,1,0,0", "b,1991-02-28,2,0,1", "Ab,1990-02-01,3,0,1"]
+    features = ["last,birthday,c,d,e", *(f"{row},0,0" for row in ("ab,01.02.1990,10", "b,28.02.1991,20"))]
+    features += ["ab,01.02.1990,30,0,0"]
+    for name, lines in (("label", label), ("features", features)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    yield made
+    made.close()
+
+
+def test_several_id_columns_and_rows(namesakes: Organisations) -> None:
+    """Ids of two columns meet; several rows of one person are refused, or paired where both sides ask for it."""
+    ends = typed(namesakes, {"label": [], "features": []})
+    assert "1 of 3 rows repeat an id" in ends["features"][1]
+    ends = typed(namesakes, {"label": ["--duplicates", "repeat", "--new"], "features": ["--duplicates", "first"]})
+    assert "one side has --duplicates repeat and the other does not" in ends["label"][1]
+    ends = typed(namesakes, {name: ["--duplicates", "repeat", "--new"] for name in NAMES})
+    assert [code for code, _ in ends.values()] == [0, 0]
+    assert "2 ids in case; they count as different people" in ends["label"][1]
+    assert "1 row beyond the first of an id: all rows are used" in ends["features"][1]
+    tables = {name: aligned_table(Home.open(namesakes.home(name)), PLAN) for name in NAMES}
+    assert tables["label"].ids == tables["features"].ids
+    assert [table.columns[0].values.tolist() for table in tables.values()] == [[1, 1, 2], [10, 30, 20]]
