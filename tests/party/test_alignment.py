@@ -1,6 +1,7 @@
 """Alignment between parties that die: the same rows in the same order, whatever happened on the way."""
 
 import inspect
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -80,9 +81,8 @@ NAMES = ("label", "features")
 
 @pytest.fixture
 def organisations(tmp_path: Path) -> Iterator[Organisations]:
-    """Of little patience, not aligned yet; their processes end with the test."""
-    hurried = {name: {"patience": 4.0} for name in NAMES}
-    made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False, settings=hurried)
+    """Not aligned yet; their processes end with the test."""
+    made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False)
     yield made
     made.close()
 
@@ -94,13 +94,22 @@ def typed(organisations: Organisations, words: dict[str, list[str]]) -> dict[str
     return {name: (command.wait(), command.complained) for name, command in commands.items()}
 
 
+def wait_for(organisations: Organisations, seconds: float) -> None:
+    """What every party's settings say of its patience."""
+    for name in NAMES:
+        file = organisations.home(name) / "party.toml"
+        file.write_text(re.sub("(?m)^patience = [0-9.]+", f"patience = {seconds}", file.read_text()))
+
+
 def test_names_must_agree(organisations: Organisations) -> None:
     """Two names would be two lists: nothing is aligned, both sides say why, and with one name it works."""
+    wait_for(organisations, 4.0)
     ends = typed(organisations, {"label": ["--name", "march"], "features": []})
     assert [code for code, _ in ends.values()] == [1, 1]
     assert "features is there to align, we are here to align --name march" in ends["label"][1]
     assert "label is there to align --name march, we are here to align; do the same on both" in ends["features"][1]
     assert not any((organisations.home(name) / "aligned").exists() for name in NAMES)
+    wait_for(organisations, PATIENCE)
     ends = typed(organisations, {name: ["--name", "march"] for name in NAMES})
     assert [code for code, _ in ends.values()] == [0, 0]
     assert all((organisations.home(name) / "aligned" / "features+label.march.json").exists() for name in NAMES)
