@@ -73,6 +73,16 @@ class TableFlags:
         str | None,
         _option("--positive", "Class to predict (default: the label's second class when sorted).", "CLASS"),
     ] = None
+    duplicates: Annotated[
+        str,
+        _option(
+            "--duplicates",
+            "What to do with an id that is on several rows: refuse it (default), use its first or its last row, or"
+            " repeat: pair each of its rows with each of the peers', which shows them how often it occurs and which all"
+            " sides must ask for.",
+            "refuse|first|last|repeat",
+        ),
+    ] = "refuse"
 
     def choices(self) -> "ColumnChoices":
         """What they say."""
@@ -88,6 +98,7 @@ class TableFlags:
             _names(self.monotone),
             {**_ranges_from_dictionary(self.dictionary), **dict(map(_range, self.ranges))},
             self.positive,
+            self.duplicates,
         )
 
 

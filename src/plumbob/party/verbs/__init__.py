@@ -237,10 +237,20 @@ class Align(PartyVerb, words="party align", section=RUN, example="party align jo
         int | None,
         typer.Option(help="Reveal the overlap size first; continue only if at least this many rows are shared.", min=1),
     ] = None
-    at_most: Annotated[int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)] = 10_000_000
+    at_most: Annotated[int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)] = (
+        10_000_000
+    )
     new: Annotated[
         bool, typer.Option("--new", help="Start over and drop what was interrupted; all parties must do so.")
     ] = False
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            help="An id on several rows: refuse it, use its first or its last row, or repeat (pair all of its rows;"
+            " all sides must ask for it). Default: as in party.toml.",
+            metavar="refuse|first|last|repeat",
+        ),
+    ] = None
     split_by: Annotated[
         str | None,
         typer.Option(
