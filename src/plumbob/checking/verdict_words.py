@@ -10,3 +10,6 @@ MEANINGS = {
     BLOCKED: "the attack was tried or calculated, and not shown to reveal more than the tolerance; that is no proof",
     NOT_APPLICABLE: "the attack has nothing to work on",
 }
+
+HONEST, CHEATING = ASSUMPTIONS = ("honest", "cheating")
+"""What a finding assumes: that everyone keeps to the protocol, or that its attacker chose its data or its software."""

@@ -276,11 +276,19 @@ class Home:
         options = AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
         return Outcome(align(self.folder, plan, options, not verbose, teller(verbose)))
 
-    def sign(self, plan: GivenPlan, *, accept_leaks: bool = False, verbose: bool = False) -> Outcome:
-        """Sign a plan; UnsafePlanError if it leaks above its tolerance and that is not accepted."""
+    def sign(
+        self,
+        plan: GivenPlan,
+        *,
+        accept_leaks: bool = False,
+        accept_cheating: bool = False,
+        accept_evidence: bool = False,
+        verbose: bool = False,
+    ) -> Outcome:
+        """Sign a plan; UnsafePlanError if something that must be accepted is not."""
         from plumbob.party.verbs.sign import sign
 
-        return Outcome(sign(self.folder, plan, accept_leaks, is_verbose=verbose))
+        return Outcome(sign(self.folder, plan, accept_leaks, accept_cheating, accept_evidence, is_verbose=verbose))
 
     def renew(self, days: int = VALID_DAYS) -> Outcome:
         """A new certificate for the same key; the peers must join the new invitation (`["token"]`)."""
