@@ -23,8 +23,8 @@ JUDGED = {
     0: "done, all clear",
     1: DONE[1],
     2: DONE[2],
-    3: "done, and something leaks above the plan's tolerance even if everyone keeps to the protocol",
-    4: "done, and no all-clear: something leaks if someone cheats, or something degrades (--strict)",
+    3: "done, and something leaks even if everyone keeps to the protocol",
+    4: "done, no all-clear: a cheat can read something, or (--strict) something degrades",
 }
 AUDITED = {
     **JUDGED,
