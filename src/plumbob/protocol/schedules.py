@@ -225,7 +225,7 @@ class SharesSchedule(TrainingSchedule):
             yield from tested_keys(ends, owned, theirs, "test of keys", "step 0")
 
     def _sets_between(self, owner: str, evaluator: str) -> list[ParameterSet]:
-        """Of the keys of all passes under which one party encrypts for another."""
+        """Of all keys under which one party encrypts for another."""
         scores, gradients, _ = self.shape.sets_for(evaluator)
         matrices = [scores, gradients, *([gradients] if self.shape.has_penalty_products else [])]
         names = names_of(self.plan)
@@ -233,7 +233,8 @@ class SharesSchedule(TrainingSchedule):
             names.index(owner) in stage.owners and names.index(evaluator) in stage.evaluators
             for stage in self.shape.stages
         )
-        return self.plan.passes * (matrices + [self.shape.profile[2]] * (staged * len(self.shape.pieces)))
+        slots = [self.shape.profile[2]] * (staged * len(self.shape.pieces))
+        return len(self.shape.keyed_passes) * (matrices + slots)
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
         if self.shape.has_penalty_products:
