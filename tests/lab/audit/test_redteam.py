@@ -99,7 +99,7 @@ def test_a_real_attack_through_the_real_protocol(monkeypatch: pytest.MonkeyPatch
     # Of real noise one draw in some forty happens to point to the labels.
     monkeypatch.setattr(TrainingParty, "_noise", always_the_same)
     noisy = small_run((1, 16), rows=160, noise="std", noise_std=20.0, row_norm=1.0, **keys)
-    (defended,) = plumbob.audit(noisy)
+    (defended,) = plumbob.audit(noisy, predicted=0)
     assert defended.verdict == "blocked"
 
 

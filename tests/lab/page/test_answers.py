@@ -130,14 +130,14 @@ def with_fix(keys: dict[str, Any], fix: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_three_parties_are_checked_in_shares() -> None:
-    """The page takes them, and finds nothing that leaks while weights stay shared and everyone keeps to the protocol."""
+    """The page takes them: while weights stay shared, nothing leaks as long as everyone keeps to the protocol."""
     three = {"names": ["bank", "shop", "fund"], "features": [10, 10, 10]}
     keys = {key: value for key, value in chosen(Plan.for_columns((10, 10, 10)), 455, "").items() if key == "keys"}
     answer = checked(asked({**FIRST_DRAFT, **three, **keys}))
     leaking = [one["assumes"] for one in answer["findings"] if one["verdict"] == "leaks"]
     assert set(leaking) == {"cheating"}
     assert {"shop+fund", "bank+shop", "bank+fund"} <= {one["by"] for one in answer["findings"]}
-    assert [block["heading"] for block in answer["headlines"].values()][0] == "If everyone keeps to the protocol"
+    assert next(block["heading"] for block in answer["headlines"].values()) == "If everyone keeps to the protocol"
 
 
 @pytest.mark.parametrize("keys", [{"label_flip_epsilon": 1e300}, {"noise": "std", "noise_std": 1e300}])
