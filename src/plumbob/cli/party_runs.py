@@ -111,6 +111,14 @@ def party_align(
             metavar="COLUMN",
         ),
     ] = None,
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            help="An id on several rows: refuse it, use its first or its last row, or repeat (pair all of its rows;"
+            " all sides must ask for it). Default: as in party.toml.",
+            metavar="refuse|first|last|repeat",
+        ),
+    ] = None,
     jobs: Jobs = None,
     home: HomeFolder = HOME,
     as_json: Json = False,
@@ -119,7 +127,7 @@ def party_align(
     """Find the rows that all parties share, without revealing any other ids."""
     from plumbob.party.verbs.align import AlignmentOptions, align
 
-    options = AlignmentOptions(name, data, at_least, at_most, jobs, is_new, split_by)
+    options = AlignmentOptions(name, data, at_least, at_most, jobs, is_new, split_by, duplicates)
     with ending_at_ctrl_c():
         show(align(home, plan, options, quiet, progress(quiet)), as_json)
 

@@ -264,6 +264,7 @@ class Home:
         data: str | Path | None = None,
         at_least: int | None = None,
         at_most: int | None = None,
+        duplicates: str | None = None,
         jobs: int | None = None,
         new: bool = False,
         verbose: bool = True,
@@ -273,7 +274,8 @@ class Home:
         from plumbob.protocol.alignment import MOST_IDS
 
         most = MOST_IDS if at_most is None else at_most
-        options = AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
+        file = None if data is None else Path(data)
+        options = AlignmentOptions(name, file, at_least, most, jobs, new, duplicates=duplicates)
         return Outcome(align(self.folder, plan, options, not verbose, teller(verbose)))
 
     def sign(

@@ -27,7 +27,7 @@ COMMITMENT_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
-POINT_BYTES = 32  # Of alignment.
+POINT_BYTES, COUNT_BYTES = 32, 4  # Of alignment.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -451,6 +451,13 @@ def alignment_opening(names: Iterable[str]) -> Iterator[Due]:
     """How many ids, in which chunks."""
     for ends in permutations(names, 2):
         yield text(Kind.ALIGNMENT_OPENING, *ends)
+
+
+def id_counts(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
+    """A number for each common id, from everybody to everybody."""
+    for size in pieces:
+        for ends in permutations(names_of(plan), 2):
+            yield Due(Kind.ID_COUNTS, 0, *ends, COUNT_BYTES * size)
 
 
 def held_out_rows(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
