@@ -20,8 +20,9 @@ NARROWEST, WIDEST = 60, 100
 INDENT, COLUMN, NAMES_COLUMN, CODES_COLUMN = 2, 26, 14, 8
 CODES = {
     **DONE,
-    3: "check, audit: something leaks above the plan's tolerance",
-    4: "check, audit: nothing leaks, but attacks were left out (--only) or cut short, or something degrades (--strict)",
+    3: "check, audit: something leaks above the plan's tolerance even if everyone keeps to the protocol",
+    4: "check, audit: no all-clear: something leaks if someone cheats, attacks were left out (--only) or cut short, a "
+    "job is a program, or something degrades (--strict)",
     130: "interrupted by Ctrl-C",
 }
 

@@ -478,8 +478,9 @@ def proposed_roles(names: Iterable[str]) -> Iterator[Due]:
 
 
 def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
-    """The label party drafts, everybody names its width, and the plan comes back."""
+    """The label party drafts twice, everybody names its width each time, and the plan comes back."""
     for name in others:
-        yield text(Kind.PROPOSAL_DRAFT, label, name)
-        yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
+        for _ in range(2):
+            yield text(Kind.PROPOSAL_DRAFT, label, name)
+            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
         yield text(Kind.PROPOSAL_PLAN, label, name)

@@ -197,7 +197,7 @@ class Audit(
             help="With --defences: run the encrypted protocols, measure them, and include active attacks.",
         ),
     ] = False
-    predicted: Predicted = 0
+    predicted: Predicted = None
     strict: Strict = False
 
     def do(self, caller: Caller) -> Result:

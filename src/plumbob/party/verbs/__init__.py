@@ -13,6 +13,8 @@ import typer
 from plumbob.verb import Caller, Result, Verb
 from plumbob.verb.flags import (
     HOME,
+    AcceptCheating,
+    AcceptEvidence,
     AcceptLeaks,
     Cost,
     EngineOption,
@@ -207,15 +209,22 @@ class Doctor(PartyVerb, words="party doctor", section=AGREE, example="party doct
 class Sign(PartyVerb, words="party sign", section=AGREE, example="party sign joint.toml"):
     """Sign a plan; training starts only once every party has signed.
 
-    Shows what leaks and what is opened to whom, and in a terminal asks first. A plan that leaks also needs
-    --accept-leaks.
+    Shows what each party can work out if everyone keeps to the protocol, and what if someone cheats; in a terminal it
+    asks first. What must be accepted by name is refused without its flag.
     """
 
     plan: PlanFile
     _: KW_ONLY
     accept_leaks: AcceptLeaks = False
+    accept_cheating: AcceptCheating = False
+    accept_evidence: AcceptEvidence = False
     yes: Annotated[bool, typer.Option("--yes", help="Sign without asking for confirmation.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", help="Show all findings, with the reason for each.")] = False
+
+    @property
+    def accepted(self) -> list[str]:
+        """What is accepted, by the names of `signature.ACCEPTED`."""
+        return [name for name in ("leaks", "cheating", "evidence") if getattr(self, f"accept_{name}")]
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.sign import sign
