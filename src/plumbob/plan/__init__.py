@@ -9,7 +9,7 @@ from plumbob.plan.defaults import SUGGESTED_BINS, default_of, suggested_keys
 from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.plan import Plan
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
-from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
+from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS, unready_evidence
 from plumbob.plan.settings import KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
 from plumbob.plan.writing import toml_value
 
@@ -32,4 +32,5 @@ __all__ = [
     "suggested_keys",
     "suggestion",
     "toml_value",
+    "unready_evidence",
 ]

@@ -1,8 +1,7 @@
 """One flag for each key of the plan, made from the plan's own list, so that neither can forget the other."""
 
-import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,28 +56,29 @@ RARE = {
     "delta": "Probability with which the noise's promise, differential privacy, may fail",
     "row_norm": "Clip rows to this joint norm; 0 = off (with --noise rows: sqrt of all columns); other noise needs it",
     "label_flip_epsilon": "Epsilon of labels flipped at random before training; 0 = off",
+    "evidence": "Keep, sealed for each party's auditor, what a replay of its side needs",
+    "days": "With --evidence keep: how many days it is kept",
     "tolerance_labels": "Advantage over the best baseline above which a finding about labels leaks",
     "tolerance_features": "The same for findings about features and scores",
 }
 EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is to show rare flags too.
-NAMES = ("features", *(key.name for key in KEYS), "heuristic")
+NAMES = ("features", *(key.name for key in KEYS), "heuristic", "auditors")
 
 
-def with_plan_flags(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb all flags of the plan; those that were used arrive as one dictionary, `keys`."""
-    signature = inspect.signature(verb)
-    own = [parameter for parameter in signature.parameters.values() if parameter.name != "keys"]
+PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
+"""The type of the field in which a verb finds the keys whose flags were used."""
 
-    @functools.wraps(verb)
-    def called(**values: Any) -> None:
-        values.pop("help_all")
-        keys = {name: values.pop(name) for name in NAMES}
-        verb(**values, keys={name: value for name, value in keys.items() if value is not None})
 
-    flags = [_help_all(), _features(), *(_flag(key) for key in KEYS), _heuristic()]
-    # Typer reads the parameters of a verb from here.
-    called.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]  # Typer reads it.
-    return called
+def plan_flags() -> list[inspect.Parameter]:
+    """All of them, with what shows them all."""
+    return [_help_all(), _features(), *(_flag(key) for key in KEYS), _heuristic(), _auditors()]
+
+
+def keys_given(values: dict[str, Any]) -> dict[str, Any]:
+    """Those that were used, taken out of everything that was typed."""
+    values.pop("help_all")
+    keys = {name: values.pop(name) for name in NAMES}
+    return {name: value for name, value in keys.items() if value is not None}
 
 
 def plan_from(path: Path | None, keys: Mapping[str, Any]) -> Plan:
@@ -111,6 +111,16 @@ def parse_heuristic(text: str | None) -> dict[str, float | int] | None:
         except ValueError:
             raise typer.BadParameter("expected numbers by name, such as G=1.0,T=30,e=0") from None
     return values
+
+
+def parse_auditors(text: str | None) -> dict[str, str] | None:
+    """`bank=FINGERPRINT,fund=FINGERPRINT` by name."""
+    if text is None:
+        return None
+    pairs = [item.split("=") for item in text.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise typer.BadParameter("expected each party's auditor by fingerprint, such as bank=9f2c...,fund=41d0...")
+    return dict(pairs)
 
 
 def _flag(key: SettingKey) -> inspect.Parameter:
@@ -177,6 +187,17 @@ def _heuristic() -> inspect.Parameter:
         rich_help_panel=RARE_PANEL,
     )
     return _parameter("heuristic", Annotated[str | None, option])
+
+
+def _auditors() -> inspect.Parameter:
+    option = typer.Option(
+        "--auditors",
+        help="With --evidence keep: each party's auditor, bank=FINGERPRINT,fund=FINGERPRINT.",
+        callback=parse_auditors,
+        metavar="FINGERPRINTS",
+        rich_help_panel=RARE_PANEL,
+    )
+    return _parameter("auditors", Annotated[str | None, option])
 
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:
