@@ -31,7 +31,7 @@ from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
-from plumbob.errors import DivergenceError
+from plumbob.errors import DivergenceError, LocalProtocolError
 from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
@@ -67,6 +67,7 @@ class LatticeParty(TrainingParty):
 
     shape: LatticeShape
     products: Products
+    _entered: "LevelRows | None" = None
     held: dict[str, Share]
     """This party's share of every party's weights."""
     velocities: dict[str, Share]
@@ -125,38 +126,60 @@ class LatticeParty(TrainingParty):
     def _listed_products(self) -> Iterator[KeyedProduct]:
         """Everything that needs a key, in the order in which keys travel."""
         names, make = self.company.names, partial(keyed_product, self.session.identity)
-        for number in range(1, self.plan.passes + 1):
+        for number, shape in enumerate(self.shape.passes, 1):
             for owner, evaluator in permutations(names, 2):
                 scores, gradients, _ = self.shape.sets_for(evaluator)
                 yield make(SCORES, number, owner, [evaluator], scores)
                 yield make(GRADIENTS, number, owner, [evaluator], gradients)
                 if self.shape.has_penalty_products:
                     yield make(PENALTIES, number, owner, [evaluator], gradients)
-            for stage, piece in product(self.shape.stages, range(len(self.shape.pieces))):
+            for stage, piece in product(shape.stages, range(len(shape.pieces))):
                 evaluators = [names[place] for place in stage.evaluators]
                 for place in stage.owners:
                     yield make(slot_kind(piece, stage), number, names[place], evaluators, self.shape.profile[2])
 
     def step(self, batch: Batch) -> Vector:
         self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
+        self._enter_level(batch.rows)
         pulls = self._shared_penalties(batch.step)
         residuals = self._shared_residuals(batch.step, self._shared_scores(batch.step))
         sums = self._shared_sums(batch.step, residuals)
-        size = LatticeStepSize.of(self.shape)
+        size = LatticeStepSize.of(self.products.shape)
         for name in self.company.names:
             self._descend(name, sums[name], pulls.get(name), size)
         self.products.keys.forget(batch.step)
         return np.zeros(0)
+
+    def _enter_level(self, rows: NDArray[np.intp]) -> None:
+        """Make what the passes of a level multiply with; what those of the one before did is let go."""
+        if self._entered is not None and len(self._entered.entries) == len(rows):
+            return
+        self._entered = None  # Before the next one is made: both need not fit memory.
+        self.products.shape = self.shape.at(len(rows))
+        chosen = slice(None) if len(rows) == len(self.shard) else rows
+        entries = self._integers[chosen]
+        scores, gradients = (
+            lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name), entries)
+            for kind in (SCORES, GRADIENTS)
+        )
+        self._entered = LevelRows(chosen, entries, scores, gradients)
+
+    @property
+    def level(self) -> "LevelRows":
+        """What the pass that is under way multiplies with."""
+        if self._entered is None:
+            raise LocalProtocolError("no pass of this run is under way yet")
+        return self._entered
 
     # 1. Scores.
 
     def _shared_scores(self, number: int) -> Angles:
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
-        mine = local.scores(self.engine, self._integers, self.held[self.company.name], self.shape.input_bits)
+        mine = local.scores(self.engine, self.level.entries, self.held[self.company.name], self.shape.input_bits)
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
         total = mine >> np.uint64(dropped)
-        for answered, opened in self.products.with_matrix(SCORES, number, lent, self._score_matrix).values():
+        for answered, opened in self.products.with_matrix(SCORES, number, lent, self.level.scores).values():
             total = total + answered[:, 0] + opened[:, 0]
         return (total & np.uint64(2**ANGLE_BITS - 1)).astype(np.uint32)
 
@@ -164,8 +187,9 @@ class LatticeParty(TrainingParty):
 
     def _shared_residuals(self, number: int, scores: Angles) -> lattice.Pairs:
         """This party's share of all rows' residuals, with 40 fraction bits, modulo 2**128."""
-        shared = shared_series(self.products, number, scores, self._row_weights)
-        return shared if self._shifts is None else pairs.subtract(shared, self._shifts)
+        weights, shifts, rows = self._row_weights, self._shifts, self.level.rows
+        shared = shared_series(self.products, number, scores, None if weights is None else weights[rows])
+        return shared if shifts is None else pairs.subtract(shared, shifts[rows])
 
     @cached_property
     def _row_weights(self) -> NDArray[np.int64] | None:
@@ -186,9 +210,9 @@ class LatticeParty(TrainingParty):
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
         """This party's shares of every party's sums of residuals times features."""
-        mine = local.sums(self.engine, self._integers, residuals)
+        mine = local.sums(self.engine, self.level.entries, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
-        shared = self._with_products(GRADIENTS, number, mine, lent, self._gradient_matrix)
+        shared = self._with_products(GRADIENTS, number, mine, lent, self.level.gradients)
         return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
 
     def _noisy(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
@@ -260,14 +284,6 @@ class LatticeParty(TrainingParty):
         return pulls
 
     # Private matrices.
-
-    @cached_property
-    def _score_matrix(self) -> lattice.PrivateMatrix:
-        return lattice.PrivateMatrix(self.engine, self.products.layout(SCORES, self.company.name), self._integers)
-
-    @cached_property
-    def _gradient_matrix(self) -> lattice.PrivateMatrix:
-        return lattice.PrivateMatrix(self.engine, self.products.layout(GRADIENTS, self.company.name), self._integers)
 
     @cached_property
     def _integers(self) -> lattice.Small:
@@ -355,6 +371,16 @@ class LatticeParty(TrainingParty):
     @cached_property
     def company(self) -> ColumnHolders:
         return ColumnHolders.at(self.participant)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LevelRows:
+    """A party's own rows of one level: as numbers, and as what peers' numbers are multiplied with."""
+
+    rows: NDArray[np.intp] | slice
+    entries: lattice.Small
+    scores: lattice.PrivateMatrix
+    gradients: lattice.PrivateMatrix
 
 
 @dataclass(frozen=True)
