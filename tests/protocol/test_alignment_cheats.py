@@ -82,7 +82,6 @@ class ProvingCheat(Cheat):
 
     def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
         returned = super()._get_back_own_points(held, commitment)
-        self._trade_signs(held, len(returned))
         asked = self._salt + self._challenge
         self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
         return returned

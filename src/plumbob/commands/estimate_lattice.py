@@ -36,7 +36,7 @@ def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost
     setup = steps = 0.0
     for shape, passes in whole.levels:
         polynomials = sum(layout.requests * layout.replies for layout in _matrices(shape))
-        staged = sum(layout.blocks * of_slots[layout.is_turn].block for layout in _slots(shape))
+        staged = sum(layout.requests * of_slots[layout.is_turn].block for layout in _slots(shape)) / TERMS
         steps += passes * (staged + polynomials * of_product)
         setup += passes * sum(of_slots[layout.is_turn].key for layout in _slots(shape))
     return LatticeCost(setup, steps, key_memory(whole))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from plumbob.callbacks import Progress
 from plumbob.crypto import Draws
-from plumbob.crypto.curve import POINT_BYTES
+from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.errors import DataError
 from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status

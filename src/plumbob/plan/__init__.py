@@ -10,7 +10,7 @@ from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.levels import Level, RowLevels, in_words, total_passes
 from plumbob.plan.plan import Plan
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
-from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
+from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS, unready_evidence
 from plumbob.plan.settings import KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
 from plumbob.plan.writing import toml_value
 
@@ -37,4 +37,5 @@ __all__ = [
     "suggestion",
     "toml_value",
     "total_passes",
+    "unready_evidence",
 ]

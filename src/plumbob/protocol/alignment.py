@@ -1,4 +1,4 @@
-"""Which ids all parties have: a private set intersection by Diffie-Hellman on P-256.
+"""Which ids all parties have: a private set intersection by Diffie-Hellman in the group ristretto255.
 
 Everybody hashes its ids to points and multiplies them with a secret scalar. Multiplications commute, so equal ids
 become equal points once every party's scalar is in; before that they say nothing. The lists travel round a ring, in
@@ -6,8 +6,8 @@ chunks. Then
 
 - two parties return each other's points in order, with a proof that all carry the same scalar, and each recognises
   its own;
-- three and more show all lists, sorted, so that everybody counts; the common points, and only these, go round once
-  more and lose one scalar after the other. Two that want to know the size first count in the same way.
+- three and more show all lists, sorted, so that everybody counts; the common points, and only these, lose one scalar
+  after the other, each with such a proof. Two that want to know the size first count in the same way.
 
 Who keeps to the protocol learns the common ids and what docs/alignment.md lists. An arbiter takes no part.
 
@@ -17,7 +17,8 @@ and a party that is restored continues after the last piece.
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -27,9 +28,9 @@ import msgspec
 import numpy as np
 
 from plumbob.callbacks import Progress
-from plumbob.crypto.curve import ORDER, POINT_BYTES, split
 from plumbob.crypto.engines import cores
-from plumbob.crypto.same_scalar import PROOF_BYTES, Prover, packed_bits, unpacked_bits, verify
+from plumbob.crypto.ristretto import ORDER, POINT_BYTES
+from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data import canonical_ids
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol import schedules
@@ -40,9 +41,10 @@ from plumbob.protocol.messages import Kind
 
 CHUNK = 4096  # Ids of one message.
 MOST_IDS = 5_000_000  # A peer that announces more is refused, unless the operator says another number.
-POINTS_A_JOB = 8192  # A process more for fewer points than these takes longer to start than it saves.
 SEED_BYTES = 32
-FORMAT = 1
+FORMAT = 2
+GROUP = "ristretto255"
+DOMAIN = b"plumbob alignment 2"
 DAMAGED = "the state of an interrupted alignment is damaged, or of other ids; align from the start"
 
 
@@ -70,6 +72,7 @@ class Alignment:
 class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What everybody says before the first chunk."""
 
+    group: str
     ids: int
     chunk: int
     size_first: bool
@@ -106,7 +109,7 @@ class AlignmentParty:
         chunk: int = CHUNK,
         most_ids: int = MOST_IDS,
     ) -> None:
-        """`go_on` asks for the size first: all parties give one, or none does. `jobs` are processes, else all cores.
+        """`go_on` asks for the size first: all parties give one, or none does. `jobs` are threads, else all cores.
 
         A peer that announces more than `most_ids` is refused before anything of its list is taken.
         """
@@ -136,9 +139,8 @@ class AlignmentParty:
         self._refuse_long_lists()
         # Steps that an earlier start finished are not said again.
         self.participant.follow(self._schedule.messages, may_skip=True)
-        scalar, domain = int.from_bytes(self._drawn.scalar, "big"), b"plumbob alignment" + self._drawn.identity
-        jobs = max(1, min(self._jobs, sum(self._drawn.sizes.values()) // POINTS_A_JOB))
-        self._blinder = Blinder(scalar, domain, jobs)
+        scalar = int.from_bytes(self._drawn.scalar, "little")
+        self._blinder = Blinder(scalar, DOMAIN + self._drawn.identity, self._jobs)
         try:
             return self._align()
         finally:
@@ -201,13 +203,13 @@ class AlignmentParty:
         # All draws of the session: what follows is calculated.
         scalar = 1 + self.participant.draws.of("scalar").below(ORDER - 1)
         seed = self.participant.draws.of("order of ids").draw(SEED_BYTES)
-        ours = AlignmentTerms(len(self.ids), self._chunk, self._go_on is not None)
+        ours = AlignmentTerms(GROUP, len(self.ids), self._chunk, self._go_on is not None)
         self.participant.follow(partial(schedules.alignment_opening, self._ring))
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
         sizes = {self.participant.name: len(self.ids)}
         for peer, channel in self.participant.data_peers.items():
             sizes[peer] = _check_opening(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0), ours)
-        self._drawn = Drawn(FORMAT, self._ids_hash, identity, scalar.to_bytes(POINT_BYTES, "big"), seed, sizes)
+        self._drawn = Drawn(FORMAT, self._ids_hash, identity, scalar.to_bytes(POINT_BYTES, "little"), seed, sizes)
         return msgspec.msgpack.encode(self._drawn)
 
     def _parse_drawn(self, piece: bytes) -> Drawn:
@@ -216,7 +218,7 @@ class AlignmentParty:
         except msgspec.DecodeError:
             raise DataError(DAMAGED) from None
         is_ours = (drawn.format, drawn.ids_hash, set(drawn.sizes)) == (FORMAT, self._ids_hash, set(self._ring))
-        if not is_ours or len(drawn.seed) != SEED_BYTES or not 0 < int.from_bytes(drawn.scalar, "big") < ORDER:
+        if not is_ours or len(drawn.seed) != SEED_BYTES or not 0 < int.from_bytes(drawn.scalar, "little") < ORDER:
             raise DataError(DAMAGED)
         return drawn
 
@@ -240,7 +242,7 @@ class AlignmentParty:
 
         Between two they are in their owner's order; otherwise every party has shuffled them.
         """
-        texts = [identity.encode() for identity in self._shuffled_ids]
+        texts = list(map(encoded_id, self._shuffled_ids))
         held = self._hop(0, lambda start: self._blinder.blind(texts[start : start + self._chunk]))
         for hop in range(1, len(self._ring) - 1):
             held = self._hop(hop, partial(self._ready, self._shuffle(held, hop)))
@@ -282,8 +284,8 @@ class AlignmentParty:
     ) -> bytes:
         try:
             pending = multiply(points)
-            if ask_for_more is not None and self._blinder.is_spread:
-                # Behind these in the queue, so that no worker is idle while the last one ends.
+            if ask_for_more is not None:
+                # Behind these in the queue, so that the kernel is not idle while these are sent.
                 ask_for_more()
             return pending()
         except CryptoError as error:
@@ -293,51 +295,50 @@ class AlignmentParty:
 
     def _commit(self, held: Sequence[bytes]) -> bytes:
         """What we will return is fixed before anything comes back; the peer's commitment and its scalar's point."""
-        ours = self._commitment(self.participant.name, self._salt, held) + self._prover.public()
+        ours = self._commitment(self.participant.name, self._salt, held) + self._blinder.public()
         return self._in_step(partial(self._trade, Kind.RETURN_COMMITMENT, ours, len(ours)), len(ours))
 
     def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
         """Our own points under both scalars, in our order, once all of them are proved to carry the same one."""
         returned = self._return_in_order(held)
-        signs = self._trade_signs(held, len(returned))
         asked = self._salt + self._challenge
         answered = self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
         salt, challenge = answered[:SEED_BYTES], answered[SEED_BYTES:]
         expected = self._commitment(self._next, salt, returned)
         if not hmac.compare_digest(expected, commitment[: len(expected)]):
             raise RemoteProtocolError(f"{self._next}: it returned another list than the one it had committed to")
-        self._swap_proofs(returned, signs, challenge, commitment[len(expected) :])
+        self._swap_proofs(returned, challenge, commitment[len(expected) :])
         return returned
 
-    def _swap_proofs(self, returned: Sequence[bytes], signs: Sequence[int], challenge: bytes, public: bytes) -> None:
+    def _swap_proofs(self, returned: Sequence[bytes], challenge: bytes, public: bytes) -> None:
         def proof() -> bytes:
-            return self._prover.prove(self._context(self.participant.name), bytes(self._received), challenge)
+            return self._blinder.prove(self._context(self.participant.name), self._in_chunks(self._received), challenge)
 
         theirs = self._in_step(lambda step: self._trade(Kind.RETURN_PROOF, proof(), PROOF_BYTES, step), PROOF_BYTES)
-        lists = bytes(self._passed_on), b"".join(returned)
-        try:
-            is_proved = verify(self._context(self._next), public, *lists, signs, self._challenge, theirs)
-        except CryptoError as error:
-            raise RemoteProtocolError(f"{self._next}: {error}") from None
-        if not is_proved:
+        lists = self._in_chunks(self._passed_on), self._in_chunks(b"".join(returned))
+        if not self._holds(self._next, self._context(self._next), public, *lists, self._challenge, theirs):
             raise RemoteProtocolError(
                 f"{self._next}: the points that it returned are not all ours under one scalar; its proof does not hold"
             )
 
-    def _trade_signs(self, held: Sequence[bytes], count: int) -> list[int]:
-        """Of our products to the peer, and of the peer's to us, chunk by chunk."""
-        found: list[int] = []
-        for start in self._starts(self._longest):
-            expected = max(0, min(self._chunk, count - start))
-            work = partial(self._trade_chunk_of_signs, held, start, -(-expected // 8))
-            found += unpacked_bits(self._in_step(work, -(-expected // 8)), expected)
-        return found
+    def _holds(
+        self,
+        peer: str,
+        context: bytes,
+        public: bytes,
+        points: Iterable[bytes],
+        products: Iterable[bytes],
+        challenge: bytes,
+        proof: bytes,
+    ) -> bool:
+        try:
+            return self._blinder.is_proved(context, public, points, products, challenge, proof)
+        except CryptoError as error:
+            raise RemoteProtocolError(f"{peer}: {error}") from None
 
-    def _trade_chunk_of_signs(self, held: Sequence[bytes], start: int, size: int, step: int) -> bytes:
-        products = b"".join(held[start : start + self._chunk])
-        points = bytes(self._received[start * POINT_BYTES : start * POINT_BYTES + len(products)])
-        ours = packed_bits(self._blinder.signs(points, products)()) if products else b""
-        return self._trade(Kind.RETURN_SIGNS, ours, size, step)
+    def _in_chunks(self, points: bytes | bytearray) -> Iterator[bytes]:
+        size = self._chunk * POINT_BYTES
+        return (bytes(points[start : start + size]) for start in range(0, len(points), size))
 
     def _trade(self, kind: Kind, ours: bytes, size: int, step: int) -> bytes:
         """A message to the peer and one from it; one that would be empty is not sent."""
@@ -350,10 +351,6 @@ class AlignmentParty:
 
     def _context(self, name: str) -> bytes:
         return hash_fields(b"alignment", self._drawn.identity, name.encode())
-
-    @cached_property
-    def _prover(self) -> Prover:
-        return Prover(int.from_bytes(self._drawn.scalar, "big"))
 
     @property
     def _salt(self) -> bytes:
@@ -396,8 +393,7 @@ class AlignmentParty:
 
     def _decide(self, go_on: GoOn, size: int, step: int) -> bytes:
         decision = bytes([bool(go_on(size))])
-        for channel in self.participant.data_peers.values():
-            channel.send(Kind.ALIGNMENT_DECISION, step, decision)
+        self._to_all_peers(Kind.ALIGNMENT_DECISION, step, decision)
         for peer, channel in self.participant.data_peers.items():
             theirs = channel.receive(Kind.ALIGNMENT_DECISION, step)
             if theirs not in (b"\0", b"\1"):
@@ -405,30 +401,60 @@ class AlignmentParty:
             decision += theirs
         return decision
 
-    def _unblind(self, common: Sequence[bytes]) -> list[bytes]:
-        """The common points without any scalar: down the ring, then from its last party to all."""
+    def _unblind(self, common: Sequence[bytes]) -> Sequence[bytes]:
+        """The common points without any scalar: one party after the other takes its own off, and all check it."""
         self.participant.follow(partial(self._schedule.unblinding, self._done, len(common)))
-        lowered: list[bytes] = []
-        for start in self._starts(len(common)):
-            size = self._chunk_bytes(start, len(common))
-            lowered += split(self._in_step(partial(self._lower, common[start : start + self._chunk]), size))
-        last = self._ring[-1]
-        if self.participant.name == last:
-            self._swap(Kind.UNBLINDED_IDS, dict.fromkeys(self.participant.data_peers, lowered), {}, len(common))
-            return lowered
-        return self._swap(Kind.UNBLINDED_IDS, {}, {last: len(common)}, len(common))[last]
+        points = common
+        for name in self._ring if common else ():
+            # Before the next scalar comes off: a point that somebody exchanged is never unblinded further.
+            points = self._lowered_by(name, points)
+        return points
 
-    def _lower(self, points: Sequence[bytes], step: int) -> bytes:
-        above = b"".join(points)
-        if self.participant.name != self._ring[0]:
-            above = self._channel(self._previous).receive(Kind.UNBLINDED_IDS, step)
-        lowered = self._multiply(self._blinder.lowered, above)
-        if self.participant.name != self._ring[-1]:
-            self._channel(self._next).send(Kind.UNBLINDED_IDS, step, lowered)
+    def _lowered_by(self, name: str, above: Sequence[bytes]) -> list[bytes]:
+        lowered: list[bytes] = []
+        for start in self._starts(len(above)):
+            size = self._chunk_bytes(start, len(above))
+            lowered += split(self._in_step(partial(self._lower, name, above[start : start + self._chunk]), size))
+        proof = self._in_step(partial(self._prove_unblinding, name, above, lowered), POINT_BYTES + PROOF_BYTES)
+        self._check_unblinding(name, above, lowered, proof)
         return lowered
 
+    def _lower(self, name: str, points: Sequence[bytes], step: int) -> bytes:
+        if name != self.participant.name:
+            return self._channel(name).receive(Kind.UNBLINDED_IDS, step)
+        return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._blinder.lowered(b"".join(points))())
+
+    def _prove_unblinding(self, name: str, above: Sequence[bytes], lowered: Sequence[bytes], step: int) -> bytes:
+        if name != self.participant.name:
+            return self._channel(name).receive(Kind.UNBLINDING_PROOF, step)
+        public = self._blinder.public()
+        context = self._unblinding_context(name, public, above, lowered)
+        proof = self._blinder.prove(context, self._in_chunks(b"".join(lowered)), context)
+        return self._to_all_peers(Kind.UNBLINDING_PROOF, step, public + proof)
+
+    def _check_unblinding(self, name: str, above: Sequence[bytes], lowered: Sequence[bytes], proof: bytes) -> None:
+        if name == self.participant.name:
+            return
+        public, proof = proof[:POINT_BYTES], proof[POINT_BYTES:]
+        context = self._unblinding_context(name, public, above, lowered)
+        lists = self._in_chunks(b"".join(lowered)), self._in_chunks(b"".join(above))
+        if not self._holds(name, context, public, *lists, context, proof):
+            raise RemoteProtocolError(
+                f"{name}: the points that it unblinded are not the common ones under one scalar less; its proof does "
+                "not hold"
+            )
+
+    def _unblinding_context(self, name: str, public: bytes, above: Sequence[bytes], lowered: Sequence[bytes]) -> bytes:
+        """The challenge too: it follows from all that the prover says, so that each other factor costs it a hash."""
+        return hash_fields(b"unblinding", self._context(name), public, b"".join(above), b"".join(lowered))
+
+    def _to_all_peers(self, kind: Kind, step: int, body: bytes) -> bytes:
+        for channel in self.participant.data_peers.values():
+            channel.send(kind, step, body)
+        return body
+
     def _look_up(self, points: Sequence[bytes]) -> list[str]:
-        hashed = split(self._blinder.hashed([identity.encode() for identity in self.ids]))
+        hashed = split(self._blinder.hashed(list(map(encoded_id, self.ids))))
         owners = dict(zip(hashed, self.ids, strict=True))
         found = [owners[point] for point in points if point in owners]
         if len(set(found)) != len(points):
@@ -505,7 +531,7 @@ class AlignmentParty:
     @property
     def _known_steps(self) -> int:
         """The opening, the hops, and showing or returning the points; how long unblinding takes nobody knows before."""
-        passes = len(self._ring) - 1 + (1 if self._go_on is None else 2) + (1 if self._is_pair else 0)
+        passes = len(self._ring) - 1 + (1 if self._go_on is None else 2)
         return 1 + passes * len(self._starts(self._longest)) + (3 if self._is_pair else 0)
 
     @cached_property
@@ -556,6 +582,8 @@ def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
         opening = msgspec.json.decode(body, type=AlignmentTerms)
     except msgspec.DecodeError:
         raise RemoteProtocolError(f"{peer}: its opening cannot be read; is its version another one?") from None
+    if opening.group != ours.group:
+        raise RemoteProtocolError(f"{peer}: its points are of {opening.group[:40]!r}, ours of {ours.group!r}")
     if opening.size_first != ours.size_first:
         raise RemoteProtocolError(f"{peer}: one side wants the size first and the other does not; agree on one")
     if opening.chunk != ours.chunk or opening.ids < 1:
@@ -563,3 +591,14 @@ def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
             f"{peer}: expected at least one id in chunks of {ours.chunk}, got {opening.ids} in {opening.chunk}"
         )
     return opening.ids
+
+
+def encoded_id(identity: str) -> bytes:
+    """As it is hashed: how many columns it has and, of each, its length and its text."""
+    text = identity.encode()
+    return struct.pack("<HI", 1, len(text)) + text
+
+
+def split(points: bytes) -> list[bytes]:
+    """A message of points as single ones."""
+    return [points[start : start + POINT_BYTES] for start in range(0, len(points), POINT_BYTES)]

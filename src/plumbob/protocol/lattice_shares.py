@@ -87,7 +87,7 @@ class LatticeParty(TrainingParty):
         self.share_start()
         keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
         counts = self.participant.polynomials
-        self.products = Products(self.company, self.session, self.shape, self.engine, keys, counts=counts)
+        self.products = Products(self.company, self.session, self.shape, self.engine, keys, self.use, counts=counts)
 
     def _agreed_keys(self, products: Sequence[KeyedProduct]) -> Keys:
         return agree_keys(self.participant, self.engine, self.company.channels, products)
@@ -106,7 +106,7 @@ class LatticeParty(TrainingParty):
 
     def share_start(self) -> None:
         """A random vector to each peer; what is left of the starting weights stays here."""
-        left = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
+        left = self.use("start", 0, [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights])
         # Whole numbers hide the start if they are many bits wider; those of a ring are uniform in it.
         bound = local.RING if self.company.is_pair else 1 << START_BITS
         for peer, channel in self.company.channels.items():
@@ -152,7 +152,7 @@ class LatticeParty(TrainingParty):
 
     def _enter_level(self, rows: NDArray[np.intp]) -> None:
         """Make what the passes of a level multiply with; what those of the one before did is let go."""
-        if self._entered is not None and len(self._entered.entries) == len(rows):
+        if self._entered is not None and len(self._entered.scores.entries) == len(rows):
             return
         self._entered = None  # Before the next one is made: both need not fit memory.
         self.products.shape = self.shape.at(len(rows))
@@ -162,7 +162,7 @@ class LatticeParty(TrainingParty):
             lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name), entries)
             for kind in (SCORES, GRADIENTS)
         )
-        self._entered = LevelRows(chosen, entries, scores, gradients)
+        self._entered = LevelRows(chosen, scores, gradients)
 
     @property
     def level(self) -> "LevelRows":
@@ -176,12 +176,13 @@ class LatticeParty(TrainingParty):
     def _shared_scores(self, number: int) -> Angles:
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
-        mine = local.scores(self.engine, self.level.entries, self.held[self.company.name], self.shape.input_bits)
+        rows, matrix = self._used_rows(SCORES, number, self.level.scores)
+        mine = local.scores(self.engine, rows, self.held[self.company.name], self.shape.input_bits)
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
         total = mine >> np.uint64(dropped)
-        for answered, opened in self.products.with_matrix(SCORES, number, lent, self.level.scores).values():
+        for answered, opened in self.products.with_matrix(SCORES, number, lent, matrix).values():
             total = total + answered[:, 0] + opened[:, 0]
-        return (total & np.uint64(2**ANGLE_BITS - 1)).astype(np.uint32)
+        return self.use("scores", number, (total & np.uint64(2**ANGLE_BITS - 1)).astype(np.uint32))
 
     # 2. Residuals.
 
@@ -189,7 +190,8 @@ class LatticeParty(TrainingParty):
         """This party's share of all rows' residuals, with 40 fraction bits, modulo 2**128."""
         weights, shifts, rows = self._row_weights, self._shifts, self.level.rows
         shared = shared_series(self.products, number, scores, None if weights is None else weights[rows])
-        return shared if shifts is None else pairs.subtract(shared, shifts[rows])
+        labels = self.use("labels", number, None if shifts is None else shifts[rows])
+        return self.use("residuals", number, shared if labels is None else pairs.subtract(shared, labels))
 
     @cached_property
     def _row_weights(self) -> NDArray[np.int64] | None:
@@ -210,10 +212,11 @@ class LatticeParty(TrainingParty):
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
         """This party's shares of every party's sums of residuals times features."""
-        mine = local.sums(self.engine, self.level.entries, residuals)
+        rows, matrix = self._used_rows(GRADIENTS, number, self.level.gradients)
+        mine = local.sums(self.engine, rows, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
-        shared = self._with_products(GRADIENTS, number, mine, lent, self.level.gradients)
-        return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
+        shared = self._with_products(GRADIENTS, number, mine, lent, matrix)
+        return self._lifted_sums(number, GRADIENTS, self.use("sums", number, self._noisy(number, shared)))
 
     def _noisy(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
         """With this party's noise on its share of every coordinate: before anything is cut, as the promise needs."""
@@ -227,8 +230,9 @@ class LatticeParty(TrainingParty):
         if not self.shape.has_penalty_products:
             return {}
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
-        mine = local.sums(self.engine, self._penalty, local.pairs_of(self.held[self.company.name]))
-        shared = self._with_products(PENALTIES, number, mine, lent, self._penalty_matrix)
+        penalty, matrix = self._used_rows(PENALTIES, number, self._penalty_matrix)
+        mine = local.sums(self.engine, penalty, local.pairs_of(self.held[self.company.name]))
+        shared = self._with_products(PENALTIES, number, mine, lent, matrix)
         return self._lifted_sums(number, PENALTIES, shared)
 
     def _with_products(
@@ -252,7 +256,7 @@ class LatticeParty(TrainingParty):
                 name: [local.lift(value, GRADIENT_RING, is_first) for value in share] for name, share in reduced.items()
             }
         every = local.pairs_of([value for share in reduced.values() for value in share])
-        lifted = iter(local.integers_of(self.products.lift(number, kind, self.shape.lifted_sums, every)))
+        lifted = iter(local.integers_of(self.products.lift(number, kind, self.products.shape.lifted_sums, every)))
         whole = self.company.shares.reduce
         return {name: [whole(next(lifted)) for _ in share] for name, share in reduced.items()}
 
@@ -284,6 +288,15 @@ class LatticeParty(TrainingParty):
         return pulls
 
     # Private matrices.
+
+    def _used_rows(
+        self, kind: str, number: int, honest: lattice.PrivateMatrix
+    ) -> tuple[lattice.Small, lattice.PrivateMatrix]:
+        """What this party multiplies with in a pass, one row for each of its level's, and the same prepared."""
+        rows = self.use(f"rows for {kind}", number, honest.entries)
+        if rows is honest.entries:
+            return rows, honest
+        return rows, lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name), rows)
 
     @cached_property
     def _integers(self) -> lattice.Small:
@@ -328,7 +341,8 @@ class LatticeParty(TrainingParty):
         """`open = "own"`: each party gets the missing shares of its own weights, cut to an honest weight's width."""
         if self.plan.is_closed:
             self.weights = np.zeros(0)
-            self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, self.held)
+            supplied = self.use("supplied share", 0, self.held)
+            self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, supplied)
             return
         for peer, channel in self.company.channels.items():
             given = self._hidden(peer, self._cut(self.held[peer]))
@@ -375,10 +389,9 @@ class LatticeParty(TrainingParty):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LevelRows:
-    """A party's own rows of one level: as numbers, and as what peers' numbers are multiplied with."""
+    """A party's own rows of one level, by which it multiplies its own numbers and its peers'."""
 
     rows: NDArray[np.intp] | slice
-    entries: lattice.Small
     scores: lattice.PrivateMatrix
     gradients: lattice.PrivateMatrix
 

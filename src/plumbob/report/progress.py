@@ -73,7 +73,7 @@ class StepProgress:
         if not self.steps:
             # Steps of an earlier start say nothing about how fast this one is, nor does what comes before the first.
             self._before, self._started = batch.done, now
-            self._bar.reset(self._task, total=1.0, completed=batch.done)
+            self._bar.reset(self._task, total=1.0)
         self.reached, self.steps = batch.step, steps
         told = f"step {batch.step} of {steps}" + (f", {batch.told}" if batch.told else "")
         self._bar.update(self._task, completed=batch.done, description=printable(f"{self.title}: {told}"))
