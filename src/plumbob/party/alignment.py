@@ -65,6 +65,7 @@ def align(
             progress=after_step,
             chunk=options.chunk,
             most_ids=options.most_ids,
+            folder=party_run.folder,
         )
         resumed = participant.take_up()
         for result in [] if resumed is None else resumed.results:

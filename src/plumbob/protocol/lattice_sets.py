@@ -226,6 +226,20 @@ class LatticeShape:
         """Fraction bits of a sum of residuals times features."""
         return SLOT_BITS + self.plan.feature_bits - DROPPED_BITS
 
+    def last_pass_of_key(self, number: int) -> int:
+        """In which a key that is used in this pass is used for the last time.
+
+        Between two parties a key serves all passes. Among more, masked numbers could carry out a whole key in one.
+        """
+        return self.plan.passes(self.trained) if self.parties == 2 else number
+
+    @property
+    def keyed_passes(self) -> list[tuple[int, "LatticeShape"]]:
+        """The last pass of each key with its shape; no earlier pass that the key serves has more pieces of rows."""
+        return [
+            (number, shape) for number, shape in enumerate(self.passes, 1) if self.last_pass_of_key(number) == number
+        ]
+
     @property
     def keys_in_all(self) -> int:
         """Of a whole run, with those that prediction is bound to."""
@@ -233,7 +247,7 @@ class LatticeShape:
         pairs = self.parties * (self.parties - 1)
         staged = sum(len(stage.owners) for stage in self.stages)
         bound = pairs if self.plan.is_closed else 0
-        return sum(pairs * matrices + len(shape.pieces) * staged for shape in self.passes) + bound
+        return sum(pairs * matrices + len(shape.pieces) * staged for _, shape in self.keyed_passes) + bound
 
     def prove(self) -> None:
         """Refuse too many rows, and shares that are cut or lifted wrongly more often than is agreed."""

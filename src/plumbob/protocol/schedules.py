@@ -227,7 +227,7 @@ class SharesSchedule(TrainingSchedule):
             yield from tested_keys(ends, owned, theirs, "test of keys", "step 0")
 
     def _sets_between(self, owner: str, evaluator: str) -> list[ParameterSet]:
-        """Of the keys of all passes under which one party encrypts for another."""
+        """Of all keys under which one party encrypts for another."""
         scores, gradients, _ = self.shape.sets_for(evaluator)
         matrices = [scores, gradients, *([gradients] if self.shape.has_penalty_products else [])]
         names = names_of(self.plan)
@@ -236,7 +236,7 @@ class SharesSchedule(TrainingSchedule):
             for stage in self.shape.stages
         )
         slots = [self.shape.profile[2]] * staged
-        return [one for shape in self.shape.passes for one in (*matrices, *(slots * len(shape.pieces)))]
+        return [one for _, shape in self.shape.keyed_passes for one in (*matrices, *(slots * len(shape.pieces)))]
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
         shape = self.shape.at(rows)
