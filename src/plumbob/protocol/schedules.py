@@ -28,7 +28,7 @@ COMMITMENT_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
-POINT_BYTES = 32  # Of alignment.
+POINT_BYTES, COUNT_BYTES = 32, 4  # Of alignment.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -456,6 +456,13 @@ def alignment_opening(names: Iterable[str]) -> Iterator[Due]:
         yield text(Kind.ALIGNMENT_OPENING, *ends)
 
 
+def id_counts(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
+    """A number for each common id, from everybody to everybody."""
+    for size in pieces:
+        for ends in permutations(names_of(plan), 2):
+            yield Due(Kind.ID_COUNTS, 0, *ends, COUNT_BYTES * size)
+
+
 def held_out_rows(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
     """A bit for each common row, from the party that chooses those held out."""
     for size in pieces:
@@ -474,8 +481,9 @@ def proposed_roles(names: Iterable[str]) -> Iterator[Due]:
 
 
 def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
-    """The label party drafts, everybody names its width, and the plan comes back."""
+    """The label party drafts twice, everybody names its width each time, and the plan comes back."""
     for name in others:
-        yield text(Kind.PROPOSAL_DRAFT, label, name)
-        yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
+        for _ in range(2):
+            yield text(Kind.PROPOSAL_DRAFT, label, name)
+            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
         yield text(Kind.PROPOSAL_PLAN, label, name)

@@ -166,8 +166,8 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         if not checkpoint.step and not options.is_new:
             # A start that was killed before its first step left a journal with nothing to resume from.
             refuse_finished(out)
-        if loaded.left_out:
-            progress.say(loaded.left_out)
+        for remark in (*loaded.remarks, *filter(None, [loaded.left_out])):
+            progress.say(remark)
         if checkpoint.step:
             progress.reached = checkpoint.step
             progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
