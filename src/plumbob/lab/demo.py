@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.checking.facts import SaidWhere, said
 from plumbob.crypto import engines
 from plumbob.data import Batch
 from plumbob.datasets import LOANS_PARTIES
@@ -28,9 +27,10 @@ from plumbob.lab.simulate import JointModel, Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import assessed
 from plumbob.plan import Party, Plan
-from plumbob.record import RunRecord
+from plumbob.record import Finding, RunRecord
 from plumbob.report.decision_page import summary_of
 from plumbob.report.page import PageTable, as_text
+from plumbob.report.run import headlines_of
 from plumbob.report.run import page_of as run_page
 from plumbob.report.scale import shown
 from plumbob.run_folder import REPORT, RunFolder
@@ -167,8 +167,8 @@ def largest_difference(model: JointModel, other: JointModel) -> float:
 def _about(record: RunRecord) -> str:
     bank, processor = (party.features for party in record.parsed_plan.learners)
     return (
-        f"{record.rows:,} people with a credit card. The bank knows who did not pay back, and {bank} columns; a payment "
-        f"processor holds {processor}. They trained one model three ways, encrypted, and each was attacked."
+        f"{record.rows:,} people with a credit card. The bank knows who did not pay back, and {bank} columns; a "
+        f"payment processor holds {processor}. They trained one model three ways, encrypted, and each was attacked."
     )
 
 
@@ -187,33 +187,41 @@ class LabelsRead:
     guessed: float
     read: float
 
-    @classmethod
-    def of(cls, record: RunRecord) -> "LabelsRead":
-        """Where no attack had anything to work on, guessing is all there is."""
-        found = [one for one in record.findings if one.target == "labels" and one.rate is not None]
-        guessed = max((one.baseline or 0.0 for one in found), default=_majority(record))
-        return cls(guessed, max([guessed, *(one.rate or 0.0 for one in found if one.attack != CHOOSES)]))
+    @property
+    def in_words(self) -> str:
+        """How many of them."""
+        if self.read == self.guessed:
+            return "none"
+        return "every label" if self.read == 1.0 else f"{shown(self.read, 'percent')} of the labels"
 
 
-def _majority(record: RunRecord) -> float:
-    """Always saying the more frequent class."""
-    (models,) = record.quality.values()
-    return models["joint"]["majority"]
+def _labels_read(compared: Sequence[ComparedRun]) -> dict[str, LabelsRead]:
+    """By run. Where no attack had anything to work on, guessing is all there is, as well as in the other runs."""
+    found = {
+        one.name: [finding for finding in one.record.findings if _is_about_all_labels(finding)] for one in compared
+    }
+    guessed = max(finding.baseline or 0.0 for findings in found.values() for finding in findings)
+    return {
+        name: LabelsRead(guessed, max([guessed, *(finding.rate or 0.0 for finding in findings)]))
+        for name, findings in found.items()
+    }
+
+
+def _is_about_all_labels(finding: Finding) -> bool:
+    return finding.target == "labels" and finding.rate is not None and finding.attack != CHOOSES
 
 
 def _headline(compared: Sequence[ComparedRun]) -> str:
     """The result in two sentences."""
-    read = {one.name: LabelsRead.of(one.record) for one in compared}
-    exchanged, shared = read["exchange"], read["shares"]
-    how_many = "every label" if exchanged.read > 0.995 else f"{shown(exchanged.read, 'percent')} of the labels"
-    stopped = "none" if shared.read == shared.guessed else f"{shown(shared.read, 'percent')}"
-    return f"With exchange the processor reads {how_many}. With shares it reads {stopped}."
+    read = _labels_read(compared)
+    exchanged, shared = read["exchange"].in_words, read["shares"].in_words
+    return f"With exchange the processor reads {exchanged}. With shares it reads {shared}."
 
 
 def _lines(compared: Sequence[ComparedRun]) -> Iterator[str]:
     """One screen: what the processor reads, what the model is worth, and what is left open."""
     yield from ("", _headline(compared), "")
-    read = {one.name: LabelsRead.of(one.record) for one in compared}
+    read = _labels_read(compared)
     rows = [[name, shown(one.guessed, "percent"), shown(one.read, "percent")] for name, one in read.items()]
     costs = [[_auc(one), shown(one.outcome.seconds, "seconds"), shown(one.outcome.bytes, "bytes")] for one in compared]
     header = ["labels right", "by guessing", "by attack", "AUC", "time", "traffic"]
@@ -242,5 +250,8 @@ def _worth(record: RunRecord) -> Iterator[str]:
 
 def _left_open(record: RunRecord) -> Iterator[str]:
     """What the recommended run does not stop."""
-    facts = said(SaidWhere.CHEATING, record.parsed_plan, record.rows)
-    yield from (f"What shares does not stop: {sentence}" for sentence in facts)
+    block = headlines_of(record).cheating
+    yield f"What shares does not stop. {block.heading}:"
+    yield from (f"  {line.says}" for line in block.lines)
+    if not block.lines:
+        yield f"  {block.nothing}"
