@@ -16,7 +16,7 @@ from plumbob.crypto import Draws, engines
 from plumbob.data import Table, split_array
 from plumbob.lab.simulate import Run, train
 from plumbob.net import Link, linked_pair
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
@@ -37,6 +37,9 @@ def plan_for(split: Sequence[int], **keys: Any) -> Plan:
     # Most tests look at weights; those of closed ones say so.
     if keys.get("protocol", "shares") == "shares":
         small["open"] = "own"
+    # What encrypted residuals are compared with.
+    if keys.get("protocol") == "clear":
+        small |= PAPER
     return Plan.for_columns(split, **(small | keys))
 
 

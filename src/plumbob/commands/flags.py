@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Plan, SettingKey, default_of
+from plumbob.plan import KEYS, PAPER, PAPERS_PROTOCOL, Plan, SettingKey, default_of
 
 PANEL = "Keys of the plan (a flag wins over the file)"
 RARE_PANEL = "Other keys of the plan"
@@ -35,7 +35,7 @@ RARE = {
     "held_out_by": "Party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
     "sigmoid": "Approximation of the sigmoid; fourier works with shares and clear only",
     "start": "Starting weights",
-    "batch_size": "Rows per batch, where batches are not full",
+    "batch_size": "Rows per batch, where batches are not full; with clear, it asks for reshuffled batches",
     "batches": "Full: all rows at once; reshuffled for each epoch, which leaks most outside shares; or fixed",
     "momentum": "Momentum, 0 to 0.5; with shares, more than 30 epochs need --l2 0.01 or more",
     "remainder": "What happens to the rows left over after the last whole batch: merged into it, or dropped",
@@ -72,10 +72,11 @@ def with_plan_flags(verb: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(verb)
     def called(**values: Any) -> None:
         values.pop("help_all")
+        usual = {"protocol": PAPERS_PROTOCOL, **PAPER} if values.pop("as_in_the_paper") else {}
         keys = {name: values.pop(name) for name in NAMES}
-        verb(**values, keys={name: value for name, value in keys.items() if value is not None})
+        verb(**values, keys={**usual, **{name: value for name, value in keys.items() if value is not None}})
 
-    flags = [_help_all(), _features(), *(_flag(key) for key in KEYS), _heuristic()]
+    flags = [_help_all(), _as_in_the_paper(), _features(), *(_flag(key) for key in KEYS), _heuristic()]
     # Typer reads the parameters of a verb from here.
     called.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]  # Typer reads it.
     return called
@@ -136,9 +137,13 @@ def _meaning(key: SettingKey) -> str:
 
 def _default(key: SettingKey) -> str:
     """As it is typed; where it depends on the protocol, both."""
-    values = [default_of(key, protocol) for protocol in ("shares", "exchange")]
-    shares, others = (str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values)
-    return shares if shares == others else f"{shares} with shares, else {others}"
+    values = [default_of(key, protocol) for protocol in ("shares", "clear", "exchange")]
+    shares, clear, others = (
+        str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values
+    )
+    if shares == others:
+        return shares
+    return f"{shares} with {'shares and clear' if clear == shares else 'shares'}, else {others}"
 
 
 def show_everything(ctx: typer.Context, asked: bool) -> None:
@@ -155,6 +160,15 @@ def _help_all() -> inspect.Parameter:
     )
     parameter = _parameter("help_all", Annotated[bool, option])
     return parameter.replace(default=False)
+
+
+def _as_in_the_paper() -> inspect.Parameter:
+    option = typer.Option(
+        "--as-in-the-paper",
+        help="Train as the paper does, where no flag says otherwise.",
+        rich_help_panel=PANEL,
+    )
+    return _parameter("as_in_the_paper", Annotated[bool, option]).replace(default=False)
 
 
 def _features() -> inspect.Parameter:

@@ -5,7 +5,7 @@ and `writing` turn files into plans and back, and `rules` refuses what a protoco
 with the reason.
 """
 
-from plumbob.plan.defaults import SUGGESTED_BINS, default_of, suggested_keys
+from plumbob.plan.defaults import PAPER, PAPERS_PROTOCOL, SUGGESTED_BINS, default_of, suggested_keys
 from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.plan import Plan
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
@@ -16,6 +16,8 @@ from plumbob.plan.writing import toml_value
 __all__ = [
     "KEYS",
     "OURS",
+    "PAPER",
+    "PAPERS_PROTOCOL",
     "PARTY_NAME",
     "PROFILE_BITS",
     "PROTOCOLS",

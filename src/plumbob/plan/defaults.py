@@ -1,4 +1,4 @@
-"""What a plan that says nothing gets: what fits its protocol. `shares` has defaults of its own, others the paper's."""
+"""What a plan that says nothing gets: `shares` and `clear` train alike, the others as in the paper."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ SUGGESTED_BINS = 10
 """Of a plan that is drafted from tables: real tables have text and gaps, and bins take both."""
 SUGGESTED_TEST_SHARE = 0.2
 """Of a plan that is drafted from tables: without held-out rows nobody learns how good the model is."""
-THE_PAPERS: Mapping[str, Any] = MappingProxyType(
+PAPER: Mapping[str, Any] = MappingProxyType(
     {
         "scale": "standard",
         "sigmoid": "taylor",
@@ -23,6 +23,8 @@ THE_PAPERS: Mapping[str, Any] = MappingProxyType(
         "open": "own",
     }
 )
+"""How the paper trains, by the plan's keys: for `VerticalLogisticRegression(protocol="clear", **plumbob.PAPER)`."""
+PAPERS_PROTOCOL = "exchange"
 
 
 def suggested_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,10 +37,17 @@ def suggested_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
     return {**encoding, "test_share": SUGGESTED_TEST_SHARE, **keys}
 
 
-def default_of(key: SettingKey, protocol: str) -> Any:
-    """The key's default in a plan of this protocol."""
-    is_own = not key.is_fitted or (protocol in PROTOCOLS and PROTOCOLS[protocol].has_lattices)
-    return key.default if is_own else THE_PAPERS[key.name]
+def default_of(key: SettingKey, protocol: str, batches: str = "full") -> Any:
+    """The key's default in a plan of this protocol.
+
+    What `clear` has for itself is small batches, which the public rate does not suit: with them it trains as the paper.
+    """
+    kind = PROTOCOLS.get(protocol)
+    if not key.is_fitted or kind is None or kind.has_lattices:
+        return key.default
+    if kind.is_encrypted or kind.is_foreign or batches != "full" or key.name == "open":
+        return PAPER.get(key.name, key.default)
+    return key.default
 
 
 def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,4 +55,6 @@ def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     protocol = values.get("protocol", "shares")
     unsaid = {key.name for key in KEYS if key.is_fitted and values.get(key.name) is None}
     said = {name: value for name, value in values.items() if name not in unsaid}
-    return {key.name: default_of(key, protocol) for key in KEYS} | said
+    # Whoever names a size of batches wants batches, where the protocol has them.
+    batches = said.get("batches", "reshuffled" if "batch_size" in said else "full")
+    return {key.name: default_of(key, protocol, batches) for key in KEYS} | said

@@ -102,7 +102,7 @@ class Plan(PlanSettings):
 
     def default(self, key: SettingKey) -> Any:
         """What this plan would have had, had it not said anything about the key."""
-        return default_of(key, self.protocol)
+        return default_of(key, self.protocol, self.batches)
 
     def _is_default(self, key: SettingKey) -> bool:
         return bool(getattr(self, key.name) == self.default(key))

@@ -109,7 +109,7 @@ class PlanSettings:
         low=0,
         most=LARGEST_EPOCHS,
     )
-    batch_size: int = key("model", 256, "where batches are not full", low=1)
+    batch_size: int = key("model", 256, "where batches are not full", low=1, is_fitted=True)
     batches: str = one_of(
         "model",
         "full reshuffled fixed",
@@ -257,7 +257,8 @@ class PlanSettings:
             return self.epochs
         if self.noise == "rows" and self.rows:
             return row_passes(self.rows - self.held_out(self.rows), self.columns, self.epsilon, self.delta)
-        if not self.kind.has_lattices:
+        # `clear` at the public rate is what `shares` calculates.
+        if not self.kind.has_lattices and (self.kind.is_encrypted or self.learning_rate):
             return USUAL_EPOCHS
         return min(MOST_EPOCHS_BY_RULE, round(10 * math.sqrt(len(self.learners))))
 

@@ -61,7 +61,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         sigmoid: str = "auto",
         start: str = "zero",
         epochs: int = 0,
-        batch_size: int = 256,
+        batch_size: int | str = "auto",
         batches: str = "auto",
         momentum: float | str = "auto",
         remainder: str = "merge",
