@@ -65,4 +65,4 @@ class TrainingFlags:
         ids = pairing_of(self.id_columns, self.is_by_place)
         inputs = Inputs(data, ids, self.label_column, self.data_dir, chosen(table), testing)
         options = TrainingOptions(self.engine, self.jobs, self.accept_leaks, quiet, self.is_new)
-        return plan_for(one_plan(files), keys, inputs), inputs, options
+        return *plan_for(one_plan(files), keys, inputs), options

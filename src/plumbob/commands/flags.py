@@ -20,6 +20,7 @@ USUAL = {
     "missing": "What to do with gaps: refuse them, fill in the column's mean, or fill in and mark them",
     "categorical": "What to do with text columns: refuse them, or one column per level",
     "bins": "Quantile bins per numeric column; above 0, text columns and gaps are encoded too",
+    "plain": "With bins: each numeric column also as it is",
     "test_share": "Share of the rows held out to measure quality",
     "epochs": "Passes over the rows; 0 = by a fixed rule",
     "l2": "L2 penalty",

@@ -5,7 +5,8 @@ and `writing` turn files into plans and back, and `rules` refuses what a protoco
 with the reason.
 """
 
-from plumbob.plan.defaults import PAPER, PAPERS_PROTOCOL, SUGGESTED_BINS, default_of, suggested_keys
+from plumbob.plan.defaults import PAPER, PAPERS_PROTOCOL, default_of, suggested_keys
+from plumbob.plan.encodings import DraftedEncoding, TableSize, encoding_for
 from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.plan import Plan
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
@@ -23,14 +24,16 @@ __all__ = [
     "PROTOCOLS",
     "ROLES",
     "SECTIONS",
-    "SUGGESTED_BINS",
     "VERSION",
+    "DraftedEncoding",
     "Heuristic",
     "Party",
     "Plan",
     "Protocol",
     "SettingKey",
+    "TableSize",
     "default_of",
+    "encoding_for",
     "suggested_keys",
     "suggestion",
     "toml_value",

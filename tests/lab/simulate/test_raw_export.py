@@ -11,7 +11,7 @@ import pytest
 
 from plumbob.data import ColumnChoices, Table, table_from
 from plumbob.data.encoder import fit_encoder
-from plumbob.data.stored_encodings import restore_encoding
+from plumbob.data.encoding import restore_encoding
 from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.export import export

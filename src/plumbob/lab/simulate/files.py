@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.counting import counted
 from plumbob.data import (
     Column,
     ColumnChoices,
@@ -28,13 +30,16 @@ from plumbob.data import (
     store,
     with_slots,
 )
-from plumbob.data.encoder import Encoder, RareRows, encoded_width, fit_encoder
+from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
+from plumbob.data.fitting import sizes_of
 from plumbob.data.frames import NO_ROWS
 from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
+from plumbob.data.summary import summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
-from plumbob.plan import Plan, suggestion
+from plumbob.plan import DraftedEncoding, Plan, suggested_keys, suggestion
 
+FEWEST_ROWS = 10
 SHOWN_COLUMNS = 6
 SHOWN_IDS = 3
 NEWEST_SHARE = 0.2
@@ -56,6 +61,15 @@ class LoadedTables:
     """Of rows to predict, by party and column: levels that count as rare."""
     id_columns: IdColumns = None
     """How the rows of files were paired; None for a data set, whose rows were never apart."""
+    drafted: str = ""
+    """Why the plan is encoded as it is, where it was drafted from these tables."""
+
+    def summary_lines(self, plan: Plan) -> list[str]:
+        """What each party's file gives: kinds of columns, gaps, levels; nothing for a data set, whose columns are known."""
+        if not self.rows_read:
+            return []
+        choices = choices_of(plan)
+        return [line for name, table in self.tables.items() for line in (f"{name}:", *summarise(table, choices).lines())]
 
     @property
     def has_ids(self) -> bool:
@@ -118,6 +132,7 @@ def _load_files(
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
     read = read_training_files(plan, files, id_columns, label_column, reading)
     aligned, sizes = common_rows(plan, read, id_columns), _sizes(read)
+    _refuse_few_rows(aligned, sizes)
     if testing.split_by is not None:
         is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids)
         training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
@@ -131,18 +146,47 @@ def _load_files(
     return LoadedTables("files", aligned, test, sizes, id_columns=id_columns)
 
 
-def encoded_widths(
-    plan: Plan,
+def drafted_plan(
+    names: Sequence[str],
+    keys: Mapping[str, Any],
     given: Sequence[str],
     id_columns: IdColumns,
     label_column: str | None,
     reading: ColumnChoices,
     testing: Testing,
-) -> dict[str, int]:
-    """How many columns each party's file gives under a plan, whatever its parties' features say."""
+) -> tuple[Plan, DraftedEncoding | None]:
+    """A plan that fits these files, the label party's first; and why it is encoded so, where the rule chose that."""
+    blank = with_names(Plan.for_columns([1] * len(names)), names)
     if testing.split_by is not None:
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
-    return widths_of(plan, read_training_files(plan, _files(plan, given), id_columns, label_column, reading))
+    tables = read_training_files(blank, _files(blank, given), id_columns, label_column, reading)
+    rows = _common_count(tables, id_columns)
+    if testing.files or testing.split_by is not None:
+        keys = {"test_share": 0.0, **keys}
+        rows -= round(NEWEST_SHARE * rows) if testing.split_by is not None else 0
+    return draft_for(tables, keys, rows)
+
+
+def draft_for(
+    tables: Mapping[str, Table], keys: Mapping[str, Any], rows: int | None = None
+) -> tuple[Plan, DraftedEncoding | None]:
+    """The same from tables, whose common rows may not be known yet."""
+    chosen, drafted = suggested_keys(keys, sizes_of(tables.values(), keys), rows)
+    plan = with_names(Plan.for_columns([1] * len(tables), **chosen), list(tables))
+    return plan.replace(features=list(widths_of(plan, tables).values())), drafted
+
+
+def with_names(plan: Plan, names: Sequence[str]) -> Plan:
+    """The same plan, its parties with columns called so."""
+    named = [replace(party, name=name) for party, name in zip(plan.learners, names, strict=True)]
+    return plan.replace(parties=(*named, *plan.parties[len(named) :]))
+
+
+def _common_count(tables: Mapping[str, Table], id_columns: IdColumns) -> int:
+    if id_columns is BY_PLACE:
+        return min(map(len, tables.values()))
+    first, *others = (table.ids for table in tables.values())
+    return len(set(first).intersection(*others))
 
 
 def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
@@ -175,6 +219,16 @@ def _newest(files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: 
     table = read_table(file, id_column_of(id_columns, party), columns=[column])
     (times,) = (table if id_columns is BY_PLACE else in_agreed_order(table, ids)).columns
     return newest_rows(times, round(NEWEST_SHARE * len(times.values)))
+
+
+def _refuse_few_rows(aligned: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
+    """Too few to learn from: most likely the ids do not mean the same thing."""
+    rows = min(map(len, aligned.values()))
+    if rows < FEWEST_ROWS:
+        raise DataError(
+            f"only {counted(rows, 'row')} in common ({_enumerate_sizes(sizes)}), and training needs {FEWEST_ROWS} at"
+            " least; do the id columns hold the same ids, written alike?"
+        )
 
 
 def _refuse_other_classes(plan: Plan, training: Mapping[str, Table], test: Mapping[str, Table]) -> None:
