@@ -1,10 +1,10 @@
-"""Microseconds per point of ristretto255 on every engine, in turns with P-256 as alignment has it; a table and JSON.
+"""Microseconds per point of ristretto255 on every engine, in turns; a table and JSON.
 
     python benchmarks/ristretto.py [--points 4096] [--rounds 5] [--output FILE]
 
 Engines take turns, so that a slow minute of the machine hits all of them. Processor seconds on one thread, the best of
 the rounds; for the second thread wall seconds, the median of the rounds' ratios, and how many more processor seconds it
-takes: all that a busy machine lets us see. P-256's combination is the one of its proof: 64 bits, with square roots.
+takes: all that a busy machine lets us see.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import json
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
-from plumbob.crypto import curve, same_scalar
 from plumbob.crypto.ristretto import (
     ORDER,
     NativeGroup,
@@ -31,7 +31,7 @@ from plumbob.crypto.ristretto import (
 
 SCALAR = int.from_bytes(hashlib.sha512(b"a scalar of this benchmark").digest(), "little") % ORDER
 COLUMNS = ("multiply", "hash and multiply", "map", "combine, 128 bits", "add")
-FEWER = {"p256": 8, "rbcl": 8, "python": 64}  # These are slow: a part of the points is enough.
+FEWER = {"rbcl": 8, "python": 64}  # These are slow: a part of the points is enough.
 Work = dict[str, Callable[[], object]]
 
 
@@ -73,10 +73,7 @@ def engines() -> dict[str, Callable[[int], Work]]:
     if rbcl_is_installed():
         groups["rbcl"] = SodiumGroup()
     groups["python"] = PythonGroup()
-    return {
-        "p256": p256_work,
-        **{name: lambda count, group=group: group_work(group, count) for name, group in groups.items()},
-    }
+    return {name: partial(group_work, group) for name, group in groups.items()}
 
 
 def group_work(group: RistrettoGroup, count: int) -> Work:
@@ -92,18 +89,6 @@ def group_work(group: RistrettoGroup, count: int) -> Work:
         "map": lambda: group.times_hashed(uniform),
         "combine, 128 bits": lambda: total.add(points, factors),
         "add": lambda: group.added(points, points),
-    }
-
-
-def p256_work(count: int) -> Work:
-    texts = [b"%d" % row for row in range(count)]
-    points = curve.hashed_points(b"benchmark", texts)
-    scalar = curve.Scalar(SCALAR)
-    drawn = same_scalar.factors(b"challenge", count)
-    return {
-        "multiply": lambda: scalar.times(points),
-        "hash and multiply": lambda: scalar.times_hashed(b"benchmark", texts),
-        "combine, 128 bits": lambda: same_scalar.combined(same_scalar.lifted(points), drawn),
     }
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from plumbob.checking.check import check, notes
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Heuristic, Party, Plan, SettingKey
+from plumbob.plan import KEYS, Heuristic, Party, Plan, SettingKey, unready_evidence
 
 EXAMPLE = """
 # joint.toml
@@ -75,6 +75,7 @@ CONTRACT = {
         "row_norm": 0.0,
         "label_flip_epsilon": 0.0,
     },
+    "accountability": {"evidence": "none", "days": 0, "auditors": {}},
     "tolerance": {"labels": 0.05, "features": 0.05},
 }
 
@@ -123,7 +124,7 @@ PARTIES = {party.name: {"role": party.role, "features": party.features} for part
 
 def test_the_hash_is_frozen() -> None:
     """Two versions of the program must agree on a plan's hash."""
-    assert Plan(TWO, protocol="exchange").hash() == "297e21b5a83375062f3a7fcef86566eb78d42f7053aeb0a8cd745c29ab03666c"
+    assert Plan(TWO, protocol="exchange").hash() == "b16f494b9e97b3c8dcf4aac095c262dd5402c35b0aa243f5e4b3cfcf8018a1d9"
 
 
 def test_defaults_fit_the_protocol() -> None:
@@ -222,7 +223,9 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "learning_rate": (0.1, 0.2, {}),
     "held_out_by": ("", TWO[0].name, {"test_share": 0.2}),
     "lattice_set": (1, 2, {}),
+    "days": (1, 2, {"evidence": "keep"}),
 }
+AUDITORS = {"bank": "9f" * 32, "fund": "41" * 32}
 
 
 @pytest.mark.parametrize("key", KEYS, ids=attrgetter("name"))
@@ -238,6 +241,25 @@ def test_every_key_changes_the_hash(key: SettingKey) -> None:
             second = key.default + 0.25 if isinstance(key.default, float) else key.default + 1
     plans = [Plan(**{"parties": TWO, **company, key.name: value}) for value in (first, second)]
     assert plans[0].hash() != plans[1].hash()
+
+
+def test_auditors_are_signed_with_the_plan_however_they_are_written() -> None:
+    """Another auditor is another plan; the order, capitals and spaces of fingerprints read aloud are not."""
+    plan = Plan(TWO, evidence="keep", days=30).replace(auditors=AUDITORS)
+    spaced = {name: " ".join(text[at : at + 4] for at in range(0, 64, 4)).upper() for name, text in AUDITORS.items()}
+    assert plan.replace(auditors=dict(reversed(spaced.items()))).hash() == plan.hash()
+    assert plan.replace(auditors={**AUDITORS, "fund": "42" * 32}).hash() != plan.hash()
+    assert Plan.from_toml(plan.to_toml()) == plan
+
+
+@pytest.mark.parametrize(
+    ("keys", "lacking"),
+    [({}, "how many days"), ({"days": 30}, "bank and fund named none"), ({"days": 30, "auditors": AUDITORS}, None)],
+)
+def test_evidence_needs_days_and_auditors_before_anybody_signs(keys: dict[str, Any], lacking: str | None) -> None:
+    """A plan without them can be judged, and says what it lacks."""
+    text = unready_evidence(Plan(TWO).replace(evidence="keep", **keys))
+    assert text is None if lacking is None else lacking in (text or "")
 
 
 def test_a_plan_is_frozen() -> None:
@@ -375,6 +397,13 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"test_share": 1.0}, "data.test_share", "below 1"),
         ({"protocol": "exchange", "rows": 300, "test_share": 0.2}, "model.batch_size", "240 training rows"),
         ({"heuristic": Heuristic(G=0.5)}, "privacy.heuristic.G", "above 0.5"),
+        ({"days": 3}, "accountability.days", 'with evidence = "keep" only'),
+        ({"auditors": tuple(AUDITORS.items())}, "accountability.auditors", 'with evidence = "keep" only'),
+        ({"evidence": "keep", "auditors": (("bank", "9f"),)}, "accountability.auditors.bank", "64 hexadecimal digits"),
+        ({"evidence": "keep", "auditors": (("bnak", "9f" * 32),)}, "accountability.auditors", 'did you mean "bank"?'),
+        ({"evidence": "keep", "auditors": "9f"}, "accountability.auditors", "FINGERPRINT"),
+        ({"evidence": "keep", "open": "own"}, "accountability.evidence", "floating point"),
+        ({"evidence": "keep", "protocol": "exchange"}, "accountability.evidence", "floating point"),
         ({"intercept": 1}, "model.intercept", "true or false"),
         ({"epochs": True}, "model.epochs", "whole number"),
         ({"title": "two\nlines"}, "title", "one line"),

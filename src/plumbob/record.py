@@ -46,6 +46,8 @@ class Finding:
     conditions: tuple[dict[str, Any], ...] = ()
     stage: str = "training"
     """training, or prediction: what scores give away that are asked for later."""
+    assumes: str = "honest"
+    """honest: everyone keeps to the protocol; cheating: the attacker uses data of its choice, or other software."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Finding":

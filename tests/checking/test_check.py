@@ -48,6 +48,22 @@ def test_every_attack_has_a_rule() -> None:
     assert {(entry.name, entry.by) for entry in CATALOGUE} == tried
 
 
+CHEATING = {
+    *("label-chosen-rows", "packing", "claimed-width", "off-the-circle", "garbage-replies", "altered-shares"),
+    *("masked-shares", "steering"),
+}
+
+
+@pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
+def test_a_finding_says_whether_somebody_cheats(protocol: str) -> None:
+    """Own data of one's choice and other software are cheating; everything else honest parties can do."""
+    findings = check(plan_of((7, 8, 8), protocol=protocol), predicted=100)
+    assert {one.attack for one in findings if one.assumes == "cheating"} == {
+        one.attack for one in findings if one.attack in CHEATING
+    }
+    assert {one.assumes for one in findings} == {"honest", "cheating"}
+
+
 @pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
 def test_findings_are_whole(protocol: str) -> None:
     """One finding for each attack, attacker, victim and target, with numbers, a reference and, if needed, a fix."""

@@ -1,81 +1,99 @@
 """One proof for a whole list: an honest list passes, a list with a single foreign point does not."""
 
-import secrets
+import hashlib
 
-import gmpy2
 import pytest
 
-from plumbob.crypto import same_scalar
-from plumbob.crypto.curve import ORDER, POINT_BYTES, Scalar, hashed_points
-from plumbob.crypto.same_scalar import Prover, combined, factors, lifted, verify
+from plumbob.crypto import ristretto
+from plumbob.crypto.ristretto import GENERATOR, IDENTITY, ORDER, POINT_BYTES
+from plumbob.crypto.same_scalar import PROOF_BYTES, combined, factors, prove, public_point, verify
 from plumbob.errors import CryptoError
 
-CONTEXT = b"a session"
+GROUP = ristretto.choose(threads=1)
+CONTEXT, CHALLENGE, SCALAR = b"a session", bytes(range(32)), 0xC0FFEE << 200
+CHUNK = 4 * POINT_BYTES
 
 
 def a_list(count: int) -> bytes:
     """Points that texts hash to."""
-    return hashed_points(b"test", [str(number).encode() for number in range(count)])
+    return GROUP.times_hashed(b"".join(hashlib.sha512(str(number).encode()).digest() for number in range(count)))
 
 
-def judged(count: int, swap: tuple[int, int] | None = None, foreign: bool = False, flip: int | None = None) -> bool:
-    """Whether a list passes, after something was done to its products."""
-    scalar, other = (1 + secrets.randbelow(ORDER - 1) for _ in range(2))
+def over(points: bytes, challenge: bytes = CHALLENGE) -> bytes:
+    """The combination of a list, in chunks."""
+    return combined(GROUP, (points[at : at + CHUNK] for at in range(0, len(points), CHUNK)), challenge)
+
+
+def judged(count: int, products: dict[int, bytes] | None = None) -> bool:
+    """Whether a list passes in which some products are others."""
     points = a_list(count)
-    products = [Scalar(scalar).times(points)[at : at + POINT_BYTES] for at in range(0, len(points), POINT_BYTES)]
-    prover, challenge = Prover(scalar), secrets.token_bytes(32)
-    if swap is not None:
-        products[swap[0]], products[swap[1]] = products[swap[1]], products[swap[0]]
-    if foreign:
-        products[0] = Scalar(other).times(points[:POINT_BYTES])
-    joined = b"".join(products)
-    signs = list(prover.signs(points, joined))
-    if flip is not None:
-        signs[flip] ^= 1
-    return verify(CONTEXT, prover.public(), points, joined, signs, challenge, prover.prove(CONTEXT, points, challenge))
+    returned = bytearray(GROUP.times(points, SCALAR))
+    for place, product in (products or {}).items():
+        returned[place * POINT_BYTES : (place + 1) * POINT_BYTES] = product
+    public, proof = public_point(GROUP, SCALAR), prove(GROUP, SCALAR, CONTEXT, over(points))
+    return verify(GROUP, CONTEXT, public, over(points), over(bytes(returned)), proof)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 9, 130])
+@pytest.mark.parametrize("count", [1, 2, 4, 9, 130])
 def test_an_honest_list_passes(count: int) -> None:
-    """Whatever its length and the signs of its points."""
+    """Whatever its length."""
     assert judged(count)
 
 
 def test_a_list_with_something_wrong_does_not() -> None:
-    """Two products exchanged, one under another scalar, one with the other sign: each is noticed."""
-    assert not judged(9, swap=(2, 5))
-    assert not judged(9, foreign=True)
-    assert not judged(9, flip=4)
+    """Two products exchanged, one under another scalar, one negated: each is noticed."""
+    right = GROUP.times(a_list(9), SCALAR)
+    products = [right[at : at + POINT_BYTES] for at in range(0, len(right), POINT_BYTES)]
+    assert not judged(9, {2: products[5], 5: products[2]})
+    assert not judged(9, {8: GROUP.times(a_list(1), SCALAR + 1)})
+    assert not judged(9, {4: GROUP.times(products[4], ORDER - 1)})
 
 
-def test_a_proof_is_for_one_context_and_one_challenge() -> None:
+def test_a_proof_is_for_one_context_challenge_and_scalar() -> None:
     """It cannot be sent again in another session or for another combination."""
-    scalar, points = 77, a_list(5)
-    products, prover = Scalar(scalar).times(points), Prover(scalar)
-    signs, challenge = prover.signs(points, products), secrets.token_bytes(32)
-    proof = prover.prove(CONTEXT, points, challenge)
-    assert verify(CONTEXT, prover.public(), points, products, signs, challenge, proof)
-    assert not verify(b"another", prover.public(), points, products, signs, challenge, proof)
-    assert not verify(CONTEXT, prover.public(), points, products, signs, secrets.token_bytes(32), proof)
-    assert not verify(CONTEXT, Prover(78).public(), points, products, signs, challenge, proof)
+    points = a_list(5)
+    public, product = public_point(GROUP, SCALAR), GROUP.times(over(points), SCALAR)
+    proof = prove(GROUP, SCALAR, CONTEXT, over(points))
+    assert verify(GROUP, CONTEXT, public, over(points), product, proof)
+    assert not verify(GROUP, b"another", public, over(points), product, proof)
+    other = over(points, bytes(32))
+    assert not verify(GROUP, CONTEXT, public, other, GROUP.times(other, SCALAR), proof)
+    assert not verify(GROUP, CONTEXT, public_point(GROUP, 78), over(points), product, proof)
 
 
-def test_combinations_are_those_of_single_multiples() -> None:
-    """Buckets give what adding one multiple after the other gives."""
-    points, drawn = lifted(a_list(40)), factors(b"c", 40)
-    signed = [-factor if place % 3 else factor for place, factor in enumerate(drawn)]
-    total = same_scalar._NOWHERE
-    for point, factor in zip(points, signed, strict=True):
-        x, y = point
-        there = (x, y if factor > 0 else -y % same_scalar._P)
-        total = same_scalar._sum(total, same_scalar._multiple(there, abs(factor)))
-    assert combined(points, signed) == same_scalar._to_affine(total)
+@pytest.mark.parametrize("number", [0, ORDER, 2**256 - 1])
+@pytest.mark.parametrize("part", [0, 1])
+def test_numbers_that_are_no_scalars_prove_nothing(number: int, part: int) -> None:
+    """Zero, and second forms of a scalar, are refused wherever they stand."""
+    point = a_list(1)
+    proof = prove(GROUP, SCALAR, CONTEXT, point)
+    parts = [proof[:32], proof[32:]]
+    parts[part] = number.to_bytes(32, "little")
+    product = GROUP.times(point, SCALAR)
+    assert not verify(GROUP, CONTEXT, public_point(GROUP, SCALAR), point, product, b"".join(parts))
+    assert not verify(GROUP, CONTEXT, public_point(GROUP, SCALAR), point, product, proof[: PROOF_BYTES - 1])
 
 
-def test_what_is_no_point_is_refused() -> None:
-    """An x without a y belongs to no list."""
-    without_y = next(
-        x for x in range(1, 99) if gmpy2.legendre(x**3 - 3 * x + int(same_scalar._B), same_scalar._P) == -1
-    )
-    with pytest.raises(CryptoError):
-        lifted(without_y.to_bytes(POINT_BYTES, "big"))
+def test_the_identity_is_no_side_of_a_proof() -> None:
+    """Neither as a public point nor as a product, whose logarithms anybody knows."""
+    point = a_list(1)
+    proof = prove(GROUP, SCALAR, CONTEXT, point)
+    for public, product in ((IDENTITY, GROUP.times(point, SCALAR)), (GENERATOR, IDENTITY)):
+        with pytest.raises(CryptoError, match="identity"):
+            verify(GROUP, CONTEXT, public, point, product, proof)
+
+
+def test_factors_are_those_of_their_chunk() -> None:
+    """Chunks have factors of their own, of all signed numbers of 128 bits; a longer chunk begins as a shorter one."""
+    assert factors(CHALLENGE, 1, 3) == factors(CHALLENGE, 1, 5)[:48] != factors(CHALLENGE, 2, 3)
+    drawn = factors(CHALLENGE, 0, 4096)
+    signed = [int.from_bytes(drawn[at : at + 16], "little", signed=True) for at in range(0, len(drawn), 16)]
+    assert min(signed) < -(2**126)
+    assert max(signed) > 2**126
+    assert 1800 < sum(value < 0 for value in signed) < 2300
+
+
+def test_a_combination_that_vanishes_is_refused() -> None:
+    """Nothing to combine, or points that cancel each other: a proof about nothing would always hold."""
+    with pytest.raises(CryptoError, match="vanished"):
+        combined(GROUP, [], CHALLENGE)

@@ -1,8 +1,5 @@
 """Alignment: the common ids and no others, the same order everywhere, interrupted anywhere, and no cheap trick."""
 
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -14,16 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.crypto import Draws, Randomness
-from plumbob.crypto.curve import ORDER, Scalar, hashed_points, split
+from plumbob.crypto import Draws, Randomness, ristretto
+from plumbob.crypto.ristretto import ORDER
 from plumbob.data import canonical
-from plumbob.errors import DataError, LocalProtocolError, PlumbobError, RemoteProtocolError
+from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol import alignment, blinding
-from plumbob.protocol.alignment import MOST_IDS, Alignment, AlignmentParty
+from plumbob.protocol.alignment import DOMAIN, LISTS, MOST_IDS, Alignment, AlignmentParty, encoded_id
+from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message, decode
+from plumbob.protocol.point_lists import PointList
 from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)
@@ -38,11 +36,8 @@ COMMON = ("anna", "carl", "emil")
 names = st.text(st.sampled_from("abcd éÉ0"), min_size=1, max_size=3).filter(lambda text: text.strip() == text)
 id_sets = st.sets(names, min_size=1, max_size=14)
 
-FIELD = 2**256 - 2**224 + 2**192 + 2**96 - 1
-B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
-NO_POINT = next(
-    x.to_bytes(32, "big") for x in range(100) if pow(x**3 - 3 * x + B, (FIELD - 1) // 2, FIELD) == FIELD - 1
-)
+NO_POINT = bytes.fromhex("26948d35ca62e643e26a83177332e6b6afeb9d08e4268b650f1f5bbd8d81d371")
+"""One of RFC 9496's invalid encodings: it has no square root."""
 
 Ids = Mapping[str, Sequence[str]]
 
@@ -68,6 +63,11 @@ def aligned(
         for name, own in ids.items()
     }
     return outcomes({name: party.run for name, party in parties.items()}, participants)
+
+
+def split(points: bytes) -> list[bytes]:
+    """A message of points as single ones."""
+    return [points[start : start + 32] for start in range(0, len(points), 32)]
 
 
 def sets_for(plan: Plan, sets: Sequence[Sequence[str] | set[str]]) -> dict[str, list[str]]:
@@ -140,6 +140,11 @@ def test_every_session_has_its_own_points_and_hash() -> None:
     assert first["label"].order_hash != second["label"].order_hash
 
 
+def blinder_of(party: AlignmentParty) -> Blinder:
+    """One that multiplies as this party did."""
+    return Blinder(int.from_bytes(party._drawn.scalar, "little"), DOMAIN + party._drawn.identity, threads=1)
+
+
 def test_the_order_of_the_file_does_not_show() -> None:
     """What is sent are all own points in an order that the file does not fix."""
     ids = [str(number) for number in range(40)]
@@ -147,12 +152,7 @@ def test_the_order_of_the_file_does_not_show() -> None:
     participants = seated(TWO, wire)
     parties = {name: AlignmentParty(participant, ids, jobs=1, chunk=16) for name, participant in participants.items()}
     outcomes({name: party.run for name, party in parties.items()}, participants)
-    drawn = parties["label"]._drawn
-    known = split(
-        Scalar(int.from_bytes(drawn.scalar, "big")).times_hashed(
-            b"plumbob alignment" + drawn.identity, [identity.encode() for identity in ids]
-        )
-    )
+    known = split(blinder_of(parties["label"]).blind(list(map(encoded_id, ids)))())
     sent = split(b"".join(wire.bodies(Kind.BLINDED_IDS, sender="label")))
     assert sorted(sent) == sorted(known)
     assert sent != known
@@ -171,11 +171,11 @@ def test_nothing_readable_travels(plan: Plan) -> None:
     ends = outcomes({name: party.run for name, party in parties.items()}, participants)
     assert all(end.ids == COMMON for end in ends.values())
     whole = b"".join(message.body for _, _, message in wire.log)
-    domain = b"plumbob alignment" + parties["label"]._drawn.identity
+    hasher = blinder_of(parties["label"])
     for name, own in ids.items():
-        secret = [text.encode() for text in own if text not in COMMON]
-        assert not any(text in whole for text in secret)
-        assert not any(point in whole for point in split(hashed_points(domain, secret)))
+        secret = [encoded_id(text) for text in own if text not in COMMON]
+        assert not any(text[6:] in whole for text in secret)
+        assert not any(point in whole for point in split(hasher.hashed(secret)))
         assert parties[name]._drawn.scalar not in whole
         assert parties[name]._drawn.seed not in whole
 
@@ -236,8 +236,8 @@ def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     ids = {"label": [str(n) for n in range(10)], "features": [str(n) for n in range(6)]}
     aligned(TWO, ids, progress=lambda done, known: told.append((done, known)))
-    # The opening, three chunks there, three back and their signs, commitment, challenge and proof, at both parties.
-    assert sorted(told) == sorted(2 * [(done, 13) for done in range(1, 14)])
+    # The opening, three chunks there and three back, commitment, challenge and proof, at both parties.
+    assert sorted(told) == sorted(2 * [(done, 10) for done in range(1, 11)])
 
 
 # Interrupted.
@@ -248,8 +248,8 @@ class Interrupted(Exception):
 
 
 def interrupted_run(participant: Participant, ids: Sequence[str], stops: Iterator[int], **options: Any) -> Alignment:
-    """Cut off after each of these steps and taken up again from its state alone."""
-    state = None
+    """Cut off after each of these steps and taken up again from its state and its file alone."""
+    pieces: list[bytes] = []
     for stop in [*stops, 0]:
 
         def progress(done: int, _known: int, stop: int = stop) -> None:
@@ -257,19 +257,19 @@ def interrupted_run(participant: Participant, ids: Sequence[str], stops: Iterato
                 raise Interrupted
 
         party = AlignmentParty(participant, ids, progress=progress, **options)
-        if state is not None:
-            party.restore(state)
+        for piece in pieces:
+            party.restore_chunk(piece)
         try:
             return party.run()
         except Interrupted:
-            state = party.state()
+            pieces = [party.chunk_state(step) for step in range(stop)]
     raise AssertionError("it never came to its end")
 
 
 @pytest.mark.parametrize(
     ("plan", "go_on", "steps"), [(TWO, None, 7), (TWO, always, 11), (THREE, None, 14)], ids=["two", "size", "three"]
 )
-def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int) -> None:
+def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int, tmp_path: Path) -> None:
     """One party is cut off after every single step; nobody notices, and nothing is drawn a second time."""
     ids = {party.name: [f"{n}" for n in range(2 * place, 10)] for place, party in enumerate(plan.learners)}
     draws = CountedDraws.begin()
@@ -278,7 +278,8 @@ def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int) -> None:
     tasks: dict[str, Callable[[], Any]] = {
         name: AlignmentParty(participant, ids[name], **options).run for name, participant in participants.items()
     }
-    tasks["label"] = partial(interrupted_run, participants["label"], ids["label"], iter(range(1, steps + 1)), **options)
+    stops = iter(range(1, steps + 1))
+    tasks["label"] = partial(interrupted_run, participants["label"], ids["label"], stops, folder=tmp_path, **options)
     check_agreement(outcomes(tasks, participants), ids)
     assert draws.purposes == ["nonce", "scalar", "order of ids"]
 
@@ -313,19 +314,18 @@ class Replay:
 
 
 @pytest.mark.parametrize("from_step", [0, 1, 2, 4])
-def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None:
+def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int, tmp_path: Path) -> None:
     """What a journal relies on: replayed from any checkpoint a party sends again exactly what it had sent."""
     wire, root = Wire(), bytes(32)
     participants = seated(TWO, wire, {"label": Draws.begin(root)})
     tape: list[bytes] = []
     participants["label"].channels["features"].recording = tape
-    ids = {"label": ANNA, "features": BERT}
     parties = {
-        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1) for name, participant in participants.items()
+        name: AlignmentParty(participant, own, chunk=4, jobs=1, folder=tmp_path if name == "label" else None)
+        for (name, participant), own in zip(participants.items(), (ANNA, BERT), strict=True)
     }
     ends = outcomes({name: party.run for name, party in parties.items()}, participants)
     sent = [message.encode() for source, _, message in wire.log if source == "label"]
-    state = parties["label"].state()
 
     def steps_before(messages: list[bytes]) -> int:
         return sum(decode(data).step < from_step and decode(data).kind is not Kind.CONFIRMATION for data in messages)
@@ -334,32 +334,32 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None
     channel = Channel("features", replay)
     channel.traffic.messages_sent, channel.traffic.messages_received = steps_before(sent), steps_before(tape)
     participant = Participant("label", TWO, {"features": channel}, participants["label"].engine, Draws.begin(root))
-    party = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
-    party.restore(msgspec.msgpack.encode(msgspec.msgpack.decode(state)[:from_step]))
+    party = AlignmentParty(participant, ANNA, chunk=4, jobs=1, folder=tmp_path)
+    for step in range(from_step):
+        party.restore_chunk(parties["label"].chunk_state(step))
     assert party.run().order_hash == ends["label"].order_hash
     assert replay.sent == sent[steps_before(sent) :]
 
 
-def finished_party(plan: Plan = TWO) -> tuple[AlignmentParty, Participant]:
-    """The label party after a whole run, and its participant."""
-    participants = seated(plan)
+def finished_party(folder: Path | None = None) -> tuple[list[bytes], Participant, AlignmentParty]:
+    """The label party after a whole run: its pieces, and its participant."""
+    participants = seated(TWO)
     ids = {"label": ANNA, "features": BERT}
+    folders = {"label": folder, "features": None}
     parties = {
-        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1) for name, participant in participants.items()
+        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1, folder=folders[name])
+        for name, participant in participants.items()
     }
     outcomes({name: party.run for name, party in parties.items()}, participants)
-    return parties["label"], participants["label"]
+    return [parties["label"].chunk_state(step) for step in range(8)], participants["label"], parties["label"]
 
 
-def test_a_state_in_pieces() -> None:
-    """The pieces of the steps are the state, and can be put back one by one."""
-    party, participant = finished_party()
-    pieces = [party.chunk_state(step) for step in range(10)]
-    assert msgspec.msgpack.decode(party.state()) == pieces
-    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
+def restored(participant: Participant, ids: Sequence[str], pieces: Sequence[bytes], **options: Any) -> AlignmentParty:
+    """A party that is to continue after these."""
+    party = AlignmentParty(participant, ids, chunk=4, jobs=1, **options)
     for piece in pieces:
-        again.restore_chunk(piece)
-    assert again.state() == party.state()
+        party.restore_chunk(piece)
+    return party
 
 
 @pytest.mark.parametrize(
@@ -368,25 +368,34 @@ def test_a_state_in_pieces() -> None:
         lambda pieces: [b"", *pieces[1:]],
         lambda pieces: [pieces[0][:-1], *pieces[1:]],
         lambda pieces: [pieces[0] + b"\0", *pieces[1:]],
-        lambda pieces: [pieces[0], pieces[1][:-1], *pieces[2:]],
-        lambda pieces: [pieces[0], pieces[1] + bytes(32), *pieces[2:]],
-        lambda pieces: [changed(pieces[0], format=2), *pieces[1:]],
+        lambda pieces: [pieces[0], bytes(32), *pieces[2:]],
+        lambda pieces: [changed(pieces[0], format=1), *pieces[1:]],
         lambda pieces: [changed(pieces[0], scalar=bytes(32)), *pieces[1:]],
-        lambda pieces: [changed(pieces[0], scalar=ORDER.to_bytes(32, "big")), *pieces[1:]],
+        lambda pieces: [changed(pieces[0], scalar=ORDER.to_bytes(32, "little")), *pieces[1:]],
         lambda pieces: [changed(pieces[0], seed=b""), *pieces[1:]],
         lambda pieces: [changed(pieces[0], sizes={"label": 5}), *pieces[1:]],
         lambda pieces: [changed(pieces[0], more=1), *pieces[1:]],
     ],
 )
-def test_a_damaged_state_is_refused(change: Callable[[list[bytes]], list[bytes]]) -> None:
+def test_a_damaged_state_is_refused(change: Callable[[list[bytes]], list[bytes]], tmp_path: Path) -> None:
     """A piece that is cut, longer or changed ends in a clear error before anything is sent."""
-    party, participant = finished_party()
-    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
-    again.restore(msgspec.msgpack.encode(change(msgspec.msgpack.decode(party.state()))))
+    pieces, participant, _ = finished_party(tmp_path)
+    again = restored(participant, ANNA, change(pieces), folder=tmp_path)
     sent = participant.channels["features"].traffic.messages_sent
     with pytest.raises(DataError, match="damaged, or of other ids"):
         again.run()
     assert participant.channels["features"].traffic.messages_sent == sent
+
+
+@pytest.mark.parametrize("size", [0, 100, None])
+def test_a_damaged_file_is_refused(size: int | None, tmp_path: Path) -> None:
+    """Lists that are gone, cut off or changed since do not go on."""
+    pieces, participant, _ = finished_party(tmp_path)
+    lists = bytearray((tmp_path / LISTS).read_bytes())
+    lists[50] ^= 1
+    (tmp_path / LISTS).write_bytes(lists[:size])
+    with pytest.raises(DataError, match="damaged, or of other ids"):
+        restored(participant, ANNA, pieces, folder=tmp_path).run()
 
 
 def changed(piece: bytes, **values: Any) -> bytes:
@@ -394,20 +403,11 @@ def changed(piece: bytes, **values: Any) -> bytes:
     return msgspec.msgpack.encode(msgspec.msgpack.decode(piece) | values)
 
 
-@pytest.mark.parametrize("state", [b"", b"\x01", b"state", msgspec.msgpack.encode([1, 2])])
-def test_what_is_no_state_is_refused(state: bytes) -> None:
-    """Bytes that nobody's `state` gave."""
-    with pytest.raises(DataError, match="damaged"):
-        AlignmentParty(seated(TWO)["label"], ANNA).restore(state)
-
-
-def test_a_state_of_other_ids_is_refused() -> None:
+def test_a_state_of_other_ids_is_refused(tmp_path: Path) -> None:
     """A file that changed since does not go on with the old points."""
-    party, participant = finished_party()
-    other = AlignmentParty(participant, ["xaver", *ANNA[1:]], chunk=4, jobs=1)
-    other.restore(party.state())
+    pieces, participant, _ = finished_party(tmp_path)
     with pytest.raises(DataError, match="of other ids"):
-        other.run()
+        restored(participant, ["xaver", *ANNA[1:]], pieces, folder=tmp_path).run()
 
 
 # A peer that does not keep to the rules.
@@ -433,16 +433,23 @@ def opening(**changes: Any) -> Callable[[bytes], bytes]:
     ("kind", "change", "words"),
     [
         (Kind.ALIGNMENT_OPENING, opening(ids=0), "expected at least one id"),
-        (Kind.ALIGNMENT_OPENING, opening(ids=MOST_IDS + 1), "submitted 5000001 ids, the limit is 5000000"),
+        (Kind.ALIGNMENT_OPENING, opening(ids=MOST_IDS + 1), "submitted 10000001 ids, the limit is 10000000"),
         (Kind.ALIGNMENT_OPENING, opening(ids="5"), "cannot be read"),
         (Kind.ALIGNMENT_OPENING, opening(more=5), "cannot be read"),
         (Kind.ALIGNMENT_OPENING, opening(chunk=5), "in chunks of 4, got 4 in 5"),
+        (Kind.ALIGNMENT_OPENING, opening(group="P-256"), "its points are of 'P-256', ours of 'ristretto255'"),
+        (
+            Kind.ALIGNMENT_OPENING,
+            lambda body: body.replace(b'"group":"ristretto255",', b""),
+            "is its version another one",
+        ),
         (Kind.ALIGNMENT_OPENING, opening(size_first=True), "size first and the other does not"),
         (Kind.ALIGNMENT_OPENING, opening(ids=3), "expected BLINDED_IDS with 96 bytes, got 128"),
         (Kind.BLINDED_IDS, lambda body: body[:-1], "expected BLINDED_IDS with 128 bytes, got 127"),
         (Kind.BLINDED_IDS, lambda body: body[:32] * 4, "repeats 3 points"),
-        (Kind.BLINDED_IDS, lambda body: body[:96] + b"\xff" * 32, "not below the field's size"),
-        (Kind.BLINDED_IDS, lambda body: body[:96] + NO_POINT, "belongs to no point"),
+        (Kind.BLINDED_IDS, lambda body: body[:96] + b"\xff" * 32, "point 3 (counted from 0) is not the canonical"),
+        (Kind.BLINDED_IDS, lambda body: body[:96] + NO_POINT, "point 3 (counted from 0) is not the canonical"),
+        (Kind.BLINDED_IDS, lambda body: bytes(32) + body[32:], "point 0 (counted from 0) is not the canonical"),
         (Kind.TWICE_BLINDED_IDS, lambda body: body[:32] * (len(body) // 32), "not ours under its scalar"),
         (Kind.CONFIRMATION, lambda body: bytes(32), "differ from ours"),
     ],
@@ -470,13 +477,11 @@ def test_the_most_ids_that_a_peer_may_bring(plan: Plan) -> None:
     assert not wire.bodies(Kind.BLINDED_IDS, sender="label")
 
 
-def test_a_limit_holds_after_a_restart() -> None:
+def test_a_limit_holds_after_a_restart(tmp_path: Path) -> None:
     """Who was content with a peer's list, and sets a lower limit before it goes on, is not held to the first one."""
-    party, participant = finished_party()
-    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1, most_ids=3)
-    again.restore(party.state())
+    pieces, participant, _ = finished_party(tmp_path)
     with pytest.raises(RemoteProtocolError, match="features: submitted 4 ids, the limit is 3"):
-        again.run()
+        restored(participant, ANNA, pieces, most_ids=3).run()
 
 
 def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | None]:
@@ -530,14 +535,48 @@ def test_the_size_first_has_rules_too(kind: Kind, change: Callable[[bytes], byte
     assert words in str(end)
 
 
+THREE_LISTS = {"label": ANNA, "features": BERT, "features-2": [*ANNA, "zoe"]}
+
+
+@pytest.mark.parametrize("sender", ["label", "features", "features-2"])
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        (Kind.UNBLINDED_IDS, lambda body: ristretto.GENERATOR + body[32:]),
+        (Kind.UNBLINDED_IDS, lambda body: body[32:64] + body[:32] + body[64:]),
+        (Kind.UNBLINDING_PROOF, lambda body: ristretto.GENERATOR + body[32:]),
+        (Kind.UNBLINDING_PROOF, lambda body: body[:-1] + bytes([body[-1] ^ 1])),
+    ],
+)
+def test_a_point_exchanged_while_unblinding_is_refused(
+    sender: str, kind: Kind, change: Callable[[bytes], bytes]
+) -> None:
+    """Whoever exchanges a point, or proves something else, is named by all others before another scalar comes off."""
+    wire = changing(kind, change, sender)
+    ends = aligned(THREE, THREE_LISTS, wire)
+    others = [name for name in THREE_LISTS if name != sender]
+    assert any(f"{sender}: the points that it unblinded" in str(ends[name]) for name in others)
+    later = list(THREE_LISTS)[list(THREE_LISTS).index(sender) + 1 :]
+    assert not any(wire.bodies(Kind.UNBLINDED_IDS, sender=name) for name in later)
+    assert not any(wire.bodies(Kind.CONFIRMATION, sender=name) for name in others)
+
+
+class Liar(AlignmentParty):
+    """Shows a point in the place of another one, and so has one counted that is nobody's id."""
+
+    def _common(self, lists: Mapping[str, PointList]) -> PointList:
+        common = super()._common(lists)
+        return self._kept([common.chunk(0)[32:] + ristretto.GENERATOR])
+
+
 def test_unblinded_points_must_be_ids() -> None:
-    """With three, a common point that is none of our ids ends the alignment."""
-    stranger = hashed_points(b"elsewhere", [b"stranger"])
-    wire = changing(Kind.UNBLINDED_IDS, lambda body: stranger + body[32:], sender="features-2")
-    ids = {"label": ANNA, "features": BERT, "features-2": [*ANNA, "zoe"]}
-    end = aligned(THREE, ids, wire)["label"]
-    assert isinstance(end, RemoteProtocolError), end
-    assert "1 of 3 common points are no ids of ours" in str(end)
+    """With three, a common point that is none of our ids ends the alignment, even if all agree that it is common."""
+    participants = seated(THREE)
+    parties = {
+        name: Liar(participant, THREE_LISTS[name], chunk=4, jobs=1) for name, participant in participants.items()
+    }
+    ends = outcomes({name: party.run for name, party in parties.items()}, participants)
+    assert any("common points are no ids of ours" in str(end) for end in ends.values())
 
 
 def test_a_training_session_is_no_alignment() -> None:
@@ -563,77 +602,21 @@ def test_no_ids_and_repeated_ids_are_refused_at_home() -> None:
 
 def test_nothing_secret_prints() -> None:
     """Neither the scalar, the seed nor an id."""
-    party, _ = finished_party()
+    _, _, party = finished_party()
     shown = repr(party) + repr(party._drawn) + repr(Alignment(COMMON, "00", 3, {}))
     assert not any(secret in shown for secret in ("anna", repr(party._drawn.scalar), repr(party._drawn.seed)))
 
 
-# Several processes.
+# Several threads.
 
 
-def test_workers_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With two processes of its own a party finds what it finds alone; they are gone afterwards."""
-    monkeypatch.setattr(alignment, "POINTS_A_JOB", 1)
+def test_threads_find_the_same() -> None:
+    """With two threads a party finds what it finds with one, and a refused point is named as it is."""
     ids = {"label": [str(n) for n in range(700)], "features": [str(n) for n in range(300, 900)]}
-    participants = seated(TWO)
-    parties = {
-        name: AlignmentParty(participant, ids[name], jobs=2 if name == "label" else 1, chunk=512)
-        for name, participant in participants.items()
-    }
-    check_agreement(outcomes({name: party.run for name, party in parties.items()}, participants), ids)
-    pool = parties["label"]._blinder._pool
-    assert pool is not None
-    assert pool._processes is None
-
-
-def test_a_worker_refuses_what_is_no_point() -> None:
-    """A worker's refusal arrives as the error that it is, and one that died is named."""
-    blinder = blinding.Blinder(12345, b"domain", jobs=2)
-    try:
-        points = blinder.blind([b"anna", b"bert"])()
-        assert points == blinding.Blinder(12345, b"domain", jobs=1).blind([b"anna", b"bert"])()
-        assert blinder.lowered(blinder.raised(points)())() == points
-        with pytest.raises(PlumbobError, match="no point"):
-            blinder.raised(points + NO_POINT)()
-        assert blinder._pool is not None
-        for process in blinder._pool._processes.values():
-            process.kill()
-        with pytest.raises(LocalProtocolError, match="a worker process ended by itself"):
-            blinder.raised(points)()
-    finally:
-        blinder.close()
-
-
-LONELY = """
-import os, sys
-from plumbob.protocol.blinding import Blinder
-if __name__ == "__main__":
-    blinder = Blinder(7, b"domain", jobs=1 + 1)
-    blinder.blind([b"anna"] * 600)()
-    print(*blinder._pool._processes, flush=True)
-    sys.stdin.read()
-"""
-
-
-def test_workers_do_not_outlive_their_party(tmp_path: Path) -> None:
-    """A party that is killed leaves no process behind that knows its scalar."""
-    script = tmp_path / "lonely.py"
-    script.write_text(LONELY)
-    party = subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert party.stdout is not None
-    workers = [int(word) for word in party.stdout.readline().split()]
-    assert workers
-    party.send_signal(signal.SIGKILL)
-    party.communicate()
-    deadline = time.monotonic() + PATIENCE
-    while any(map(is_alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(is_alive, workers))
-
-
-def is_alive(process: int) -> bool:
-    """Running, not merely waiting to be buried."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    check_agreement(aligned(TWO, ids, jobs=2, chunk=512), ids)
+    texts = [encoded_id(str(number)) for number in range(600)]
+    one, two = (Blinder(12345, b"domain", threads) for threads in (1, 2))
+    assert one.blind(texts)() == two.blind(texts)() == two.raised(two.hashed(texts))()
+    assert two.lowered(two.blind(texts)())() == one.hashed(texts)
+    with pytest.raises(CryptoError, match="point 600 "):
+        two.raised(two.hashed(texts) + NO_POINT)()

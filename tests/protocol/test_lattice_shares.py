@@ -11,7 +11,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import choose, local
 from plumbob.errors import DataError, DivergenceError, PlanError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import MOST_ROWS, TERMS, LatticeShape, most_opened_bits
+from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
@@ -284,9 +284,9 @@ def test_polynomials_are_counted() -> None:
     run = trained(lattice_plan())
     label, features = run.record.parties
     shape = LatticeShape(run.model.plan, 40)
-    blocks = shape.slots(shape.pieces[0]).blocks
+    slots = shape.slots(shape.pieces[0])
     matrices = {name: [shape.scores(name), shape.gradients(name)] for name in ("label", "features")}
-    asked = sum(each.requests for each in matrices["features"]) + TERMS * blocks
+    asked = sum(each.requests for each in matrices["features"]) + slots.requests
     assert label.encryptions == run.model.plan.passes * asked
     assert features.encryptions == run.model.plan.passes * sum(each.requests for each in matrices["label"])
     assert label.decryptions == features.randomisations > 0

@@ -96,7 +96,6 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "ALIGNMENT_OPENING": 24,
         "ALIGNMENT_DECISION": 25,
         "RETURN_COMMITMENT": 26,
-        "RETURN_SIGNS": 27,
         "RETURN_CHALLENGE": 28,
         "RETURN_PROOF": 29,
         "QUERY": 30,
@@ -116,6 +115,7 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "PROPOSAL_WIDTH": 52,
         "HELD_OUT_ROWS": 54,
         "PROPOSAL_PLAN": 53,
+        "UNBLINDING_PROOF": 55,
     }
 
 

@@ -14,6 +14,8 @@ from plumbob.checking.rules import Judgement
 from plumbob.errors import PlanError
 from plumbob.plan import suggestion
 
+Assumes = Literal["honest", "cheating"]
+
 
 @dataclass(frozen=True)
 class AttackEntry:
@@ -30,6 +32,8 @@ class AttackEntry:
     """From a plan's figures and the attacker's name to a verdict with the numbers behind it."""
     draw: Callable[[Figures, str, str], attack_drawings.AttackDrawing]
     """From a plan's figures, the attacker's name and the target to what the lab draws."""
+    assumes: Assumes = "honest"
+    """cheating: it takes data of the attacker's choice, or other software."""
 
 
 _OFF_THE_CIRCLE = AttackEntry(
@@ -44,6 +48,7 @@ _OFF_THE_CIRCLE = AttackEntry(
     ),
     judge=lattice_rules.off_the_circle,
     draw=attack_drawings.off_the_circle,
+    assumes="cheating",
 )
 _GARBAGE_REPLIES = AttackEntry(
     name="garbage-replies",
@@ -57,6 +62,7 @@ _GARBAGE_REPLIES = AttackEntry(
     ),
     judge=lattice_rules.garbage_replies,
     draw=attack_drawings.garbage_replies,
+    assumes="cheating",
 )
 
 CATALOGUE: tuple[AttackEntry, ...] = (
@@ -131,6 +137,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         ),
         judge=label_rules.label_chosen_rows,
         draw=attack_drawings.label_chosen_rows,
+        assumes="cheating",
     ),
     AttackEntry(
         name="packing",
@@ -144,6 +151,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         ),
         judge=label_rules.packing_for_labels,
         draw=attack_drawings.packing,
+        assumes="cheating",
     ),
     AttackEntry(
         name="claimed-width",
@@ -156,6 +164,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         ),
         judge=label_rules.claimed_width,
         draw=attack_drawings.claimed_width,
+        assumes="cheating",
     ),
     AttackEntry(
         name="feature-single",
@@ -232,6 +241,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         ),
         judge=feature_rules.packing_for_scores,
         draw=attack_drawings.packing,
+        assumes="cheating",
     ),
     AttackEntry(
         name="claimed-width",
@@ -244,6 +254,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         ),
         judge=label_rules.claimed_width,
         draw=attack_drawings.claimed_width,
+        assumes="cheating",
     ),
     AttackEntry(
         name="steering",
@@ -257,6 +268,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         ),
         judge=feature_rules.steering,
         draw=attack_drawings.steering,
+        assumes="cheating",
     ),
     AttackEntry(
         name="steering",
@@ -270,6 +282,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         ),
         judge=feature_rules.steering,
         draw=attack_drawings.steering,
+        assumes="cheating",
     ),
     _OFF_THE_CIRCLE,
     replace(_OFF_THE_CIRCLE, by="label"),
@@ -289,6 +302,11 @@ def entries_of(name: str) -> list[AttackEntry]:
     if not found:
         raise PlanError(f"there is no attack {name}; choose from {', '.join(names())}{suggestion(name, names())}")
     return found
+
+
+def assumes(name: str) -> Assumes:
+    """Whether an attack needs a party that cheats; one that only `check` or the auditor knows needs none."""
+    return next((entry.assumes for entry in CATALOGUE if entry.name == name), "honest")
 
 
 def entry_for(name: str, by: str, target: str) -> AttackEntry:

@@ -100,7 +100,8 @@ def _findings_of(figures: Figures, entry: AttackEntry, by: str) -> Iterator[Find
     label_party = figures.plan.label_party.name
     peers = [peer.name for peer in figures.peers(by)] or [label_party]
     for against in [label_party] if entry.target == "labels" else peers:
-        yield Finding(entry.name, by, against, entry.target, judgement.verdict, judgement.why, entry.reference, fix)
+        about = (entry.target, judgement.verdict, judgement.why, entry.reference, fix)
+        yield Finding(entry.name, by, against, *about, assumes=entry.assumes)
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:

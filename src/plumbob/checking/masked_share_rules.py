@@ -54,4 +54,5 @@ def is_masked(plan: Plan) -> bool:
 
 
 def _finding(by: str, against: str, why: str) -> Finding:
-    return Finding(ATTACK, by, against, "features", DEGRADES, why.format(by=by), REFERENCE, "")
+    why = why.format(by=by)
+    return Finding(ATTACK, by, against, "features", DEGRADES, why, REFERENCE, "", assumes="cheating")

@@ -101,7 +101,8 @@ def _altered_shares_finding(plan: Plan, against: str, predicted: int) -> Finding
         f"(here {predicted:,}) shows it {_one_of(columns)} of {against} instead: at most {scored_bits(plan, 1)} bits "
         "per score."
     )
-    return Finding(ALTERED, label, against, "features", LEAKS, why, ALTERED_REFERENCE, "", stage=PREDICTION)
+    about = ("features", LEAKS, why, ALTERED_REFERENCE, "")
+    return Finding(ALTERED, label, against, *about, stage=PREDICTION, assumes="cheating")
 
 
 def _one_of(columns: int) -> str:

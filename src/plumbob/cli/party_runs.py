@@ -95,7 +95,7 @@ def party_align(
     ] = None,
     at_most: Annotated[
         int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)
-    ] = 5_000_000,
+    ] = 10_000_000,
     is_new: Annotated[
         bool, typer.Option("--new", help="Start over and drop what was interrupted; all parties must do so.")
     ] = False,

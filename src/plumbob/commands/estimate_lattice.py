@@ -35,7 +35,7 @@ def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost
     for is_turn in {layout.is_turn for layout in _slots(shape)}:
         slot_seconds, key_seconds = _measured_slots(shape, engine, is_turn)
         alike = [layout for layout in _slots(shape) if layout.is_turn == is_turn]
-        staged += slot_seconds * sum(layout.blocks for layout in alike)
+        staged += slot_seconds * sum(layout.requests for layout in alike) / TERMS
         keys += key_seconds * len(alike)
     return LatticeCost(
         setup_seconds=figures.plan.passes * keys,

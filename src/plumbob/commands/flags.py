@@ -58,11 +58,13 @@ RARE = {
     "delta": "Probability with which the noise's promise, differential privacy, may fail",
     "row_norm": "Clip rows to this joint norm; 0 = off (with --noise rows: sqrt of all columns); other noise needs it",
     "label_flip_epsilon": "Epsilon of labels flipped at random before training; 0 = off",
+    "evidence": "Keep, sealed for each party's auditor, what a replay of its side needs",
+    "days": "With --evidence keep: how many days it is kept",
     "tolerance_labels": "Advantage over the best baseline above which a finding about labels leaks",
     "tolerance_features": "The same for findings about features and scores",
 }
 EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is to show rare flags too.
-NAMES = ("features", *(key.name for key in KEYS), "heuristic")
+NAMES = ("features", *(key.name for key in KEYS), "heuristic", "auditors")
 
 
 def with_plan_flags(verb: Callable[..., None]) -> Callable[..., None]:
@@ -77,7 +79,11 @@ def with_plan_flags(verb: Callable[..., None]) -> Callable[..., None]:
         keys = {name: values.pop(name) for name in NAMES}
         verb(**values, keys={**usual, **{name: value for name, value in keys.items() if value is not None}})
 
-    flags = [_help_all(), _as_in_the_paper(), _features(), *(_flag(key) for key in KEYS), _heuristic()]
+    flags = [
+        *(_help_all(), _as_in_the_paper(), _features()),
+        *(_flag(key) for key in KEYS),
+        *(_heuristic(), _auditors()),
+    ]
     # Typer reads the parameters of a verb from here.
     called.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]  # Typer reads it.
     return called
@@ -113,6 +119,16 @@ def parse_heuristic(text: str | None) -> dict[str, float | int] | None:
         except ValueError:
             raise typer.BadParameter("expected numbers by name, such as G=1.0,T=30,e=0") from None
     return values
+
+
+def parse_auditors(text: str | None) -> dict[str, str] | None:
+    """`bank=FINGERPRINT,fund=FINGERPRINT` by name."""
+    if text is None:
+        return None
+    pairs = [item.split("=") for item in text.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise typer.BadParameter("expected each party's auditor by fingerprint, such as bank=9f2c...,fund=41d0...")
+    return dict(pairs)
 
 
 def _flag(key: SettingKey) -> inspect.Parameter:
@@ -192,6 +208,17 @@ def _heuristic() -> inspect.Parameter:
         rich_help_panel=RARE_PANEL,
     )
     return _parameter("heuristic", Annotated[str | None, option])
+
+
+def _auditors() -> inspect.Parameter:
+    option = typer.Option(
+        "--auditors",
+        help="With --evidence keep: each party's auditor, bank=FINGERPRINT,fund=FINGERPRINT.",
+        callback=parse_auditors,
+        metavar="FINGERPRINTS",
+        rich_help_panel=RARE_PANEL,
+    )
+    return _parameter("auditors", Annotated[str | None, option])
 
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:

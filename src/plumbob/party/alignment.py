@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from plumbob.callbacks import Progress
 from plumbob.crypto import Draws
-from plumbob.crypto.curve import POINT_BYTES
+from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.errors import DataError
 from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status
@@ -65,6 +65,7 @@ def align(
             progress=after_step,
             chunk=options.chunk,
             most_ids=options.most_ids,
+            folder=party_run.folder,
         )
         resumed = participant.take_up()
         for result in [] if resumed is None else resumed.results:

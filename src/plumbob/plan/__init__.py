@@ -10,7 +10,7 @@ from plumbob.plan.encodings import DraftedEncoding, TableSize, encoding_for
 from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.plan import Plan
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
-from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
+from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS, unready_evidence
 from plumbob.plan.settings import KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
 from plumbob.plan.writing import toml_value
 
@@ -37,4 +37,5 @@ __all__ = [
     "suggested_keys",
     "suggestion",
     "toml_value",
+    "unready_evidence",
 ]

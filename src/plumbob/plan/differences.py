@@ -8,7 +8,12 @@ from plumbob.plan.settings import KEYS, PlanSettings
 
 MARK_DIGITS = 4
 # What a plan says besides its keys, first.
-NAMED = {"version": "version", "parties": "parties", "heuristic": "privacy.heuristic"}
+NAMED = {
+    "version": "version",
+    "parties": "parties",
+    "heuristic": "privacy.heuristic",
+    "auditors": "accountability.auditors",
+}
 PATHS = (*NAMED.values(), *(key.path for key in KEYS))
 
 

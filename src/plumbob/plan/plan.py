@@ -10,7 +10,7 @@ from plumbob.plan import writing
 from plumbob.plan.defaults import default_of, with_defaults
 from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.protocols import PROTOCOLS
-from plumbob.plan.reading import flatten, named_parties, parse, read_heuristic, read_text, unknown_flags
+from plumbob.plan.reading import flatten, named_parties, parse, read_auditors, read_heuristic, read_text, unknown_flags
 from plumbob.plan.rules import rule_mistakes, value_mistakes
 from plumbob.plan.settings import FIELD_NAMES, KEYS, Party, PlanSettings
 
@@ -66,6 +66,8 @@ class Plan(PlanSettings):
         values = with_defaults(values)
         if isinstance(values.get("heuristic"), Mapping):
             values = {**values, "heuristic": read_heuristic(values["heuristic"], mistakes)}
+        if isinstance(values.get("auditors"), Mapping):
+            values = {**values, "auditors": read_auditors(values["auditors"])}
         wrong = value_mistakes(values)
         trial = {name: value for name, value in values.items() if name in FIELD_NAMES and name not in wrong}
         # Rules are tried on settings that never passed validation, with defaults where a value is wrong.

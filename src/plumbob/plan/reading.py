@@ -12,6 +12,8 @@ from plumbob.plan.keys import shown, suggestion
 from plumbob.plan.settings import FIELD_NAMES, KEYS, SECTIONS, VERSION, Heuristic, Party
 
 TOP = ("version", "title")
+TABLES = {"privacy": "heuristic", "accountability": "auditors"}
+"""The key of a section whose value is a table."""
 REMOVED_KEYS = {
     "scheme": "there is one for each protocol now, lattices for shares and Paillier for the others; leave it out",
     "trust_peer_keys": "every key is proved or tested now; leave it out",
@@ -79,11 +81,19 @@ def _read_section(section: str, content: Mapping[str, Any], mistakes: list[str])
             mistakes.append(f"{section}.{name}: {REMOVED_KEYS[name]}")
         elif name in known:
             values[known[name]] = value
-        elif (section, name) == ("privacy", "heuristic"):
-            values["heuristic"] = value
+        elif name == TABLES.get(section):
+            values[name] = value
         else:
-            mistakes.append(_unknown(name, section, (*known, "heuristic") if section == "privacy" else tuple(known)))
+            mistakes.append(_unknown(name, section, (*known, TABLES[section]) if section in TABLES else tuple(known)))
     return values
+
+
+def read_auditors(content: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Each party's auditor; neither the order nor the spaces of a fingerprint read aloud make another plan."""
+    plain = {
+        name: value.replace(" ", "").lower() if isinstance(value, str) else value for name, value in content.items()
+    }
+    return tuple(sorted(plain.items()))
 
 
 def read_heuristic(content: Mapping[str, Any], mistakes: list[str]) -> Heuristic:

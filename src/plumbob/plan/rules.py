@@ -17,6 +17,7 @@ from plumbob.plan.settings import (
     PlanSettings,
 )
 
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 PROFILE_BITS = (2048, 3072)
 LEAST_L2_OF_LONG_RUNS = 0.01
@@ -39,6 +40,8 @@ def value_mistakes(values: Mapping[str, Any]) -> dict[str, str]:
     mistakes = {name: text for name, text in found.items() if text is not None}
     if lines := list(_heuristic_mistakes(values.get("heuristic", Heuristic()))):
         mistakes["heuristic"] = "\n".join(lines)
+    if lines := list(_auditor_mistakes(values.get("auditors", ()))):
+        mistakes["auditors"] = "\n".join(lines)
     if lines := list(_party_mistakes(values.get("parties", ()))):
         mistakes["parties"] = "\n".join(lines)
     return mistakes
@@ -61,6 +64,19 @@ def _heuristic_mistakes(heuristic: object) -> Iterator[str]:
     for key in limits:
         if (text := key.mistake(getattr(heuristic, key.name))) is not None:
             yield text
+
+
+def _auditor_mistakes(auditors: object) -> Iterator[str]:
+    pairs = auditors if isinstance(auditors, tuple) else ("",)
+    if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs):
+        yield f'accountability.auditors: expected {{ bank = "FINGERPRINT", ... }}, got {shown(auditors)}'
+        return
+    for name, fingerprint in pairs:
+        if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
+            yield (
+                f"accountability.auditors.{name}: expected the fingerprint that `plumbob party auditor-key` prints, 64"
+                f" hexadecimal digits, got {shown(fingerprint)}"
+            )
 
 
 def _party_mistakes(parties: Sequence[Party]) -> Iterator[str]:
@@ -106,6 +122,7 @@ def rule_mistakes(plan: PlanSettings) -> Mistakes:
     yield from _lattice_mistakes(plan)
     yield from _key_mistakes(plan)
     yield from _noise_mistakes(plan)
+    yield from _evidence_mistakes(plan)
 
 
 def _data_mistakes(plan: PlanSettings) -> Mistakes:
@@ -365,3 +382,44 @@ def _noise_mistakes(plan: PlanSettings) -> Mistakes:
             {"noise", "learning_rate"},
             f'privacy.noise: "heuristic" needs learning_rate <= 1 (Theorem D.5), got {plan.rate:g}',
         )
+
+
+def _evidence_mistakes(plan: PlanSettings) -> Mistakes:
+    """Who keeps it is asked when a plan is signed: `check` judges what evidence changes before auditors are known."""
+    named = {"days": plan.days, "auditors": plan.auditors}
+    if not plan.keeps_evidence:
+        for name in (name for name, value in named.items() if value):
+            yield (
+                {"evidence", name},
+                f'accountability.{name}: used with evidence = "keep" only; set that, or leave it out',
+            )
+        return
+    if not plan.is_closed:
+        yield (
+            {"evidence", "protocol", "open"},
+            'accountability.evidence: "keep" needs protocol = "shares" with open = "never", where every message follows'
+            " from whole numbers: others send rounded floating point, which may differ by a unit on another processor",
+        )
+    names = {party.name for party in plan.parties}
+    for name, _ in plan.auditors:
+        if name not in names:
+            yield (
+                {"auditors", "parties"},
+                f"accountability.auditors: expected parties of the plan, got {shown(name)}"
+                f"{suggestion(name, sorted(names))}",
+            )
+
+
+def unready_evidence(plan: PlanSettings) -> str | None:
+    """What a plan that keeps evidence still lacks before anybody may sign it, or None."""
+    if not plan.keeps_evidence:
+        return None
+    if plan.days == 0:
+        return 'accountability.days: with evidence = "keep", say how many days it is kept, as in the contract'
+    missing = [party.name for party in plan.parties if party.name not in dict(plan.auditors)]
+    if missing:
+        return (
+            'accountability.auditors: with evidence = "keep" each party names its auditor, and '
+            f"{' and '.join(missing)} named none; the auditor types plumbob party auditor-key, which prints it"
+        )
+    return None

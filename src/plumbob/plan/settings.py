@@ -11,7 +11,7 @@ from plumbob.plan.protocols import OTHER_SYSTEMS, PROTOCOLS, Protocol
 
 VERSION = 2
 ROLES = ("label", "features", "arbiter")
-SECTIONS = ("parties", "data", "model", "crypto", "privacy", "tolerance")
+SECTIONS = ("parties", "data", "model", "crypto", "privacy", "accountability", "tolerance")
 # Far beyond what anybody trains with; above them formulas overflow, and keys take days to make.
 LARGEST_KEY_BITS = 8192
 LARGEST_WIDTH = 10**6
@@ -20,6 +20,7 @@ LARGEST_FIGURE = 1e6
 LARGEST_PENALTY = 1e30
 LARGEST_FLIP_EPSILON = 100
 LARGEST_BINS = 1000
+LARGEST_DAYS = 36_500
 LARGEST_MOMENTUM = 0.5
 SMALLEST_EPSILON = 1e-9
 USUAL_EPOCHS = 10
@@ -196,6 +197,15 @@ class PlanSettings:
         "privacy", 0.0, "randomised response on labels, 0 = off", low=0, most=LARGEST_FLIP_EPSILON
     )
 
+    evidence: str = one_of(
+        "accountability",
+        "none keep",
+        "none | keep: each party keeps, sealed for its auditor, what a replay of its side needs",
+    )
+    days: int = key("accountability", 0, 'with evidence = "keep": how long it is kept', low=0, most=LARGEST_DAYS)
+    auditors: tuple[tuple[str, str], ...] = ()
+    """Each party's auditor: the party's name, and the fingerprint of the auditor's certificate and sealing key."""
+
     tolerance_labels: float = key("tolerance", 0.05, low=0, high=1)
     tolerance_features: float = key("tolerance", 0.05, low=0, high=1)
 
@@ -215,6 +225,11 @@ class PlanSettings:
     def opens_weights(self) -> bool:
         """Whether shares of weights are opened when training ends, to the party whose columns they are of."""
         return not self.kind.shows_gradients and self.open == "own"
+
+    @property
+    def keeps_evidence(self) -> bool:
+        """Whether each party keeps what its auditor needs to compute its messages again."""
+        return self.evidence == "keep"
 
     @property
     def is_between_two(self) -> bool:

@@ -44,6 +44,8 @@ def to_toml(settings: PlanSettings, remark: str = "") -> str:
             sections[key.section].append(f"{line:<28} # {key.comment}" if key.comment else line)
     line = f"heuristic = {_inline(asdict(settings.heuristic))}"
     sections["privacy"].append(f"{line}        # e = 0: use the actual number of epochs")
+    line = f"auditors = {_inline(dict(settings.auditors))}"
+    sections["accountability"].append(f'{line:<28} # with evidence = "keep": each party\'s auditor, by fingerprint')
     sections["tolerance"][0] += '                  # advantage over the best baseline above which a finding "leaks"'
     said = f"# {remark}\n" if remark else ""
     return said + _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values())
@@ -59,7 +61,7 @@ def _party_items(party: Party) -> dict[str, Any]:
 
 
 def _inline(items: Mapping[str, Any]) -> str:
-    return "{ " + ", ".join(f"{name} = {toml_value(value)}" for name, value in items.items()) + " }"
+    return "{ " + ", ".join(f"{name} = {toml_value(value)}" for name, value in items.items()) + " }" if items else "{}"
 
 
 def toml_value(value: bool | int | float | str) -> str:

@@ -1,133 +1,76 @@
-"""One party's secret scalar at work on many points: in this process, or spread over several.
+"""One party's secret scalar at work on many points, in the kernel's threads while messages travel.
 
-A worker gets the scalar once, at its start and through a pipe, and draws nothing. Work is asked for first and fetched
-later, so that messages travel while it is done.
+Work is asked for first and fetched later. One thread of this process calls the kernel, which lets go of the interpreter
+and spreads the points over threads of its own.
 """
 
-import os
-import signal
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
-from multiprocessing.process import BaseProcess
-from threading import Thread
-from typing import TypeVar
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from plumbob.crypto.curve import ORDER, POINT_BYTES, Scalar, hashed_points
-from plumbob.crypto.same_scalar import Prover
-from plumbob.errors import LocalProtocolError
-
-PIECE = 256  # Points of one task: some 20 ms.
-BROKEN = "a worker process ended by itself; is there enough memory? Try fewer jobs"
+from plumbob.crypto import ristretto, same_scalar
+from plumbob.crypto.ristretto import ORDER, Points
 
 Pending = Callable[[], bytes]
 """Points under way; the call waits for them."""
 
-Piece = TypeVar("Piece", bytes, Sequence[bytes])
-
 
 class Blinder:
-    """Multiplies with a scalar and with its inverse."""
+    """Multiplies by a scalar and by its inverse, and proves that it did."""
 
-    def __init__(self, scalar: int, domain: bytes, jobs: int) -> None:
-        self._domain = domain
-        self._here = Worker(scalar, domain)
-        # A fresh interpreter each: what this process has in memory is none of a worker's business.
-        self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), _settle, (scalar, domain)) if jobs > 1 else None
+    def __init__(self, scalar: int, domain: bytes, threads: int) -> None:
+        self._scalar, self._inverse = scalar, pow(scalar, -1, ORDER)
+        self._domain = hashlib.sha512(domain)
+        self._group = ristretto.choose(threads=threads)
+        self._helper = ThreadPoolExecutor(1)
 
     def blind(self, texts: Sequence[bytes]) -> Pending:
         """Texts hashed to points, times the scalar."""
-        return self._start(Worker.blind, [texts[start : start + PIECE] for start in range(0, len(texts), PIECE)])
+        return self._helper.submit(lambda: self._group.times_hashed(self._uniform(texts), self._scalar)).result
 
-    def raised(self, points: bytes) -> Pending:
+    def raised(self, points: Points) -> Pending:
         """Points times the scalar; the fetching raises CryptoError where one is no point."""
-        return self._start(Worker.raised, _pieces(points))
+        return self._helper.submit(self._group.times, points, self._scalar).result
 
-    def lowered(self, points: bytes) -> Pending:
+    def lowered(self, points: Points) -> Pending:
         """Points times the scalar's inverse."""
-        return self._start(Worker.lowered, _pieces(points))
-
-    def signs(self, points: bytes, products: bytes) -> Pending:
-        """A byte for each product: which of two points above its x-coordinate the scalar gives."""
-        pairs = zip(_pieces(points), _pieces(products), strict=True)
-        return self._start(Worker.signs, [first + second for first, second in pairs])
+        return self._helper.submit(self._group.times, points, self._inverse).result
 
     def hashed(self, texts: Sequence[bytes]) -> bytes:
         """Texts hashed to points, without a scalar."""
-        return hashed_points(self._domain, texts)
+        return self._group.times_hashed(self._uniform(texts))
 
-    @property
-    def is_spread(self) -> bool:
-        """Whether asking does not wait for the work."""
-        return self._pool is not None
+    def public(self) -> bytes:
+        """The scalar times the generator."""
+        return same_scalar.public_point(self._group, self._scalar)
+
+    def prove(self, context: bytes, points: Iterable[Points], challenge: bytes) -> bytes:
+        """That all points, chunk by chunk, were multiplied by this scalar."""
+        combination = same_scalar.combined(self._group, points, challenge)
+        return same_scalar.prove(self._group, self._scalar, context, combination)
+
+    def is_proved(
+        self,
+        context: bytes,
+        public: bytes,
+        points: Iterable[Points],
+        products: Iterable[Points],
+        challenge: bytes,
+        proof: bytes,
+    ) -> bool:
+        """Whether a peer did so; CryptoError where what it sent holds something that is no point."""
+        combination = same_scalar.combined(self._group, points, challenge)
+        product = same_scalar.combined(self._group, products, challenge)
+        return same_scalar.verify(self._group, context, public, combination, product, proof)
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._helper.shutdown(cancel_futures=True)
 
-    def _start(self, task: Callable[["Worker", Piece], bytes], pieces: Sequence[Piece]) -> Pending:
-        if self._pool is None:
-            done = b"".join(task(self._here, piece) for piece in pieces)
-            return lambda: done
-        try:
-            futures = [self._pool.submit(_work, task, piece) for piece in pieces]
-        except BrokenProcessPool:
-            raise LocalProtocolError(BROKEN) from None
-        return lambda: _fetch(futures)
-
-
-class Worker:
-    """What multiplies, in this process or in one of its own."""
-
-    def __init__(self, scalar: int, domain: bytes) -> None:
-        self._domain = domain
-        self._scalar, self._inverse = Scalar(scalar), Scalar(pow(scalar, -1, ORDER))
-        self._prover = Prover(scalar)
-
-    def blind(self, texts: Sequence[bytes]) -> bytes:
-        return self._scalar.times_hashed(self._domain, texts)
-
-    def raised(self, points: bytes) -> bytes:
-        return self._scalar.times(points)
-
-    def lowered(self, points: bytes) -> bytes:
-        return self._inverse.times(points)
-
-    def signs(self, both: bytes) -> bytes:
-        """Of points and, after them, their products."""
-        return self._prover.signs(both[: len(both) // 2], both[len(both) // 2 :])
-
-
-def _pieces(points: bytes) -> list[bytes]:
-    size = PIECE * POINT_BYTES
-    return [points[start : start + size] for start in range(0, len(points), size)]
-
-
-def _fetch(futures: Sequence["Future[bytes]"]) -> bytes:
-    try:
-        return b"".join(future.result() for future in futures)
-    except BrokenProcessPool:
-        raise LocalProtocolError(BROKEN) from None
-
-
-_worker: list[Worker] = []
-"""In a worker's process: the one that works there."""
-
-
-def _settle(scalar: int, domain: bytes) -> None:
-    """A worker leaves when it is told to or when its party has gone, however that happened; Ctrl-C is the party's."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    party = parent_process()
-    if party is not None:
-        Thread(target=_leave_after, args=(party,), daemon=True).start()
-    _worker[:] = [Worker(scalar, domain)]
-
-
-def _leave_after(party: BaseProcess) -> None:
-    party.join()
-    os._exit(1)
-
-
-def _work(task: Callable[["Worker", Piece], bytes], piece: Piece) -> bytes:
-    return task(_worker[0], piece)
+    def _uniform(self, texts: Iterable[bytes]) -> bytes:
+        digests = []
+        for text in texts:
+            # The domain has a fixed length and is hashed once.
+            hashing = self._domain.copy()
+            hashing.update(text)
+            digests.append(hashing.digest())
+        return b"".join(digests)

@@ -7,6 +7,7 @@ keep shares of the result. Every product has a key of its own.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -34,6 +35,14 @@ from plumbob.protocol.messages import Kind
 
 SCORES, SIGMOID, GRADIENTS, PENALTIES = "scores", "sigmoid", "gradients", "penalties"
 
+Quantity = TypeVar("Quantity")
+
+
+class Use(Protocol):
+    """`TrainingParty.use`."""
+
+    def __call__(self, name: str, step: int, value: Quantity, /) -> Quantity: ...
+
 
 @dataclass(repr=False)
 class Products:
@@ -44,6 +53,8 @@ class Products:
     shape: LatticeShape
     engine: lattice.LatticeEngine
     keys: Keys
+    use: Use
+    """What this party does with a named quantity of its own: nothing."""
     answering_key: bytes = b""
     """What the replies and masks of a pass are drawn from; a new one for each."""
     counts: PolynomialCounts = field(default_factory=PolynomialCounts)
@@ -77,7 +88,7 @@ class Products:
         evaluator = Evaluator(matrix, key, self.answering_key, self.register)
         answer = said_by(peer, lambda: evaluator.reply(request))
         self.counts.randomisations += matrix.layout.replies
-        channel.send(Kind.LATTICE_REPLY, number, answer.reply)
+        channel.send(Kind.LATTICE_REPLY, number, self.use(f"replies for {kind}", number, answer.reply))
         return answer.share
 
     def _opened(self, number: int, peer: str, owner: Owner) -> Pairs:
@@ -108,7 +119,7 @@ class Products:
     def _asked(self, number: int, owner: SlotOwner, evaluators: Sequence[str], values: SlotValues) -> Iterator[Pairs]:
         """One request for all evaluators; then the owner's share of each one's products."""
         request, layout = owner.request(values), owner.layout
-        self.counts.encryptions += layout.blocks * layout.terms
+        self.counts.encryptions += layout.requests
         for name in evaluators:
             self.company.channels[name].send(Kind.LATTICE_REQUEST, number, request)
         for name in evaluators:
@@ -131,7 +142,8 @@ class Products:
         """A share (count, 2) as whole numbers, among the plan's first `holders` parties; the label party adds up."""
         if self.company.is_first:
             peers = self.company.names[1 : opening.holders]
-            return opening.lifted(share, [self._hidden_by(peer, number, opening, len(share)) for peer in peers])
+            hidden = [self._hidden_by(peer, number, opening, len(share)) for peer in peers]
+            return opening.lifted(share, self.use("masked numbers", number, hidden))
         label = self.company.label
         context = self.context(kind, number, self.company.name, label).encode(self.shape.profile[2])
         # Bound to what it hides: the same masks never serve two vectors.

@@ -57,7 +57,7 @@ class Kind(IntEnum):
     BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
     TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted
-    UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
+    UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before, to all
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
     ALIGNMENT_DECISION = 25  # One byte: continue from the size to the ids, or not
     PROPOSAL_ROLE = 50  # proposal: whether the sender has the label
@@ -65,8 +65,9 @@ class Kind(IntEnum):
     PROPOSAL_WIDTH = 52  # proposal: how many columns the sender's table gives under that draft
     PROPOSAL_PLAN = 53  # proposal: the plan with all columns, compressed TOML
     HELD_OUT_ROWS = 54  # alignment: a bit for each common row, from the party that chooses those held out
+    UNBLINDING_PROOF = 55  # alignment of three and more: all points that the sender unblinded carried the same scalar
     RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
-    RETURN_SIGNS = 27  # alignment of two: which sign each returned point has
+    # 27 is retired: it carried signs, which points no longer need.
     RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about
     RETURN_PROOF = 29  # alignment of two: all returned points carry the same scalar
     QUERY = 30  # prediction: how many rows are asked for, now and in all; 0 ends the session

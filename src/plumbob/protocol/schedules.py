@@ -4,7 +4,6 @@ Sizes are functions of public numbers. A message that would be empty is not sent
 nothing, so nobody asks it.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +27,7 @@ COMMITMENT_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
-POINT_BYTES, RETURN_COMMITMENT_BYTES = 32, 97  # Of alignment.
+POINT_BYTES = 32  # Of alignment.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -390,14 +389,14 @@ class AlignmentSchedule:
         for hop in range(len(self.sizes) - 1):
             owners = {name: self.names[place - hop] for place, name in enumerate(self.names)}
             ends = [(name, self._after(name), self.sizes[owners[name]]) for name in self.names]
-            yield from self._in_chunks(Kind.BLINDED_IDS, step, ends, POINT_BYTES)
+            yield from self._in_chunks(Kind.BLINDED_IDS, step, ends)
             step += self.chunks
         if is_pair:
-            yield from self._to_all(Kind.RETURN_COMMITMENT, step, RETURN_COMMITMENT_BYTES)
+            yield from self._to_all(Kind.RETURN_COMMITMENT, step, HASH_BYTES + POINT_BYTES)
             step += 1
         if not is_pair or self.size_first:
             shown = [(*ends, self.sizes[self._after(ends[0])]) for ends in permutations(self.names, 2)]
-            yield from self._in_chunks(Kind.SHUFFLED_IDS, step, shown, POINT_BYTES)
+            yield from self._in_chunks(Kind.SHUFFLED_IDS, step, shown)
             step += self.chunks
         if self.size_first:
             yield from self._to_all(Kind.ALIGNMENT_DECISION, step, 1)
@@ -407,25 +406,24 @@ class AlignmentSchedule:
             yield from self._to_all(Kind.CONFIRMATION, 0, HASH_BYTES)
 
     def _returned(self, step: int) -> Iterator[Due]:
-        """Between two: everybody's own points, their signs, and a proof that none was exchanged for another."""
+        """Between two: everybody's own points, and a proof that none was exchanged for another."""
         back = [(sender, receiver, self.sizes[receiver]) for sender, receiver in permutations(self.names, 2)]
-        yield from self._in_chunks(Kind.TWICE_BLINDED_IDS, step, back, POINT_BYTES)
-        yield from self._in_chunks(Kind.RETURN_SIGNS, step + self.chunks, back, 1 / 8)
-        yield from self._to_all(Kind.RETURN_CHALLENGE, step + 2 * self.chunks, 2 * HASH_BYTES)
-        yield from self._to_all(Kind.RETURN_PROOF, step + 2 * self.chunks + 1, 2 * HASH_BYTES)
+        yield from self._in_chunks(Kind.TWICE_BLINDED_IDS, step, back)
+        yield from self._to_all(Kind.RETURN_CHALLENGE, step + self.chunks, 2 * HASH_BYTES)
+        yield from self._to_all(Kind.RETURN_PROOF, step + self.chunks + 1, 2 * HASH_BYTES)
 
     def unblinding(self, step: int, common: int) -> Iterator[Due]:
-        """Of three and more: the common points down the ring, then from its last party to all."""
-        chunks = range(0, common, self.chunk)
-        *before, last = self.names
-        for place, start in enumerate(chunks):
-            for name in before:
+        """Of three and more: one party after the other takes its scalar off the common points, and proves it."""
+        for name in self.names if common else ():
+            others = [other for other in self.names if other != name]
+            for start in range(0, common, self.chunk):
                 size = POINT_BYTES * min(self.chunk, common - start)
-                yield Due(Kind.UNBLINDED_IDS, step + place, name, self._after(name), size)
-        for place, start in enumerate(chunks, len(chunks)):
-            for name in before:
-                size = POINT_BYTES * min(self.chunk, common - start)
-                yield Due(Kind.UNBLINDED_IDS, step + place, last, name, size)
+                for other in others:
+                    yield Due(Kind.UNBLINDED_IDS, step, name, other, size)
+                step += 1
+            for other in others:
+                yield Due(Kind.UNBLINDING_PROOF, step, name, other, POINT_BYTES + 2 * HASH_BYTES)
+            step += 1
         yield from self._to_all(Kind.CONFIRMATION, 0, HASH_BYTES)
 
     @property
@@ -433,12 +431,12 @@ class AlignmentSchedule:
         """Of the longest list: everybody counts as many steps."""
         return -(-max(self.sizes.values()) // self.chunk)
 
-    def _in_chunks(self, kind: Kind, step: int, ends: list[tuple[str, str, int]], each: float) -> Iterator[Due]:
+    def _in_chunks(self, kind: Kind, step: int, ends: list[tuple[str, str, int]]) -> Iterator[Due]:
         for place in range(self.chunks):
             for sender, receiver, count in ends:
                 ids = min(self.chunk, count - place * self.chunk)
                 if ids > 0:
-                    yield Due(kind, step + place, sender, receiver, math.ceil(ids * each))
+                    yield Due(kind, step + place, sender, receiver, POINT_BYTES * ids)
 
     def _to_all(self, kind: Kind, step: int, size: int) -> Iterator[Due]:
         for ends in permutations(self.names, 2):

@@ -172,4 +172,5 @@ def _altered_finding(truth: Truth, victim: str, claimed: Vector) -> Finding:
         n=answered,
         advantage=reached,
         stage=PREDICTION,
+        assumes="cheating",
     )

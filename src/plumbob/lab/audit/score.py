@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.advice import fix_for
+from plumbob.checking.catalogue import assumes
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.errors import DataError
 from plumbob.lab.attacks import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
@@ -57,7 +58,10 @@ def without_claim(attack: Named, by: str, verdict: str, reason: NotApplicable, t
     against = [label_party] if attack.target == "labels" else peers or [label_party]
     about = (attack.target, verdict, reason.why, attack.reference, "")
     conditions = _plain(reason.conditions)
-    return [Finding(attack.name, by, name, *about, n=truth.rows, conditions=conditions) for name in against]
+    whose = assumes(attack.name)
+    return [
+        Finding(attack.name, by, name, *about, n=truth.rows, conditions=conditions, assumes=whose) for name in against
+    ]
 
 
 # Labels.
@@ -131,6 +135,7 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
         n=len(rows),
         advantage=advantage,
         conditions=_plain(claim.conditions),
+        assumes=assumes(attack.name),
     )
 
 
@@ -235,6 +240,7 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
         n=len(rows),
         advantage=advantage,
         conditions=_plain(claim.conditions),
+        assumes=assumes(attack.name),
     )
 
 

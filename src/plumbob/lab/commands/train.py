@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from plumbob.checking.check import prices_of_noise
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.key_rules import KEYS
 from plumbob.checking.refusal import refuse_leaks
@@ -36,6 +37,11 @@ from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import JOURNAL, RunFolder
+
+ENCODED_FOR_NOISE = (
+    'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean, each'
+    ' level of a text is a column. State ranges (scale = "public", --range) to have bins.'
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
 
 def load(plan: Plan, inputs: Inputs) -> LoadedTables:
     """All parties' tables, aligned, as the command line names them."""
-    return load_tables(
+    loaded = load_tables(
         plan,
         inputs.data,
         inputs.id_columns,
@@ -121,6 +127,7 @@ def load(plan: Plan, inputs: Inputs) -> LoadedTables:
         inputs.reading,
         inputs.testing,
     )
+    return replace(loaded, drafted=inputs.drafted)
 
 
 def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> tuple[Plan, Inputs]:
@@ -162,7 +169,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         if not checkpoint.step and not options.is_new:
             # A start that was killed before its first step left a journal with nothing to resume from.
             refuse_finished(out)
-        for line in [loaded.left_out, *told]:
+        for line in filter(None, [loaded.left_out, *told]):
             progress.say(line)
         if checkpoint.step:
             progress.reached = checkpoint.step
