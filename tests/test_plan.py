@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from plumbob.checking.check import check, notes
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Heuristic, Party, Plan, SettingKey, unready_evidence
+from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, unready_evidence
 
 EXAMPLE = """
 # joint.toml
@@ -198,8 +198,8 @@ def test_the_public_rules() -> None:
     assert Plan(THREE, **whitened).rate == 4 / 3
     assert Plan((Party("bank", "label", 0), TWO[1]), **whitened).rate == 4.0
     assert Plan(TWO, **whitened, row_norm=3.0).rate == 4 / 3
-    assert Plan(TWO, **whitened).passes == 10
-    assert Plan(TWO, protocol="shares").passes == 14
+    assert Plan(TWO, **whitened).passes == Plan(TWO, protocol="shares").passes == 14
+    assert Plan(TWO, protocol="clear", **PAPER).passes == 10
 
 
 # Two values of each key that differ from one another, and what else a plan with them needs.
@@ -359,19 +359,19 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"protocol": "exchange", "noise_std": 1.0}, "privacy.noise_std", '"std" only'),
         ({"protocol": "exchange", "noise": "row-level"}, "privacy.noise", "expected one of"),
         (
-            {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "sigmoid": "minimax"},
+            {**PAPER, "protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "sigmoid": "minimax"},
             "privacy.noise",
             "derived for",
         ),
         (
-            {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "learning_rate": 2.0},
+            {**PAPER, "protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "learning_rate": 2.0},
             "privacy.noise",
             "learning_rate <= 1",
         ),
         ({"parties": (*TWO, *MORE)}, "crypto.protocol", "two to 8 parties, got 9; leave some out"),
         ({"protocol": "exchange", "momentum": 0.5}, "model.momentum", "as in the paper"),
         ({"protocol": "clear", "momentum": 0.6}, "model.momentum", "at most 0.5"),
-        ({"protocol": "clear", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
+        ({"protocol": "exchange", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
         ({"protocol": "exchange", "sigmoid": "fourier"}, "model.sigmoid", 'which carries "taylor"'),
         ({"protocol": "clear", "lattice_set": 1}, "crypto.lattice_set", '"shares" only'),
         ({"batches": "fixed", "learning_rate": 0.1}, "model.batches", "waste"),
@@ -548,7 +548,7 @@ def test_numbers_that_nothing_can_be_calculated_with_are_refused(keys: dict[str,
 )
 def test_a_check_can_be_calculated_at_the_limits(keys: dict[str, Any]) -> None:
     """What a plan allows has an answer."""
-    settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **keys}
+    settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **PAPER, **keys}
     assert len(check(Plan.for_columns(**settings))) >= 15
 
 

@@ -14,8 +14,13 @@ FEATURES = (11, 12)
 NOWHERE = Origin()
 
 
-def new(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE) -> dict[str, object]:
-    """A plan from flags, or one that moves another system's job here; without either, the paper's split."""
+def new(
+    keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE, remark: str = ""
+) -> dict[str, object]:
+    """A plan from flags, or one that moves another system's job here; without either, the paper's split.
+
+    The remark becomes a comment in the plan's file.
+    """
     plan, differences = _draft(keys, origin)
     if names is not None:
         plan = _rename_parties(plan, names.split(","))
@@ -23,11 +28,11 @@ def new(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Or
     result = {**shown(plan), **({"differences": differences} if origin.job else {})}
     listed = [f"# differs from the job: {line}" for line in differences]
     if out is None:
-        return {**result, "lines": [*plan.to_toml().splitlines(), *listed]}
+        return {**result, "lines": [*plan.to_toml(remark).splitlines(), *listed]}
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it or choose another name")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(plan.to_toml(), encoding="utf-8")
+    out.write_text(plan.to_toml(remark), encoding="utf-8")
     return {**result, "out": str(out), "lines": [f"{out}  {plan.hash()}", *listed]}
 
 

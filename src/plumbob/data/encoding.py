@@ -160,6 +160,8 @@ class Bins:
     is_monotone: bool = False
     """Whether there is one column for all bins, the share of training rows up to the middle of a row's bin: whatever
     its weight is, the score only rises along it, or only falls."""
+    means: tuple[float, ...] = ()
+    """Of the training rows in each bin, where the column also stands as it is; a scorecard needs them."""
 
     is_text = False
 

@@ -117,7 +117,18 @@ def _fit_encoding(
     binned = Bins(column.name, cuts, slots.has_gaps, 0, ())
     shares = _shares(binned.places, training, slots)
     reference = 0 if column.is_stepped else _largest(shares)
-    return Bins(column.name, cuts, slots.has_gaps, reference, shares, column.is_stepped, slots.is_monotone)
+    means = _means(binned, training) if slots.has_plain else ()
+    return Bins(column.name, cuts, slots.has_gaps, reference, shares, column.is_stepped, slots.is_monotone, means)
+
+
+def _means(binned: Bins, training: Column) -> tuple[float, ...]:
+    """Of the training rows in each bin; an empty one has the mean of all."""
+    values, bins = training.values.astype(np.float64, copy=False), len(binned.cuts) + 1
+    places, is_known = binned.places(training), ~np.isnan(values)
+    counts = np.bincount(places[is_known], minlength=bins)
+    sums = np.bincount(places[is_known], weights=values[is_known], minlength=bins)
+    mean = float(sums.sum() / max(counts.sum(), 1))
+    return tuple(np.where(counts > 0, sums / np.maximum(counts, 1), mean).tolist())
 
 
 def _pad_cuts(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:

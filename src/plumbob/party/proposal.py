@@ -1,32 +1,37 @@
 """`party propose`: a plan that fits everybody's table, with nobody typing a number that a program could count.
 
-Every party says whether it has the label. The label party drafts the plan, the others answer with one number each, the
-columns that their table gives under that draft, and the label party fills these in. Nothing else about a table leaves:
-no name, no value. A width depends on the draft's `rare`, so many proposals with one `rare` after another would show how
-many levels have how many rows; each of them is typed by somebody at the party that answers.
+Every party says whether it has the label. The label party sends a draft, the others answer with a few numbers each:
+how many rows and numeric columns their table has, and how many columns it gives under the draft and under each encoding
+that the public rule chooses from (`plan/encodings.py`). The label party applies the rule, unless its flags chose an
+encoding, and fills the numbers in. Nothing else about a table leaves: no name, no value. A width depends on the draft's
+`rare`, so many proposals with one `rare` after another would show how many levels have how many rows; each of them is
+typed by somebody at the party that answers.
 
     label party                                 every other party
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
     PROPOSAL_DRAFT      ->
                         <-                      PROPOSAL_WIDTH
-    PROPOSAL_PLAN       ->                      checked: the draft, with the widths that were said
+    PROPOSAL_PLAN       ->                      checked: the draft, with the widths that were said, encoded by the rule
 """
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
+from plumbob.data.fitting import size_of
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net import Connection
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.refusals import tell_refusals
-from plumbob.plan import Party, Plan
+from plumbob.plan import DraftedEncoding, Party, Plan, TableSize, suggested_keys
+from plumbob.plan.encodings import BINS
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
@@ -36,7 +41,10 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16
 TOPIC = Topic("propose", "")
-WIDTH = struct.Struct("<Q")
+SIZE = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
+"""Rows, numeric columns, and the widths under the draft and under each encoding."""
+REASON = struct.Struct("<3Q")
+"""What the rule was applied to: rows, numeric columns, levels; zeros where somebody chose the encoding."""
 LABEL, FEATURES = b"label", b"features"
 
 
@@ -46,11 +54,22 @@ class Proposal:
 
     table: Table
     has_label: bool
-    draft: Callable[[tuple[Party, ...]], Plan]
+    keys: Mapping[str, Any]
+
+    def draft(self, parties: tuple[Party, ...], sizes: Sequence[TableSize]) -> tuple[Plan, DraftedEncoding | None]:
+        """Before sizes are known, with an encoding that any table has."""
+        # A name means somebody only among the real parties.
+        others = {name: value for name, value in self.keys.items() if name != "held_out_by"}
+        named = {name: value for name, value in self.keys.items() if name == "held_out_by"}
+        keys, drafted = suggested_keys(others, sizes or [TableSize(1, 0, (1,))])
+        widths = [party.features for party in parties]
+        return Plan.for_columns(widths, **keys).replace(parties=parties, **named), drafted
 
 
-def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callable[[str], None]) -> Plan:
-    """The plan, the same at every party that was joined."""
+def propose(
+    home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callable[[str], None]
+) -> tuple[Plan, DraftedEncoding | None]:
+    """The plan, the same at every party that was joined, and what its encoding was chosen from."""
     if not home.pinned:
         raise SettingsError("nobody is joined yet; type: plumbob party join TOKEN")
     patience, connector_for = home.settings.patience, _connector_for(home, tell)
@@ -58,15 +77,15 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
     with conversation(TOPIC, list(home.pinned), journal, connector_for, patience=patience, tell=tell) as talk:
         holders = _label_parties(own, proposal.has_label, talk.channels)
         # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
-        plan = _agree(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
+        agreed = _agree(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
         journal.flush()
         talk.leave()
-    if plan is None:
+    if agreed is None:
         found = " and ".join(holders) or "nobody"
         raise SettingsError(
             f"expected one party with a label, {found} named one; name it with --label at that party, and at no other"
         )
-    return plan
+    return agreed
 
 
 def tell_refusals_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
@@ -92,7 +111,9 @@ def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -
     return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
 
 
-def _agree(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+def _agree(
+    own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]
+) -> tuple[Plan, DraftedEncoding | None]:
     for peer, channel in channels.items():
         names = [name for name in (own, peer) if name != label_party]
         _follow(channel, schedules.proposal(label_party, names), own)
@@ -106,16 +127,37 @@ def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
     channel.follow([due for due in listed if due.sender == own], [due for due in listed if due.receiver == own])
 
 
-def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> tuple[Plan, DraftedEncoding | None]:
     """At the label party."""
-    draft = proposal.draft(_parties(own, dict.fromkeys(channels, 1), 0))
+    draft, drafted = proposal.draft(_parties(own, dict.fromkeys(channels, 1), 0), [])
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
-    widths = {peer: WIDTH.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0))[0] for peer, channel in channels.items()}
-    plan = proposal.draft(_parties(own, widths, encoded_width(proposal.table, draft)))
+    told = {peer: SIZE.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0)) for peer, channel in channels.items()}
+    told[own] = _told(proposal.table, draft)
+    if drafted is not None:
+        sizes = [TableSize(rows, numeric, tuple(widths)) for rows, numeric, _, *widths in told.values()]
+        _, drafted = proposal.draft(draft.parties, sizes)
+    widths = {name: _width(numbers, drafted) for name, numbers in told.items()}
+    plan = draft.replace(parties=_parties(own, widths, widths.pop(own)), **({} if drafted is None else drafted.keys))
     for channel in channels.values():
-        channel.send(Kind.PROPOSAL_PLAN, 0, _pack(plan))
-    return plan
+        channel.send(Kind.PROPOSAL_PLAN, 0, _reason(drafted) + _pack(plan))
+    return plan, drafted
+
+
+def _told(table: Table, draft: Plan) -> tuple[int, ...]:
+    """What a party says of its table."""
+    size = size_of(table, asdict(draft))
+    return size.rows, size.numeric, encoded_width(table, draft), *size.widths
+
+
+def _width(told: Sequence[int], drafted: DraftedEncoding | None) -> int:
+    """Under the draft as it is, or under the encoding that the rule chose."""
+    _, _, as_drafted, *widths = told
+    return as_drafted if drafted is None else widths[BINS.index(drafted.bins)]
+
+
+def _reason(drafted: DraftedEncoding | None) -> bytes:
+    return REASON.pack(*((0, 0, 0) if drafted is None else (drafted.rows, drafted.numeric, drafted.levels)))
 
 
 def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party, ...]:
@@ -123,18 +165,22 @@ def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party
     return (Party(own, "label", own_width), *(Party(peer, "features", widths[peer]) for peer in sorted(widths)))
 
 
-def _accept(own: str, proposal: Proposal, channel: Channel) -> Plan:
-    """At every other party: its own width, and nothing but the draft with the widths filled in."""
+def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, DraftedEncoding | None]:
+    """At every other party: its own numbers, and nothing but the draft with all of them filled in."""
     draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
-    width = encoded_width(proposal.table, draft)
-    if not width:
+    told = _told(proposal.table, draft)
+    if not min(told[2:]):
         raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
-    channel.send(Kind.PROPOSAL_WIDTH, 0, WIDTH.pack(width))
-    plan = _unpack(channel.receive(Kind.PROPOSAL_PLAN, 0), channel.peer)
+    channel.send(Kind.PROPOSAL_WIDTH, 0, SIZE.pack(*told))
+    body = channel.receive(Kind.PROPOSAL_PLAN, 0)
+    plan = _unpack(body[REASON.size :], channel.peer)
+    rows, numeric, levels = REASON.unpack(body[: REASON.size]) if len(body) > REASON.size else (0, 0, 0)
+    drafted = DraftedEncoding(rows, numeric, levels, draft.noise == "rows") if rows else None
     widths = [party.features for party in plan.learners]
-    if plan.party(own).features != width or draft.replace(features=widths).hash() != plan.hash():
+    expected = draft.replace(features=widths, **({} if drafted is None else drafted.keys))
+    if plan.party(own).features != _width(told, drafted) or expected.hash() != plan.hash():
         raise RemoteProtocolError(f"{channel.peer}: its plan is not the draft with everybody's columns filled in")
-    return plan
+    return plan, drafted
 
 
 def _pack(plan: Plan) -> bytes:

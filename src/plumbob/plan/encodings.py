@@ -110,7 +110,7 @@ def encoding_of(bins: int, has_row_noise: bool = False) -> dict[str, Any]:
     Under noise for whole rows it must not show which columns have gaps.
     """
     if bins:
-        return {"bins": bins, "plain": True}
+        return {"bins": bins, "plain": True, "missing": "refuse", "categorical": "refuse"}
     gaps = "mean" if has_row_noise else "indicator"
     return {"bins": 0, "plain": False, "missing": gaps, "categorical": "one-hot"}
 

@@ -15,6 +15,7 @@ from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.proof import ROOTS
 from plumbob.data import largest_batch, steps_per_epoch
 from plumbob.plan import Plan
+from plumbob.plan.encodings import BINS
 from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, shows_quality
@@ -28,6 +29,7 @@ SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
 POINT_BYTES = 32  # Of alignment.
+PROPOSED_NUMBERS = 3 + len(BINS)  # Rows, numeric columns, and columns under the draft and under each encoding.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -473,5 +475,5 @@ def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
     """The label party drafts, everybody names its width, and the plan comes back."""
     for name in others:
         yield text(Kind.PROPOSAL_DRAFT, label, name)
-        yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
+        yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8 * PROPOSED_NUMBERS)
         yield text(Kind.PROPOSAL_PLAN, label, name)

@@ -39,8 +39,8 @@ from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import JOURNAL, RunFolder
 
 ENCODED_FOR_NOISE = (
-    'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean, each'
-    ' level of a text is a column. State ranges (scale = "public", --range) to have bins.'
+    'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean,'
+    ' each level of a text is a column. State ranges (scale = "public", --range) to have bins.'
 )
 
 

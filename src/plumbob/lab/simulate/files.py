@@ -65,11 +65,13 @@ class LoadedTables:
     """Why the plan is encoded as it is, where it was drafted from these tables."""
 
     def summary_lines(self, plan: Plan) -> list[str]:
-        """What each party's file gives: kinds of columns, gaps, levels; nothing for a data set, whose columns are known."""
+        """What each party's file gives: kinds of columns, gaps, levels. Of files only."""
         if not self.rows_read:
             return []
         choices = choices_of(plan)
-        return [line for name, table in self.tables.items() for line in (f"{name}:", *summarise(table, choices).lines())]
+        return [
+            line for name, table in self.tables.items() for line in (f"{name}:", *summarise(table, choices).lines())
+        ]
 
     @property
     def has_ids(self) -> bool:

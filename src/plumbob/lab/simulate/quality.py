@@ -73,18 +73,18 @@ def _remarks(
     trained_on: Mapping[str, Table],
     judged_on: Mapping[str, Table],
 ) -> Iterator[str]:
-    """How plain columns would do, so that nobody takes the encoding for the ceiling; and whether joining forces paid."""
+    """How plain columns would do, lest somebody takes the encoding for the ceiling; and whether joining forces paid."""
     plain = measured(_labels(plan, judged_on), _plain_scores(plan, _some(trained_on), judged_on))
     yield (
         "pooled, plain columns with scikit-learn's C = 1 would reach"
-        f" AUC {shown_figure(plain['auc'])}, log loss {shown_figure(plain['log_loss'])}"
+        f" AUC {_shown(plain['auc'])}, log loss {_shown(plain['log_loss'])}"
     )
     joint, local = models["joint"], models["local-only"]
     if rows != TRAINING and not _is_better(joint, local):
         yield (
-            f"the joint model is not better than local-only (AUC {shown_figure(joint['auc'])} against"
-            f" {shown_figure(local['auc'])}, log loss {shown_figure(joint['log_loss'])} against"
-            f" {shown_figure(local['log_loss'])}): these rows show nothing that the peers' columns add; try more rows,"
+            f"the joint model is not better than local-only (AUC {_shown(joint['auc'])} against"
+            f" {_shown(local['auc'])}, log loss {_shown(joint['log_loss'])} against"
+            f" {_shown(local['log_loss'])}): these rows show nothing that the peers' columns add; try more rows,"
             " fewer columns (--drop), or a larger --l2"
         )
 
@@ -93,7 +93,7 @@ def _is_better(one: Mapping[str, float | None], other: Mapping[str, float | None
     return (one["auc"] or 0.0) > (other["auc"] or 0.0) and (one["log_loss"] or 0.0) < (other["log_loss"] or 0.0)
 
 
-def shown_figure(value: float | None) -> str:
+def _shown(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.3f}"
 
 

@@ -16,7 +16,7 @@ from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
 from plumbob.party.proposal import Proposal, tell_refusals_at
 from plumbob.party.proposal import propose as propose_to_peers
-from plumbob.plan import Party, Plan, suggested_keys
+from plumbob.plan import DraftedEncoding, Plan
 
 
 def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
@@ -25,13 +25,15 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
     with tell_refusals_at(home, tell):
         home = _with_choices(home, reading)
         own, proposal = _prepare(home, keys, out)
-    plan = _agree_on_plan(home, proposal, tell)
+    plan, drafted = _agree_on_plan(home, proposal, tell)
+    remark = "" if drafted is None else drafted.sentence
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(plan.to_toml(), encoding="utf-8")
+    out.write_text(plan.to_toml(remark), encoding="utf-8")
     summary = summarise(own, choices_of(plan))
     widths = ", ".join(f"{party.name} {party.features}" for party in plan.learners)
     lines = [
         *summary.lines(),
+        *([remark] if remark else []),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
@@ -46,14 +48,7 @@ def _prepare(home: Home, keys: Mapping[str, Any], out: Path) -> tuple[Table, Pro
     if keys and not has_label:
         raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
 
-    def draft(parties: tuple[Party, ...]) -> Plan:
-        widths = [party.features for party in parties]
-        # A name means somebody only among the real parties.
-        others = {name: value for name, value in keys.items() if name != "held_out_by"}
-        named = {name: value for name, value in keys.items() if name == "held_out_by"}
-        return Plan.for_columns(widths, **suggested_keys(others)).replace(parties=parties, **named)
-
-    return own, Proposal(own, has_label, draft)
+    return own, Proposal(own, has_label, keys)
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:
@@ -82,7 +77,7 @@ def _own_table(home: Home) -> Table:
     return read_table(home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading)
 
 
-def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> Plan:
+def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> tuple[Plan, DraftedEncoding | None]:
     """A session leaves nothing behind: proposed again, everything is said again."""
     place = Path(tempfile.mkdtemp(prefix="propose-", dir=home.folder))
     try:
