@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from plumbob.checking.check import check, notes
-from plumbob.checking.findings import summary
 from plumbob.cli import app, output
 from plumbob.commands import receipt
 from plumbob.errors import SettingsError, UnsafePlanError
@@ -29,34 +28,60 @@ SCREEN = 40  # Lines of 80 characters, for a plan with many leaks.
 PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batches="full")
 
 
-def test_the_last_word_on_leaks_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", signature.ACCEPTED)
+def test_the_last_word_on_each_consent_counts(tmp_path: Path, what: str) -> None:
     """Given and taken back without a change to the plan's signature; only one by the own key is a word."""
     home = Home.create(tmp_path / "bank", HomeSettings("bank"))
     own = signature.sign(home, PLAN).read_bytes()
-    assert not signature.own_signature(home, PLAN).accepts_leaks
-    assert signature.sign(home, PLAN, accepts_leaks=True).read_bytes() == own
-    assert signature.own_signature(home, PLAN).accepts_leaks
-    [word] = (home.folder / "signed").glob("*.leaks.signature")
+    assert signature.own_signature(home, PLAN).accepted == ()
+    assert signature.sign(home, PLAN, [what]).read_bytes() == own
+    assert signature.own_signature(home, PLAN).accepted == (what,)
+    [word] = (home.folder / "signed").glob(f"*.{what}.signature")
     word.write_bytes(own)
-    assert not signature.own_signature(home, PLAN).accepts_leaks
-    signature.sign(home, PLAN, accepts_leaks=True)
+    assert signature.own_signature(home, PLAN).accepted == ()
+    signature.sign(home, PLAN, [what])
     signature.sign(home, PLAN)
-    assert not signature.own_signature(home, PLAN).accepts_leaks
+    assert signature.own_signature(home, PLAN).accepted == ()
 
 
-def test_accepted_leaks_are_in_the_own_record(tmp_path: Path) -> None:
-    """Each party's receipt says what that party accepted, not what another one did."""
+def test_what_was_accepted_is_in_the_own_record(tmp_path: Path) -> None:
+    """Each party's receipt says what that party accepted, each kind apart, not what another one did."""
     organisations = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path)
     try:
-        told = sign(organisations.home("label"), organisations.plan_file, accept_leaks=True)
-        assert "and accepted its leaks" in str(told["lines"])
+        told = sign(organisations.home("label"), organisations.plan_file, accept_leaks=True, accept_cheating=True)
+        assert "and accepted leaks, cheating" in str(told["lines"])
         commands = [organisations.train(name) for name in organisations.names]
         assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
     finally:
         organisations.close()
-    records = {name: RunFolder(organisations.run_folder(name)).record() for name in organisations.names}
-    assert {name: record.accepted_leaks for name, record in records.items()} == {"label": True, "features": False}
-    assert receipt.run(organisations.run_folder("label"))["accepted_leaks"] is True
+    receipts = {name: receipt.run(organisations.run_folder(name)) for name in organisations.names}
+    accepted = {name: [shown[f"accepted_{one}"] for one in signature.ACCEPTED] for name, shown in receipts.items()}
+    assert accepted == {"label": [True, True, False], "features": [False, False, False]}
+
+
+@pytest.mark.parametrize(
+    ("keys", "needed"),
+    [
+        ({}, ["cheating"]),
+        ({"open": "own"}, ["cheating"]),
+        ({"protocol": "exchange", "batch_size": 8}, ["leaks", "cheating"]),
+        ({"noise": "rows", "epsilon": 4.0}, ["cheating"]),
+    ],
+    ids=str,
+)
+def test_each_kind_of_consent_is_asked_for_by_itself(tmp_path: Path, keys: dict[str, Any], needed: list[str]) -> None:
+    """One flag does not cover another; a refusal has both headlines and every flag that is missing."""
+    label = Home.create(tmp_path / "label", HomeSettings("label"))
+    features = Home.create(tmp_path / "features", HomeSettings("features"))
+    label.join(features.invitation(), None)
+    plan = Plan.for_columns((5, 6), rows=1000, **keys)
+    for left_out in needed:
+        given = [one in needed and one != left_out for one in signature.ACCEPTED]
+        with pytest.raises(UnsafePlanError, match="If someone cheats") as refused:
+            sign(label.folder, plan, *given)
+        assert [one for one in signature.ACCEPTED if f"--accept-{one}" in str(refused.value)] == [left_out]
+    told = sign(label.folder, plan, *(one in needed for one in signature.ACCEPTED))
+    assert [one for one in signature.ACCEPTED if told[f"accepted_{one}"]] == needed
 
 
 @pytest.fixture
@@ -71,21 +96,21 @@ def organisations(tmp_path: Path) -> Iterator[Organisations]:
 def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> None:
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
     home, plan = organisations.home("label"), organisations.plan_file
-    with pytest.raises(UnsafePlanError, match="keys by features"):
-        sign(home, plan, accept_leaks=False)
+    with pytest.raises(UnsafePlanError, match="break the short keys"):
+        sign(home, plan, accept_cheating=True)
     with pytest.raises(UnsafePlanError, match="--allow-test-keys"):
         train(home, plan, is_new=False, quiet=True, tell=lambda words: None)
-    told = sign(home, plan, accept_leaks=True)
+    told = sign(home, plan, True, True)
     assert any("fixes the seed" in str(note) for note in cast("list[str]", told["notes"]))
 
 
 def test_signing_before_aligning_says_what_it_assumed(organisations: Organisations) -> None:
     """Without aligned rows findings are about 10,000, and the first note says so; later about the real ones."""
     home, plan = organisations.home("label"), organisations.plan_file
-    after = sign(home, plan, accept_leaks=True)
+    after = sign(home, plan, True, True)
     assert after["rows"] == len(organisations.tables["label"])
     shutil.rmtree(home / "aligned")
-    before = sign(home, plan, accept_leaks=True)
+    before = sign(home, plan, True, True)
     noted = cast("list[str]", before["notes"])
     assert "assume 10,000" in noted[0]
     assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
@@ -94,15 +119,14 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
 
 
 def test_signing_fits_on_one_screen(organisations: Organisations) -> None:
-    """The headline, the worst leaks and what is opened to whom; everything else is there with `verbose`."""
+    """Both headlines; everything else is there with `verbose`."""
     home, plan = organisations.home("label"), organisations.plan_file
-    short = sign(home, plan, accept_leaks=True)
-    long = sign(home, plan, accept_leaks=True, is_verbose=True)
+    short = sign(home, plan, True, True)
+    long = sign(home, plan, True, True, is_verbose=True)
     lines = [part for line in cast("list[str]", short["lines"]) for part in textwrap.wrap(line, 80) or [""]]
     assert len(lines) <= SCREEN
-    headline = summary(check(Plan.load(plan), len(organisations.tables["label"])))
-    assert headline in cast("list[str]", short["lines"])
-    assert "What is opened, and to whom:" in cast("list[str]", short["lines"])
+    headlines = check(Plan.load(plan), len(organisations.tables["label"])).headlines
+    assert set(headlines.lines()) <= set(cast("list[str]", short["lines"]))
     assert all(str(note) in str(long["lines"]) for note in cast("list[str]", long["notes"]))
     assert short["findings"] == long["findings"]
 
@@ -117,8 +141,8 @@ def test_whoever_says_no_signs_nothing(organisations: Organisations) -> None:
         return False
 
     with pytest.raises(UnsafePlanError, match="nothing was signed"):
-        sign(home, plan, accept_leaks=True, ask=say_no)
-    assert "What is opened, and to whom:" in shown
+        sign(home, plan, True, True, ask=say_no)
+    assert "If someone cheats:" in shown
     assert not (home / "signed").exists()
 
 

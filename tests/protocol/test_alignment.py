@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from plumbob.crypto import Draws, Randomness, ristretto
 from plumbob.crypto.ristretto import ORDER
 from plumbob.data import canonical
+from plumbob.data.ids import BEFORE_NUMBER, BETWEEN_COLUMNS
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import DOMAIN, LISTS, MOST_IDS, Alignment, AlignmentParty, encoded_id
@@ -443,6 +444,8 @@ def opening(**changes: Any) -> Callable[[bytes], bytes]:
             lambda body: body.replace(b'"group":"ristretto255",', b""),
             "is its version another one",
         ),
+        (Kind.ALIGNMENT_OPENING, opening(columns=["text", "date"]), "its ids have the columns text, date, ours text"),
+        (Kind.ALIGNMENT_OPENING, opening(repeat=True), "one side has --duplicates repeat and the other does not"),
         (Kind.ALIGNMENT_OPENING, opening(size_first=True), "size first and the other does not"),
         (Kind.ALIGNMENT_OPENING, opening(ids=3), "expected BLINDED_IDS with 96 bytes, got 128"),
         (Kind.BLINDED_IDS, lambda body: body[:-1], "expected BLINDED_IDS with 128 bytes, got 127"),
@@ -605,6 +608,49 @@ def test_nothing_secret_prints() -> None:
     _, _, party = finished_party()
     shown = repr(party) + repr(party._drawn) + repr(Alignment(COMMON, "00", 3, {}))
     assert not any(secret in shown for secret in ("anna", repr(party._drawn.scalar), repr(party._drawn.seed)))
+
+
+# Ids of several columns, and on several rows.
+
+
+@given(st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=3), unique_by=tuple, max_size=12))
+def test_different_columns_are_hashed_differently(ids: list[list[str]]) -> None:
+    """Wherever one column ends and the next begins, and however many there are."""
+    assert len({encoded_id(BETWEEN_COLUMNS.join(columns)) for columns in ids}) == len(ids)
+
+
+def test_ids_of_several_columns_are_aligned_as_such() -> None:
+    """Two columns `ab` and `c` are not `a` and `bc`."""
+    own = [f"ab{BETWEEN_COLUMNS}c", f"x{BETWEEN_COLUMNS}1"]
+    ids = {"label": own, "features": [f"a{BETWEEN_COLUMNS}bc", own[1]]}
+    check_agreement(aligned(TWO, ids, columns=("text", "date")), ids)
+
+
+@pytest.mark.parametrize("plan", [TWO, THREE], ids=["two", "three"])
+def test_rows_of_common_ids_are_paired(plan: Plan) -> None:
+    """Where all ask for it, everybody has one name for each pair of rows of a common id, and no other counts travel."""
+    lists = [["a", "b", f"b{BEFORE_NUMBER}2", "own"], [f"b{BEFORE_NUMBER}2", "b", "a"], ["b", "a", "z"]]
+    ids = sets_for(plan, lists[: len(plan.learners)])
+    wire = Wire()
+    ends = aligned(plan, ids, wire, repeat=True)
+    rest = "" if plan is TWO else ".1"
+    pairs = [f"b{BEFORE_NUMBER}{pair}{rest}" for pair in ("1.1", "1.2", "2.1", "2.2")]
+    assert [end.ids for end in ends.values()] == [("a", *pairs)] * len(ids)
+    assert [end.size for end in ends.values()] == [2] * len(ids)
+    assert set(map(len, wire.bodies(Kind.ID_COUNTS))) == {8}
+
+
+def always_said(instead: bytes, _body: bytes) -> bytes:
+    """Whatever was to be said."""
+    return instead
+
+
+def test_counts_of_a_peer_have_limits() -> None:
+    """No row of a common id, or more pairs than the limit, is refused."""
+    ids = {"label": ANNA, "features": BERT}
+    for body, words in ((bytes(12), "at least one row"), (b"\xff" * 12, "pairs, the limit is 10000000")):
+        wire = changing(Kind.ID_COUNTS, partial(always_said, body))
+        assert words in str(aligned(TWO, ids, wire, repeat=True)["label"])
 
 
 # Several threads.

@@ -45,7 +45,7 @@ def audit(
             help="With --defences: run the encrypted protocols, measure them, and include active attacks.",
         ),
     ] = False,
-    predicted: Predicted = 0,
+    predicted: Predicted = None,
     strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -20,15 +20,16 @@ NARROWEST, WIDEST = 60, 100
 INDENT, COLUMN, NAMES_COLUMN, CODES_COLUMN = 2, 26, 14, 8
 DONE = {0: "done", 1: "failed; the message says what to do", 2: "wrong usage"}
 JUDGED = {
-    0: "done, and nothing leaks",
+    0: "done, all clear",
     1: DONE[1],
     2: DONE[2],
-    3: "done, and something leaks above the plan's tolerance",
-    4: "done, and nothing leaks, but something degrades (--strict)",
+    3: "done, and something leaks even if everyone keeps to the protocol",
+    4: "done, no all-clear: a cheat can read something, or (--strict) something degrades",
 }
 AUDITED = {
     **JUDGED,
-    4: "done, and nothing leaks, but attacks were left out (--only) or cut short, or something degrades (--strict)",
+    4: "done, and no all-clear: something leaks if someone cheats, attacks were left out (--only) or cut short, or "
+    "something degrades (--strict)",
 }
 CONSISTENT = {
     0: "done, and the records agree",
@@ -37,8 +38,9 @@ CONSISTENT = {
 }
 CODES = {
     **DONE,
-    3: "check, audit: something leaks above the plan's tolerance",
-    4: "check, audit: nothing leaks, but attacks were left out (--only) or cut short, or something degrades (--strict)",
+    3: "check, audit: something leaks above the plan's tolerance even if everyone keeps to the protocol",
+    4: "check, audit: no all-clear: something leaks if someone cheats, attacks were left out (--only) or cut short, a "
+    "job is a program, or something degrades (--strict)",
     130: "interrupted by Ctrl-C",
 }
 

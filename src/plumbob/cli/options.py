@@ -44,15 +44,30 @@ EngineOption = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(help="Number of cores to use (default: all).", min=1)]
 AcceptLeaks = Annotated[
-    bool, typer.Option("--accept-leaks", help="Accept the plan's known leaks (noted in the run record).")
+    bool,
+    typer.Option(
+        "--accept-leaks", help="Accept what leaks even if everyone keeps to the protocol (noted in the run record)."
+    ),
+]
+AcceptCheating = Annotated[
+    bool,
+    typer.Option(
+        "--accept-cheating", help="Accept what a cheating party could read without a trace (noted in the run record)."
+    ),
+]
+AcceptEvidence = Annotated[
+    bool,
+    typer.Option(
+        "--accept-evidence", help="Accept evidence that outlives the noise on whole rows (noted in the run record)."
+    ),
 ]
 IsNew = Annotated[
     bool, typer.Option("--new", help="Start over and replace the run, finished or interrupted, in this folder.")
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Also exit with 4 where nothing leaks but something degrades.")]
 Predicted = Annotated[
-    int,
-    typer.Option(help="Number of rows to be scored after training; also judges what their scores give away.", min=0),
+    int | None,
+    typer.Option(help="Rows to be scored after training (default: as many as the plan allows).", min=0),
 ]
 Only = Annotated[list[str], typer.Option("--only", help="Attacks to run (default: all).", metavar="NAME ...")]
 Threshold = Annotated[

@@ -10,6 +10,8 @@ from plumbob.cli.flag_groups import with_flag_groups
 from plumbob.cli.help import verb
 from plumbob.cli.options import (
     HOME,
+    AcceptCheating,
+    AcceptEvidence,
     AcceptLeaks,
     Cost,
     HomeFolder,
@@ -62,6 +64,8 @@ def party_propose(
 def party_sign(
     plan: PlanFile,
     accept_leaks: AcceptLeaks = False,
+    accept_cheating: AcceptCheating = False,
+    accept_evidence: AcceptEvidence = False,
     says_yes: Annotated[bool, typer.Option("--yes", help="Sign without asking for confirmation.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show all findings, with the reason for each.")] = False,
     home: HomeFolder = HOME,
@@ -70,14 +74,15 @@ def party_sign(
 ) -> None:
     """Sign a plan; training starts only once every party has signed.
 
-    Shows what leaks and what is opened to whom, and in a terminal asks first. A plan that leaks also needs
-    --accept-leaks.
+    Shows what each party can work out if everyone keeps to the protocol, and what if someone cheats; in a terminal it
+    asks first. What must be accepted by name is refused without its flag.
     """
     from plumbob.party.verbs.sign import sign
 
     ask = asked("Sign this plan?") if not (says_yes or as_json or quiet) and sys.stdin.isatty() else None
     with ending_at_ctrl_c():
-        show(sign(home, plan, accept_leaks, is_verbose=verbose, ask=ask), as_json)
+        accepted = (accept_leaks, accept_cheating, accept_evidence)
+        show(sign(home, plan, *accepted, is_verbose=verbose, ask=ask), as_json)
 
 
 @verb(party, "align", example="plumbob party align joint.toml")
@@ -106,6 +111,14 @@ def party_align(
             metavar="COLUMN",
         ),
     ] = None,
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            help="An id on several rows: refuse it, use its first or its last row, or repeat (pair all of its rows;"
+            " all sides must ask for it). Default: as in party.toml.",
+            metavar="refuse|first|last|repeat",
+        ),
+    ] = None,
     jobs: Jobs = None,
     home: HomeFolder = HOME,
     as_json: Json = False,
@@ -114,7 +127,7 @@ def party_align(
     """Find the rows that all parties share, without revealing any other ids."""
     from plumbob.party.verbs.align import AlignmentOptions, align
 
-    options = AlignmentOptions(name, data, at_least, at_most, jobs, is_new, split_by)
+    options = AlignmentOptions(name, data, at_least, at_most, jobs, is_new, split_by, duplicates)
     with ending_at_ctrl_c():
         show(align(home, plan, options, quiet, progress(quiet)), as_json)
 

@@ -97,7 +97,7 @@ def check(
         str | None, typer.Option("--explain", help="Explain one attack, using this plan's numbers.", metavar="ATTACK")
     ] = None,
     runs: Annotated[int, typer.Option(help="How many runs will use the same rows; leakage adds up.", min=1)] = 1,
-    predicted: Predicted = 0,
+    predicted: Predicted = None,
     own_data: Annotated[
         str | None,
         typer.Option(

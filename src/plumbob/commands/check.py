@@ -9,15 +9,14 @@ from plumbob.callbacks import Tell
 from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import AtHome
-from plumbob.checking.findings import lines_of, short_lines
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.checking.findings import MORE, Findings, lines_of
+from plumbob.checking.verdict_words import DEGRADES, HONEST, LEAKS
 from plumbob.commands.flags import plan_from
 from plumbob.commands.origins import Origin
 from plumbob.commands.tables import own_id_column
 from plumbob.data import read_table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.record import Finding
 
 if TYPE_CHECKING:
     from plumbob.jobs import Job
@@ -35,8 +34,8 @@ class CheckOptions:
     attack: str | None = None
     estimate: bool = False
     verbose: bool = False
-    predicted: int = 0
-    """Rows to be scored after training."""
+    predicted: int | None = None
+    """Rows to be scored after training, where they are fewer than the plan allows."""
     home: AtHome | None = None
     """What the asking party knows from its own table."""
     aligned: int = 0
@@ -70,12 +69,14 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
         "rows": plan.rows,
         "runs": runs,
         "findings": [asdict(finding) for finding in findings],
+        "headlines": findings.headlines.to_dict(),
         "notes": noted,
         **({} if job is None else job.as_json()),
     }
-    told = lines_of(findings) if options.verbose else short_lines(findings)
+    told = lines_of(findings) if options.verbose else findings.headlines.lines()
     shown = noted if options.verbose else [*_remarks(job), *noise, *assumed, *assumptions(plan)]
-    lines = [*_lines_of_job(job), *told, "", *_unseen_lines(job), *(f"note: {note}" for note in shown)]
+    more = [] if options.verbose else [MORE.format(count=len(findings))]
+    lines = [*_lines_of_job(job), *told, "", *_unseen_lines(job), *(f"note: {note}" for note in shown), *more]
     if options.attack is not None:
         story = explain(plan, options.attack, runs)
         result["explanation"], lines = story, story
@@ -89,7 +90,7 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
     return {**result, "lines": lines}
 
 
-def _findings(plan: Plan, job: "Job | None", options: CheckOptions) -> list[Finding]:
+def _findings(plan: Plan, job: "Job | None", options: CheckOptions) -> Findings:
     if job is None:
         return check(plan, runs=options.runs, home=options.home, predicted=options.predicted)
     from plumbob.jobs import judge
@@ -142,16 +143,16 @@ def _lines_of_job(job: "Job | None") -> list[str]:
     return [f"Read from the {job.system} job ({job.component}):", *read, "Ignored:", *ignored, ""]
 
 
-def has_verdict(result: dict[str, object], verdict: str) -> bool:
-    """Whether a finding of a result has this verdict."""
-    findings = result["findings"]
-    return isinstance(findings, list) and any(finding["verdict"] == verdict for finding in findings)
-
-
 def exit_code(result: dict[str, object], is_strict: bool) -> int:
-    """3: something leaks above the plan's tolerance. 4: attacks or parts of a job are unseen or, if strict, degrade."""
-    if has_verdict(result, LEAKS):
+    """3: something leaks even if everyone keeps to the protocol. 4: no all-clear.
+
+    That is so where something leaks if someone cheats, attacks or parts of a job are unseen or, if strict, something
+    degrades.
+    """
+    findings = result["findings"]
+    given = {(one["verdict"], one["assumes"]) for one in findings} if isinstance(findings, list) else set()
+    if (LEAKS, HONEST) in given:
         return LEAKING
     is_partial = any(result.get(name) for name in ("attacks_not_run", "attacks_cut_short", "no_all_clear"))
-    is_open = is_partial or (is_strict and has_verdict(result, DEGRADES))
-    return UNDECIDED if is_open else 0
+    open_ones = {LEAKS, DEGRADES} if is_strict else {LEAKS}
+    return UNDECIDED if is_partial or any(verdict in open_ones for verdict, _ in given) else 0

@@ -68,5 +68,16 @@ class TableFlags:
         _option("--positive", "Class to predict (default: the label's second class when sorted).", "CLASS"),
     ] = None
 
+    duplicates: Annotated[
+        str,
+        _option(
+            "--duplicates",
+            "What to do with an id that is on several rows: refuse it (default), use its first or its last row, or"
+            " repeat: pair each of its rows with each of the peers', which shows them how often it occurs and which all"
+            " sides must ask for.",
+            "refuse|first|last|repeat",
+        ),
+    ] = "refuse"
+
     def __bool__(self) -> bool:
         return self != TableFlags()

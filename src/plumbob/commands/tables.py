@@ -22,6 +22,7 @@ def chosen(flags: TableFlags) -> ColumnChoices:
         _names(flags.monotone),
         {**_ranges_from_dictionary(flags.dictionary), **dict(map(_range, flags.ranges))},
         flags.positive,
+        flags.duplicates,
     )
 
 

@@ -12,7 +12,7 @@ from plumbob.data.binning import cut_points, stated_cuts
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked, PlainColumn
 from plumbob.data.slots import DEFAULT_RARE, ColumnSlots, EncodingChoices, TableSlots
 from plumbob.data.tables import Column, Table
-from plumbob.plan.encodings import BINS, ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
+from plumbob.plan.encodings import ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
 
 TWO_VALUES = 2
 
@@ -67,18 +67,17 @@ def width_of(column: Column, slots: TableSlots) -> int:
     return 1 if own is None else own.width
 
 
-def size_of(table: Table, keys: Mapping[str, Any]) -> TableSize:
-    """What the rule for drafted plans may know of a table, under what was said about the plan already."""
-    rare, is_public = keys.get("rare", DEFAULT_RARE), keys.get("scale") == "public"
-    encodings = (encoding_of(bins, has_row_noise=keys.get("noise") == "rows") for bins in BINS)
-    found = [find_slots(table, EncodingChoices(**encoding, rare=rare, is_public=is_public)) for encoding in encodings]
-    widths = (sum(width_of(column, slots) for column in table.columns) for slots in found)
-    return TableSize(len(table), sum(map(is_numeric, table.columns)), tuple(widths))
+def size_of(table: Table, rare: int = DEFAULT_RARE) -> TableSize:
+    """What the rule for drafted plans may know of a table."""
+    slots = find_slots(table, EncodingChoices(**encoding_of(0), rare=rare))
+    numeric = sum(map(is_numeric, table.columns))
+    return TableSize(len(table), numeric, sum(width_of(column, slots) for column in table.columns) - numeric)
 
 
 def sizes_of(tables: Iterable[Table], keys: Mapping[str, Any]) -> list[TableSize]:
     """The same of several; nothing is counted where somebody chose an encoding."""
-    return [] if ENCODING_KEYS & keys.keys() or needs_public_cuts(keys) else [size_of(table, keys) for table in tables]
+    is_chosen = bool(ENCODING_KEYS & keys.keys()) or needs_public_cuts(keys)
+    return [] if is_chosen else [size_of(table, keys.get("rare", DEFAULT_RARE)) for table in tables]
 
 
 def _slots_of_levels(column: Column, rare: int) -> ColumnSlots:

@@ -264,6 +264,7 @@ class Home:
         data: str | Path | None = None,
         at_least: int | None = None,
         at_most: int | None = None,
+        duplicates: str | None = None,
         jobs: int | None = None,
         new: bool = False,
         verbose: bool = True,
@@ -273,14 +274,23 @@ class Home:
         from plumbob.protocol.alignment import MOST_IDS
 
         most = MOST_IDS if at_most is None else at_most
-        options = AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
+        file = None if data is None else Path(data)
+        options = AlignmentOptions(name, file, at_least, most, jobs, new, duplicates=duplicates)
         return Outcome(align(self.folder, plan, options, not verbose, teller(verbose)))
 
-    def sign(self, plan: GivenPlan, *, accept_leaks: bool = False, verbose: bool = False) -> Outcome:
-        """Sign a plan; UnsafePlanError if it leaks above its tolerance and that is not accepted."""
+    def sign(
+        self,
+        plan: GivenPlan,
+        *,
+        accept_leaks: bool = False,
+        accept_cheating: bool = False,
+        accept_evidence: bool = False,
+        verbose: bool = False,
+    ) -> Outcome:
+        """Sign a plan; UnsafePlanError if something that must be accepted is not."""
         from plumbob.party.verbs.sign import sign
 
-        return Outcome(sign(self.folder, plan, accept_leaks, is_verbose=verbose))
+        return Outcome(sign(self.folder, plan, accept_leaks, accept_cheating, accept_evidence, is_verbose=verbose))
 
     def renew(self, days: int = VALID_DAYS) -> Outcome:
         """A new certificate for the same key; the peers must join the new invitation (`["token"]`)."""

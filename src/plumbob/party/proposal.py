@@ -1,25 +1,25 @@
 """`party propose`: a plan that fits everybody's table, with nobody typing a number that a program could count.
 
-Every party says whether it has the label. The label party sends a draft, the others answer with a few numbers each:
-how many rows and numeric columns their table has, and how many columns it gives under the draft and under each encoding
-that the public rule chooses from (`plan/encodings.py`). The label party applies the rule, unless its flags chose an
-encoding, and fills the numbers in. Nothing else about a table leaves: no name, no value. A width depends on the draft's
-`rare`, so many proposals with one `rare` after another would show how many levels have how many rows; each of them is
-typed by somebody at the party that answers.
+Every party says whether it has the label. The label party drafts the plan, the others answer with four numbers each:
+the columns that their table gives under that draft, its rows, its numeric columns and its levels. From these the label
+party sees what noise for whole rows would cost and which encoding the public rule chooses (`plan/encodings.py`), drafts
+again, and fills in the second answers. Nothing else about a table leaves: no name, no value. A width depends on the
+draft's `rare`, so many proposals with one `rare` after another would show how many levels have how many rows; each of
+them is typed by somebody at the party that answers.
 
     label party                                 every other party
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
     PROPOSAL_DRAFT      ->
-                        <-                      PROPOSAL_WIDTH
-    PROPOSAL_PLAN       ->                      checked: the draft, with the widths that were said, encoded by the rule
+                        <-                      PROPOSAL_WIDTH      (twice)
+    PROPOSAL_PLAN       ->                      checked: the second draft, with the widths that were said, and whether
+                                                its encoding follows from the numbers that it is said to be chosen from
 """
 
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import astuple, dataclass
 
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
@@ -30,8 +30,7 @@ from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.refusals import tell_refusals
-from plumbob.plan import DraftedEncoding, Party, Plan, TableSize, suggested_keys
-from plumbob.plan.encodings import BINS
+from plumbob.plan import DraftedEncoding, Party, Plan, TableSize
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
@@ -41,29 +40,25 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16
 TOPIC = Topic("propose", "")
-SIZE = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
-"""Rows, numeric columns, and the widths under the draft and under each encoding."""
+NUMBERS = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
+"""The width under the draft, rows, numeric columns and levels."""
 REASON = struct.Struct("<3Q")
 """What the rule was applied to: rows, numeric columns, levels; zeros where somebody chose the encoding."""
 LABEL, FEATURES = b"label", b"features"
+DraftFor = Callable[[tuple[Party, ...]], Plan]
+"""A plan for these parties."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What this party brings: its table, and, at the label party, the plan's keys."""
+    """What this party brings: its table, and, at the label party, two drafts."""
 
     table: Table
     has_label: bool
-    keys: Mapping[str, Any]
-
-    def draft(self, parties: tuple[Party, ...], sizes: Sequence[TableSize]) -> tuple[Plan, DraftedEncoding | None]:
-        """Before sizes are known, with an encoding that any table has."""
-        # A name means somebody only among the real parties.
-        others = {name: value for name, value in self.keys.items() if name != "held_out_by"}
-        named = {name: value for name, value in self.keys.items() if name == "held_out_by"}
-        keys, drafted = suggested_keys(others, sizes or [TableSize(1, 0, (1,))])
-        widths = [party.features for party in parties]
-        return Plan.for_columns(widths, **keys).replace(parties=parties, **named), drafted
+    draft: DraftFor
+    """The first."""
+    choose: Callable[[Plan, Sequence[TableSize]], tuple[DraftFor, DraftedEncoding | None]]
+    """From the first one with everybody's columns to the second, and what its encoding was chosen from."""
 
 
 def propose(
@@ -129,35 +124,31 @@ def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
 
 def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> tuple[Plan, DraftedEncoding | None]:
     """At the label party."""
-    draft, drafted = proposal.draft(_parties(own, dict.fromkeys(channels, 1), 0), [])
+    first, sizes = _with_widths(own, proposal.draft, proposal.table, channels)
+    second, reason = proposal.choose(first, sizes)
+    plan, _ = _with_widths(own, second, proposal.table, channels)
+    numbers = (0, 0, 0) if reason is None else (reason.rows, reason.numeric, reason.levels)
+    for channel in channels.values():
+        channel.send(Kind.PROPOSAL_PLAN, 0, REASON.pack(*numbers) + _pack(plan))
+    return plan, reason
+
+
+def _with_widths(
+    own: str, draft_for: DraftFor, table: Table, channels: Mapping[str, Channel]
+) -> tuple[Plan, list[TableSize]]:
+    """A draft, with the columns that everybody's table gives under it; and the tables' sizes."""
+    draft = draft_for(_parties(own, dict.fromkeys(channels, 1), 0))
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
-    told = {peer: SIZE.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0)) for peer, channel in channels.items()}
-    told[own] = _told(proposal.table, draft)
-    if drafted is not None:
-        sizes = [TableSize(rows, numeric, tuple(widths)) for rows, numeric, _, *widths in told.values()]
-        _, drafted = proposal.draft(draft.parties, sizes)
-    widths = {name: _width(numbers, drafted) for name, numbers in told.items()}
-    plan = draft.replace(parties=_parties(own, widths, widths.pop(own)), **({} if drafted is None else drafted.keys))
-    for channel in channels.values():
-        channel.send(Kind.PROPOSAL_PLAN, 0, _reason(drafted) + _pack(plan))
-    return plan, drafted
+    told = {peer: NUMBERS.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0)) for peer, channel in channels.items()}
+    own_width, *own_size = _numbers(table, draft)
+    sizes = [TableSize(*size) for size in (own_size, *(size for _, *size in told.values()))]
+    return draft_for(_parties(own, {peer: width for peer, (width, *_) in told.items()}, own_width)), sizes
 
 
-def _told(table: Table, draft: Plan) -> tuple[int, ...]:
+def _numbers(table: Table, draft: Plan) -> tuple[int, ...]:
     """What a party says of its table."""
-    size = size_of(table, asdict(draft))
-    return size.rows, size.numeric, encoded_width(table, draft), *size.widths
-
-
-def _width(told: Sequence[int], drafted: DraftedEncoding | None) -> int:
-    """Under the draft as it is, or under the encoding that the rule chose."""
-    _, _, as_drafted, *widths = told
-    return as_drafted if drafted is None else widths[BINS.index(drafted.bins)]
-
-
-def _reason(drafted: DraftedEncoding | None) -> bytes:
-    return REASON.pack(*((0, 0, 0) if drafted is None else (drafted.rows, drafted.numeric, drafted.levels)))
+    return encoded_width(table, draft), *astuple(size_of(table, draft.rare))
 
 
 def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party, ...]:
@@ -166,21 +157,28 @@ def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party
 
 
 def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, DraftedEncoding | None]:
-    """At every other party: its own numbers, and nothing but the draft with all of them filled in."""
-    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
-    told = _told(proposal.table, draft)
-    if not min(told[2:]):
-        raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
-    channel.send(Kind.PROPOSAL_WIDTH, 0, SIZE.pack(*told))
+    """At every other party: its own width under each draft, and nothing but the second with the widths filled in."""
+    _answered(proposal.table, channel)
+    draft, width = _answered(proposal.table, channel)
     body = channel.receive(Kind.PROPOSAL_PLAN, 0)
     plan = _unpack(body[REASON.size :], channel.peer)
-    rows, numeric, levels = REASON.unpack(body[: REASON.size]) if len(body) > REASON.size else (0, 0, 0)
-    drafted = DraftedEncoding(rows, numeric, levels, draft.noise == "rows") if rows else None
+    rows, numeric, levels = REASON.unpack(body[: REASON.size])
+    reason = DraftedEncoding(rows, numeric, levels, plan.noise == "rows") if rows else None
     widths = [party.features for party in plan.learners]
-    expected = draft.replace(features=widths, **({} if drafted is None else drafted.keys))
-    if plan.party(own).features != _width(told, drafted) or expected.hash() != plan.hash():
+    if plan.party(own).features != width or draft.replace(features=widths).hash() != plan.hash():
         raise RemoteProtocolError(f"{channel.peer}: its plan is not the draft with everybody's columns filled in")
-    return plan, drafted
+    if reason is not None and plan.replace(**reason.keys).hash() != plan.hash():
+        raise RemoteProtocolError(f"{channel.peer}: its plan's encoding does not follow from the numbers that it gives")
+    return plan, reason
+
+
+def _answered(table: Table, channel: Channel) -> tuple[Plan, int]:
+    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
+    width, *_ = numbers = _numbers(table, draft)
+    if not width:
+        raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
+    channel.send(Kind.PROPOSAL_WIDTH, 0, NUMBERS.pack(*numbers))
+    return draft, width
 
 
 def _pack(plan: Plan) -> bytes:

@@ -13,8 +13,6 @@ from typing import Any
 
 BINS_FROM = ((300, 10), (150, 5), (8, 3))
 """Rows for a column from which on it has this many bins; below the last it has none."""
-BINS = (0, *sorted(bins for _, bins in BINS_FROM))
-"""Of each encoding that the rule chooses from."""
 LEVELS_OF_A_COLUMN = 4
 """So many levels count as one numeric column: each has one weight, and most have few rows."""
 COLUMNS_AT_FULL_C = 4
@@ -34,13 +32,8 @@ class TableSize:
     rows: int
     numeric: int
     """Columns of numbers with more than two values."""
-    widths: tuple[int, ...]
-    """Encoded columns under each of `BINS`."""
-
-    @property
-    def levels(self) -> int:
-        """All other encoded columns: of texts, of gaps, of two values."""
-        return self.widths[0] - self.numeric
+    levels: int
+    """All other encoded columns of a table without bins: of texts, of gaps, of two values."""
 
 
 @dataclass(frozen=True)

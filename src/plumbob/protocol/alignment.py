@@ -17,9 +17,10 @@ party's state holds a hash, and a party that is restored continues after the las
 
 import hashlib
 import hmac
+import math
 import os
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -35,6 +36,7 @@ from plumbob.crypto.engines import cores
 from plumbob.crypto.ristretto import ORDER, POINT_BYTES
 from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data import canonical_ids
+from plumbob.data.ids import BETWEEN_COLUMNS, TEXT, paired_rows, parts_of, rows_per_id
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol import schedules
 from plumbob.protocol.blinding import Blinder, Pending
@@ -46,6 +48,8 @@ from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_comm
 CHUNK = 4096  # Ids of one message.
 MOST_IDS = 10_000_000  # A peer that announces more is refused, unless the operator says another number.
 SEED_BYTES = 32
+COUNTS_AT_ONCE = 1 << 15
+ONE_COLUMN = struct.Struct("<HI")
 LISTS = "points"  # The file with all lists, in the folder of the session.
 FORMAT = 2
 GROUP = "ristretto255"
@@ -62,7 +66,8 @@ class Alignment:
     """What all parties agreed on."""
 
     ids: tuple[str, ...] | None
-    """Those that all have, sorted as text; None where a party declined after hearing the size."""
+    """Those that all have, sorted as text; None where a party declined after hearing the size. Where ids are on several
+    rows, one for each pair of rows."""
     order_hash: str | None
     """Over the ordered ids, under a key that only those who took part know."""
     size: int
@@ -79,6 +84,10 @@ class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ids: int
     chunk: int
     size_first: bool
+    columns: tuple[str, ...]
+    """How each column of an id is written, in order."""
+    repeat: bool
+    """Whether everybody says on how many rows each common id is."""
 
 
 class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,14 +121,18 @@ class AlignmentParty:
         chunk: int = CHUNK,
         most_ids: int = MOST_IDS,
         folder: Path | None = None,
+        columns: Sequence[str] = (TEXT,),
+        repeat: bool = False,
     ) -> None:
         """`go_on` asks for the size first: all parties give one, or none does. `jobs` are threads, else all cores.
 
         A peer that announces more than `most_ids` is refused before anything of its list is taken. Lists are kept in
-        `folder`, some 400 bytes for each id; without one, nothing can be restored.
+        `folder`, some 400 bytes for each id; without one, nothing can be restored. `columns` are those of an id, by
+        how each is written; with `repeat`, several rows may have the same id, and all parties must allow it.
         """
         self.participant = participant
-        self.ids = canonical_ids(ids)
+        self.rows = rows_per_id(canonical_ids(ids)) if repeat else None
+        self.ids = canonical_ids(ids) if self.rows is None else tuple(self.rows)
         if not self.ids:
             raise DataError("expected at least one id to align, got none")
         self._go_on = go_on
@@ -127,6 +140,7 @@ class AlignmentParty:
         self._progress = progress
         self._chunk = chunk
         self._most_ids = most_ids
+        self._columns = tuple(columns)
         self._pieces: list[bytes] = []
         self._done = 0
         self._end = 0
@@ -238,7 +252,9 @@ class AlignmentParty:
         # All draws of the session: what follows is calculated.
         scalar = 1 + self.participant.draws.of("scalar").below(ORDER - 1)
         seed = self.participant.draws.of("order of ids").draw(SEED_BYTES)
-        ours = AlignmentTerms(GROUP, len(self.ids), self._chunk, self._go_on is not None)
+        ours = AlignmentTerms(
+            GROUP, len(self.ids), self._chunk, self._go_on is not None, self._columns, self.rows is not None
+        )
         self.participant.follow(partial(schedules.alignment_opening, self._ring))
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
         sizes = {self.participant.name: len(self.ids)}
@@ -525,7 +541,30 @@ class AlignmentParty:
         confirm(self.participant, key, (order_hash,))
         if not ordered:
             raise DataError("the parties have no id in common; are their ids written in the same way?")
-        return Alignment(ordered, order_hash, len(ordered), self.sizes)
+        if self.rows is None:
+            return Alignment(ordered, order_hash, len(ordered), self.sizes)
+        return Alignment(self._paired(ordered, self.rows), order_hash, len(ordered), self.sizes)
+
+    def _paired(self, ids: Sequence[str], rows: Mapping[str, int]) -> tuple[str, ...]:
+        """Every row of an id with every row of the others: all say how many they have."""
+        pieces = [ids[start : start + COUNTS_AT_ONCE] for start in range(0, len(ids), COUNTS_AT_ONCE)]
+        self.participant.follow(partial(schedules.id_counts, self.participant.plan, list(map(len, pieces))))
+        for piece in pieces:
+            counts = np.array([rows[identity] for identity in piece], dtype="<u4")
+            self.participant.send_all(Kind.ID_COUNTS, counts.tobytes())
+        heard = {self.participant.name: [rows[identity] for identity in ids]}
+        for peer, channel in self.participant.data_peers.items():
+            body = b"".join(channel.receive(Kind.ID_COUNTS, 0) for _ in pieces)
+            heard[peer] = np.frombuffer(body, dtype="<u4").tolist()
+            if min(heard[peer]) < 1:
+                raise RemoteProtocolError(f"{peer}: expected at least one row for each common id")
+        pairs = sum(map(math.prod, zip(*heard.values(), strict=True)))
+        if pairs > self._most_ids:
+            raise RemoteProtocolError(
+                f"the parties' rows give {pairs} pairs, the limit is {self._most_ids}; if that is expected, raise"
+                " --at-most"
+            )
+        return paired_rows(ids, [heard[name] for name in self._ring])
 
     # Chunks, the ring, and this party's own order.
 
@@ -635,6 +674,16 @@ def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
         raise RemoteProtocolError(f"{peer}: its opening cannot be read; is its version another one?") from None
     if opening.group != ours.group:
         raise RemoteProtocolError(f"{peer}: its points are of {opening.group[:40]!r}, ours of {ours.group!r}")
+    if opening.columns != ours.columns:
+        raise RemoteProtocolError(
+            f"{peer}: its ids have the columns {', '.join(opening.columns)[:80]}, ours {', '.join(ours.columns)}; "
+            "name the same columns with --id, in one order, and give them one type with --as"
+        )
+    if opening.repeat != ours.repeat:
+        raise RemoteProtocolError(
+            f"{peer}: one side has --duplicates repeat and the other does not; it shows how often an id occurs, so"
+            " agree on it"
+        )
     if opening.size_first != ours.size_first:
         raise RemoteProtocolError(f"{peer}: one side wants the size first and the other does not; agree on one")
     if opening.chunk != ours.chunk or opening.ids < 1:
@@ -646,8 +695,11 @@ def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
 
 def encoded_id(identity: str) -> bytes:
     """As it is hashed: how many columns it has and, of each, its length and its text."""
-    text = identity.encode()
-    return struct.pack("<HI", 1, len(text)) + text
+    if BETWEEN_COLUMNS not in identity:
+        text = identity.encode()
+        return ONE_COLUMN.pack(1, len(text)) + text
+    texts = [part.encode() for part in parts_of(identity)]
+    return struct.pack("<H", len(texts)) + b"".join(struct.pack("<I", len(text)) + text for text in texts)
 
 
 def _hash_of_ids(ids: Iterable[str]) -> bytes:

@@ -15,7 +15,6 @@ from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.proof import ROOTS
 from plumbob.data import largest_batch, steps_per_epoch
 from plumbob.plan import Plan
-from plumbob.plan.encodings import BINS
 from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, shows_quality
@@ -28,8 +27,8 @@ COMMITMENT_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
-POINT_BYTES = 32  # Of alignment.
-PROPOSED_NUMBERS = 3 + len(BINS)  # Rows, numeric columns, and columns under the draft and under each encoding.
+POINT_BYTES, COUNT_BYTES = 32, 4  # Of alignment.
+PROPOSED_NUMBERS = 4  # A table's width under the draft, its rows, numeric columns and levels.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -227,7 +226,7 @@ class SharesSchedule(TrainingSchedule):
             yield from tested_keys(ends, owned, theirs, "test of keys", "step 0")
 
     def _sets_between(self, owner: str, evaluator: str) -> list[ParameterSet]:
-        """Of the keys of all passes under which one party encrypts for another."""
+        """Of all keys under which one party encrypts for another."""
         scores, gradients, _ = self.shape.sets_for(evaluator)
         matrices = [scores, gradients, *([gradients] if self.shape.has_penalty_products else [])]
         names = names_of(self.plan)
@@ -235,7 +234,8 @@ class SharesSchedule(TrainingSchedule):
             names.index(owner) in stage.owners and names.index(evaluator) in stage.evaluators
             for stage in self.shape.stages
         )
-        return self.plan.passes * (matrices + [self.shape.profile[2]] * (staged * len(self.shape.pieces)))
+        slots = [self.shape.profile[2]] * (staged * len(self.shape.pieces))
+        return len(self.shape.keyed_passes) * (matrices + slots)
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
         if self.shape.has_penalty_products:
@@ -454,6 +454,13 @@ def alignment_opening(names: Iterable[str]) -> Iterator[Due]:
         yield text(Kind.ALIGNMENT_OPENING, *ends)
 
 
+def id_counts(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
+    """A number for each common id, from everybody to everybody."""
+    for size in pieces:
+        for ends in permutations(names_of(plan), 2):
+            yield Due(Kind.ID_COUNTS, 0, *ends, COUNT_BYTES * size)
+
+
 def held_out_rows(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
     """A bit for each common row, from the party that chooses those held out."""
     for size in pieces:
@@ -472,8 +479,9 @@ def proposed_roles(names: Iterable[str]) -> Iterator[Due]:
 
 
 def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
-    """The label party drafts, everybody names its width, and the plan comes back."""
+    """The label party drafts twice, everybody names its width each time, and the plan comes back."""
     for name in others:
-        yield text(Kind.PROPOSAL_DRAFT, label, name)
-        yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8 * PROPOSED_NUMBERS)
+        for _ in range(2):
+            yield text(Kind.PROPOSAL_DRAFT, label, name)
+            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8 * PROPOSED_NUMBERS)
         yield text(Kind.PROPOSAL_PLAN, label, name)

@@ -169,7 +169,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         if not checkpoint.step and not options.is_new:
             # A start that was killed before its first step left a journal with nothing to resume from.
             refuse_finished(out)
-        for line in filter(None, [loaded.left_out, *told]):
+        for line in filter(None, [*loaded.remarks, loaded.left_out, *told]):
             progress.say(line)
         if checkpoint.step:
             progress.reached = checkpoint.step

@@ -9,6 +9,8 @@ from typing import Any
 
 from plumbob.callbacks import Tell
 from plumbob.counting import counted
+from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
+from plumbob.data.ids import id_forms
 from plumbob.net import Connection
 from plumbob.party import aligned, alignment
 from plumbob.party.conversation import AnyConnector
@@ -36,6 +38,8 @@ class AlignmentOptions:
     jobs: int | None = None
     is_new: bool = False
     split_by: str | None = None
+    duplicates: str | None = None
+    """None: as the settings say."""
 
 
 def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, Any]:
@@ -45,8 +49,13 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     refuse_strangers(home, plan)
     name = aligned.checked_list_name(options.name)
     with tell_refusals_at(home, plan, "align", tell, name):
-        table = (own_ids if name else own_table)(home, plan, options.data)
-        choose = None if name else choice_of_held_out(home, plan, options.split_by, options.data)
+        table = (own_ids if name else own_table)(home, plan, options.data, options.duplicates)
+        choose = None
+        if not name:
+            choose = choice_of_held_out(home, plan, options.split_by, options.data, options.duplicates)
+        refuse_repeats_with_row_privacy(plan, table)
+    for remark in remarks_on_ids(table):
+        tell(remark)
     place = PlanRuns(home, plan).alignment_folder(name)
     if options.is_new:
         shutil.rmtree(place, ignore_errors=True)
@@ -62,18 +71,22 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
             options.jobs,
             lambda done, steps: progress(_Chunk(done), steps),
             most_ids=options.at_most,
+            columns=id_forms(home.settings.id_column, home.settings.reading.types),
             holds_out=not name,
             choose=choose,
         )
         found, peers_are_done = alignment.align(party_run, journal, journal.draws(), intersection)
     # Before its journal goes: whoever is killed in between need not ask the peers again.
-    file = None if found.ids is None else aligned.keep(home, plan, found, name)
+    duplicates = table.choices.duplicates
+    file = None if found.ids is None else aligned.keep(home, plan, found, name, duplicates)
     if peers_are_done:
         shutil.rmtree(place)
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
         return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
-    return {**result, "file": str(file), "lines": _lines(plan, found, file, plan_argument(given), options)}
+    repeated = {"repeated_rows": table.repeated, "rows": len(found.ids or ())}
+    lines = _lines(plan, found, file, plan_argument(given), options)
+    return {**result, **repeated, "file": str(file), "lines": lines}
 
 
 def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: AlignmentOptions) -> list[str]:
@@ -87,7 +100,8 @@ def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: Al
 
 def _sizes(found: Alignment) -> str:
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
-    return f"{counted(found.size, 'row')} in common ({sizes})"
+    pairs = "" if found.ids is None or len(found.ids) == found.size else f", {len(found.ids)} pairs of rows"
+    return f"{counted(found.size, 'row')} in common ({sizes}){pairs}"
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from plumbob.party.journals import one_session
 from plumbob.party.outcome import GivenPlan, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
+from plumbob.party.rows import ids_only, place_of
 from plumbob.party.scores import refuse_unwritable, threshold_of, unusual_lines, write_scores
 from plumbob.party.verbs.align import AlignmentOptions, align
 from plumbob.plan import Plan
@@ -120,8 +121,11 @@ def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: Predicti
     reading = part.encoder.reading
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
     file = options.data or home.data_file
-    table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
-    common = in_agreed_order(table, kept_for(home, plan, options.name).ids, NEW_ROWS)
+    aligned = kept_for(home, plan, options.name)
+    types = {**reading.types, **ids_only(home).types}
+    choices = replace(reading, gaps=gaps, types=types, duplicates=aligned.duplicates)
+    table = read_table(file, home.settings.id_column, choices=choices)
+    common = in_agreed_order(table, aligned.ids, NEW_ROWS, place_of(home, plan))
     if options.is_strict:
         part.encoder.refuse_unseen(common)
     return common
@@ -158,7 +162,7 @@ def _test_labels(home: Home, plan: Plan, options: PredictionOptions) -> dict[str
     run = PlanRuns(home, plan).last_finished()
     if home.identity.name != plan.label_party.name:
         return None
-    reading = replace(home.settings.reading, columns=(), drop=(), types={}, stepped=(), monotone=(), ranges={})
+    reading = replace(ids_only(home), positive=home.settings.reading.positive)
     table = read_table(
         options.test or home.data_file, home.settings.id_column, home.settings.label_column, choices=reading
     )

@@ -2,8 +2,9 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
-from plumbob.party.proposal import Proposal, tell_refusals_at
+from plumbob.party.noise_draft import NoiseForecast, drafted, noise_keys, runs_in_words, trained_rows
+from plumbob.party.proposal import DraftFor, Proposal, tell_refusals_at
 from plumbob.party.proposal import propose as propose_to_peers
-from plumbob.plan import DraftedEncoding, Plan
+from plumbob.plan import DraftedEncoding, Party, Plan, TableSize, suggested_keys
+
+NO_SIZE = TableSize(1, 0, 1)
+"""Of a table that nobody has counted yet."""
 
 
 def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
@@ -24,9 +29,11 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
     home = Home.open(folder)
     with tell_refusals_at(home, tell):
         home = _with_choices(home, reading)
-        own, proposal = _prepare(home, keys, out)
-    plan, drafted = _agree_on_plan(home, proposal, tell)
-    remark = "" if drafted is None else drafted.sentence
+        own = _own_table(home)
+        drafts = _Drafts(own, keys)
+        proposal = _prepare(home, drafts, out)
+    plan, reason = _agree_on_plan(home, proposal, tell)
+    remark = "" if reason is None else reason.sentence
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(plan.to_toml(remark), encoding="utf-8")
     summary = summarise(own, choices_of(plan))
@@ -35,20 +42,73 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
         *summary.lines(),
         *([remark] if remark else []),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
+        *([] if drafts.forecast is None else drafted(drafts.forecast, plan)),
+        *runs_in_words(plan, home.settings, trained_rows(own, plan)),
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
     return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
 
 
-def _prepare(home: Home, keys: Mapping[str, Any], out: Path) -> tuple[Table, Proposal]:
-    """This party's table, and what it proposes with it."""
+@dataclass
+class _Drafts:
+    """What the label party drafts: with noise for whole rows first, unless it is told which noise to take."""
+
+    table: Table
+    keys: Mapping[str, Any]
+    forecast: NoiseForecast | None = None
+    """What noise would cost, once everybody's columns are known."""
+    sizes: Sequence[TableSize] = (NO_SIZE,)
+    """Of everybody's table, once they are known."""
+
+    def first(self, parties: tuple[Party, ...]) -> Plan:
+        return self._plan(parties, self.noise) if self._may_add_noise else self.without(parties)
+
+    def choose(self, first: Plan, sizes: Sequence[TableSize]) -> tuple[DraftFor, DraftedEncoding | None]:
+        """The same again where noise is cheap, or was asked for; and what the encoding is chosen from."""
+        self.sizes = sizes
+        if self._may_add_noise:
+            self.forecast = NoiseForecast.of(first, self.without(first.learners), self.table)
+            if self.forecast.is_cheap:
+                return self.first, self._keys(self.noise)[1]
+        return self.without, self._keys({})[1]
+
+    def without(self, parties: tuple[Party, ...]) -> Plan:
+        return self._plan(parties, {})
+
+    @property
+    def noise(self) -> dict[str, Any]:
+        return noise_keys(len(self.table))
+
+    @cached_property
+    def _may_add_noise(self) -> bool:
+        """Whether nobody said anything about noise, and the other keys go with it."""
+        if {"noise", "epsilon", "label_flip_epsilon"} & set(self.keys):
+            return False
+        try:
+            self._plan((Party("a", "label", 1), Party("b", "features", 1)), self.noise)
+        except PlanError:
+            return False
+        return True
+
+    def _keys(self, noise: Mapping[str, Any]) -> tuple[dict[str, Any], DraftedEncoding | None]:
+        # A name means somebody only among the real parties.
+        others = {name: value for name, value in self.keys.items() if name != "held_out_by"}
+        return suggested_keys({**others, **noise}, self.sizes)
+
+    def _plan(self, parties: tuple[Party, ...], noise: Mapping[str, Any]) -> Plan:
+        named = {name: value for name, value in self.keys.items() if name == "held_out_by"}
+        keys, _ = self._keys(noise)
+        return Plan.for_columns([party.features for party in parties], **keys).replace(parties=parties, **named)
+
+
+def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
+    """What this party proposes with its table."""
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
-    own, has_label = _own_table(home), bool(home.settings.label_column)
-    if keys and not has_label:
+    has_label = bool(home.settings.label_column)
+    if drafts.keys and not has_label:
         raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
-
-    return own, Proposal(own, has_label, keys)
+    return Proposal(drafts.table, has_label, drafts.first, drafts.choose)
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:

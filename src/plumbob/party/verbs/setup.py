@@ -18,6 +18,8 @@ from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.plan import Plan, suggested_keys
 from plumbob.plan.encodings import ENCODING_KEYS
 
+MOST_EPSILON = 6.0
+"""For all runs together, of a new party: enough for two of the plans that `propose` drafts."""
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 
@@ -30,6 +32,7 @@ def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
     if settings.listen and not settings.address and not settings.listen.startswith(ANYWHERE):
         settings = replace(settings, address=settings.listen)
+    settings = replace(settings, most_epsilon=settings.most_epsilon or MOST_EPSILON)
     home = Home.create(folder, settings, days)
     missing = list(_missing(settings, folder))
     lines = [

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plumbob.errors import UnsignedPlanError
 from plumbob.party import signature
@@ -13,7 +14,9 @@ from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter
 from plumbob.plan import Plan
 from plumbob.protocol.widths import ASSUMED_ROWS
-from plumbob.record import Finding
+
+if TYPE_CHECKING:
+    from plumbob.checking.findings import Findings
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
@@ -24,39 +27,45 @@ NOT_ALIGNED_YET = (
 def sign(
     folder: Path,
     given: GivenPlan,
-    accept_leaks: bool,
+    accept_leaks: bool = False,
+    accept_cheating: bool = False,
+    accept_evidence: bool = False,
     *,
     is_verbose: bool = False,
     ask: Callable[[list[str]], bool] | None = None,
 ) -> dict[str, object]:
-    """This party's word for a plan; one that leaks needs its word for that too. `ask` shows the lines, and may say no.
+    """This party's word for a plan, and for what it accepts by name; UnsafePlanError where it must accept more.
 
-    Without `ask` the lines are among those of the result.
+    `ask` shows the lines, and may say no; without it the lines are among those of the result.
     """
     from plumbob.checking.check import check
-    from plumbob.checking.refusal import refuse_leaks
+    from plumbob.checking.consent import refuse_unaccepted
 
+    answers = zip(signature.ACCEPTED, (accept_leaks, accept_cheating, accept_evidence), strict=True)
+    accepted = [name for name, is_accepted in answers if is_accepted]
     home, plan = Home.open(folder), plan_of(given)
     refuse_strangers(home, plan)
     rows = plan.rows or rows_kept_in(home.folder, plan) or None
-    refuse_leaks(plan, rows, accept_leaks)
-    findings, notes = check(plan, rows), _notes(plan, rows)
+    findings = check(plan, rows)
+    refuse_unaccepted(plan, findings, accepted)
+    notes = _notes(plan, rows)
     shown = [*_lines(plan, rows, findings, notes, is_verbose), ""]
     if ask is not None and not ask(shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
-    file = signature.sign(home, plan, accepts_leaks=accept_leaks)
-    leaks = " and accepted its leaks" if accept_leaks else ""
+    file = signature.sign(home, plan, accepted)
+    said = f" and accepted {', '.join(accepted)}" if accepted else ""
     lines = [
         *(shown if ask is None else []),
-        f"{home.identity.name} signed {plan.hash()}{leaks}",
+        f"{home.identity.name} signed {plan.hash()}{said}",
         _next(plan_argument(given), is_aligned=rows is not None or is_arbiter(home, plan)),
     ]
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
-        "accepted_leaks": accept_leaks,
+        **{f"accepted_{one}": one in accepted for one in signature.ACCEPTED},
         "rows": rows or 0,
         "findings": [asdict(finding) for finding in findings],
+        "headlines": findings.headlines.to_dict(),
         "notes": notes,
         "lines": lines,
     }
@@ -76,9 +85,7 @@ def _notes(plan: Plan, rows: int | None) -> list[str]:
     return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]
 
 
-def _lines(
-    plan: Plan, rows: int | None, findings: Sequence[Finding], notes: Sequence[str], is_verbose: bool
-) -> list[str]:
+def _lines(plan: Plan, rows: int | None, findings: "Findings", notes: Sequence[str], is_verbose: bool) -> list[str]:
     """One screen; or everything that `check --verbose` shows."""
     from plumbob.checking.consent import consent_lines
     from plumbob.checking.findings import lines_of
