@@ -37,6 +37,7 @@ CONTRACT = {
         "missing": "refuse",
         "categorical": "refuse",
         "bins": 0,
+        "plain": False,
         "rare": 30,
         "test_share": 0.0,
     },
@@ -124,7 +125,7 @@ PARTIES = {party.name: {"role": party.role, "features": party.features} for part
 
 def test_the_hash_is_frozen() -> None:
     """Two versions of the program must agree on a plan's hash."""
-    assert Plan(TWO, protocol="exchange").hash() == "b16f494b9e97b3c8dcf4aac095c262dd5402c35b0aa243f5e4b3cfcf8018a1d9"
+    assert Plan(TWO, protocol="exchange").hash() == "1cfcf01d37d178aeec9c4af5462c34a4402a959580d2c4f00ad6812daf9040ea"
 
 
 def test_defaults_fit_the_protocol() -> None:
