@@ -8,6 +8,7 @@ with the reason.
 from plumbob.plan.defaults import PAPER, PAPERS_PROTOCOL, default_of, suggested_keys
 from plumbob.plan.encodings import DraftedEncoding, TableSize, encoding_for
 from plumbob.plan.keys import SettingKey, suggestion
+from plumbob.plan.levels import Level, RowLevels, in_words, total_passes
 from plumbob.plan.plan import Plan
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS, unready_evidence
@@ -27,15 +28,19 @@ __all__ = [
     "VERSION",
     "DraftedEncoding",
     "Heuristic",
+    "Level",
     "Party",
     "Plan",
     "Protocol",
+    "RowLevels",
     "SettingKey",
     "TableSize",
     "default_of",
     "encoding_for",
+    "in_words",
     "suggested_keys",
     "suggestion",
     "toml_value",
+    "total_passes",
     "unready_evidence",
 ]

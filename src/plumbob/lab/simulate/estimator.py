@@ -70,6 +70,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         sigmoid: str = "auto",
         start: str = "zero",
         epochs: int = 0,
+        full_passes: int = 0,
         batch_size: int | str = "auto",
         batches: str = "auto",
         momentum: float | str = "auto",
@@ -116,6 +117,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.sigmoid = sigmoid
         self.start = start
         self.epochs = epochs
+        self.full_passes = full_passes
         self.batch_size = batch_size
         self.batches = batches
         self.momentum = momentum
