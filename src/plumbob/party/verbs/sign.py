@@ -1,22 +1,18 @@
 """`party sign`: what a plan leaks and opens is shown, and then this party's word is given."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from plumbob.errors import UnsignedPlanError
+from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
 from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter
-from plumbob.plan import Plan
+from plumbob.plan import Plan, unready_evidence
 from plumbob.protocol.widths import ASSUMED_ROWS
-
-if TYPE_CHECKING:
-    from plumbob.checking.findings import Findings
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
@@ -39,17 +35,24 @@ def sign(
     `ask` shows the lines, and may say no; without it the lines are among those of the result.
     """
     from plumbob.checking.check import check
-    from plumbob.checking.consent import refuse_unaccepted
+    from plumbob.checking.consent import consent_lines, refuse_unaccepted
+    from plumbob.checking.findings import lines_of
 
     answers = zip(signature.ACCEPTED, (accept_leaks, accept_cheating, accept_evidence), strict=True)
     accepted = [name for name, is_accepted in answers if is_accepted]
     home, plan = Home.open(folder), plan_of(given)
     refuse_strangers(home, plan)
     rows = plan.rows or rows_kept_in(home.folder, plan) or None
+    if (missing := unready_evidence(plan)) is not None:
+        raise PlanError(missing)
     findings = check(plan, rows)
     refuse_unaccepted(plan, findings, accepted)
     notes = _notes(plan, rows)
-    shown = [*_lines(plan, rows, findings, notes, is_verbose), ""]
+    if is_verbose:
+        shown = [*lines_of(findings), "", *(f"note: {note}" for note in notes), ""]
+    else:
+        assumed = "" if rows else NOT_ALIGNED_YET
+        shown = [*consent_lines(plan, rows or ASSUMED_ROWS, findings, home.identity.name, assumed), ""]
     if ask is not None and not ask(shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
     file = signature.sign(home, plan, accepted)
@@ -83,13 +86,3 @@ def _notes(plan: Plan, rows: int | None) -> list[str]:
     from plumbob.checking.check import notes
 
     return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]
-
-
-def _lines(plan: Plan, rows: int | None, findings: "Findings", notes: Sequence[str], is_verbose: bool) -> list[str]:
-    """One screen; or everything that `check --verbose` shows."""
-    from plumbob.checking.consent import consent_lines
-    from plumbob.checking.findings import lines_of
-
-    if is_verbose:
-        return [*lines_of(findings), "", *(f"note: {note}" for note in notes)]
-    return consent_lines(plan, rows or ASSUMED_ROWS, findings, "" if rows else notes[0])
