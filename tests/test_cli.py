@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 from plumbob import __version__, cli
-from plumbob.cli import options
 from plumbob.crypto import engines
 from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.lab.attacks import Attack, Condition, LabelClaim, View
 from plumbob.plan import KEYS, Plan
 from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
+from plumbob.verb.flags import EngineOption
 
 HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sklearn"}
 RESULT = {"engine": "python", "iteration_s": {"392": 1.5, "12": 0.25}, "lines": ["one  line [as it is]", "x" * 200]}
@@ -458,7 +458,7 @@ def test_files_after_one_data_flag(
 
 def test_help_names_every_engine() -> None:
     """What `--engine` takes is what there is to choose."""
-    _, option = get_args(options.EngineOption)
+    _, option = get_args(EngineOption)
     assert option.metavar == "|".join(engines.NAMES)
 
 

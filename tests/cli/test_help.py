@@ -17,7 +17,6 @@ import typer
 from typer.testing import CliRunner
 
 from plumbob.cli import app
-from plumbob.cli.help import GROUPED_VERBS
 from plumbob.plan import KEYS, Plan
 
 NARROW = {"COLUMNS": "80"}
@@ -96,7 +95,7 @@ def test_every_verb_has_its_place_among_the_groups() -> None:
     """The list of verbs forgets none and names none twice."""
     for words in GROUPS:
         group = ROOT if not words else ROOT.commands[words[0]]
-        listed = [name for names in GROUPED_VERBS[group.name].values() for name in names]
+        listed = [name for names in group.sections.values() for name in names]
         assert sorted(listed) == sorted(group.commands)
 
 

@@ -12,16 +12,18 @@ from typer.testing import CliRunner
 
 from plumbob.checking.check import check, notes
 from plumbob.checking.headlines import headlines
-from plumbob.cli import app, output
+from plumbob.cli import app
+from plumbob.cli.commands import show
 from plumbob.commands import receipt
 from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party.home import Home
+from plumbob.party.outcome import Outcome
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs.sign import sign
-from plumbob.party.verbs.train import train
+from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Caller
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
@@ -49,15 +51,15 @@ def test_what_was_accepted_is_in_the_own_record(tmp_path: Path) -> None:
     """Each party's receipt says what that party accepted, each kind apart, not what another one did."""
     organisations = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path)
     try:
-        told = sign(organisations.home("label"), organisations.plan_file, accept_leaks=True, accept_cheating=True)
+        told = accepted(organisations.home("label"), organisations.plan_file)
         assert "and accepted leaks, cheating" in str(told["lines"])
         commands = [organisations.train(name) for name in organisations.names]
         assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
     finally:
         organisations.close()
     receipts = {name: receipt.run(organisations.run_folder(name)) for name in organisations.names}
-    accepted = {name: [shown[f"accepted_{one}"] for one in signature.ACCEPTED] for name, shown in receipts.items()}
-    assert accepted == {"label": [True, True, False], "features": [False, False, False]}
+    consents = {name: [shown[f"accepted_{one}"] for one in signature.ACCEPTED] for name, shown in receipts.items()}
+    assert consents == {"label": [True, True, False], "features": [False, False, False]}
 
 
 @pytest.mark.parametrize(
@@ -77,12 +79,18 @@ def test_each_kind_of_consent_is_asked_for_by_itself(tmp_path: Path, keys: dict[
     label.join(features.invitation(), None)
     plan = Plan.for_columns((5, 6), rows=1000, **keys)
     for left_out in needed:
-        given = [one in needed and one != left_out for one in signature.ACCEPTED]
+        given: dict[str, Any] = {f"accept_{one}": True for one in needed if one != left_out}
         with pytest.raises(UnsafePlanError, match="If someone cheats") as refused:
-            sign(label.folder, plan, *given)
+            label.sign(plan, **given)
         assert [one for one in signature.ACCEPTED if f"--accept-{one}" in str(refused.value)] == [left_out]
-    told = sign(label.folder, plan, *(one in needed for one in signature.ACCEPTED))
+    all_needed: dict[str, Any] = {f"accept_{one}": True for one in needed}
+    told = label.sign(plan, **all_needed)
     assert [one for one in signature.ACCEPTED if told[f"accepted_{one}"]] == needed
+
+
+def accepted(home: Path, plan: Path, verbose: bool = False) -> Outcome:
+    """What signing says where leaks and cheating are accepted."""
+    return Home.open(home).sign(plan, accept_leaks=True, accept_cheating=True, verbose=verbose)
 
 
 @pytest.fixture
@@ -98,20 +106,20 @@ def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> No
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
     home, plan = organisations.home("label"), organisations.plan_file
     with pytest.raises(UnsafePlanError, match="break the short keys"):
-        sign(home, plan, accept_cheating=True)
+        Home.open(home).sign(plan, accept_cheating=True)
     with pytest.raises(UnsafePlanError, match="--allow-test-keys"):
-        train(home, plan, is_new=False, quiet=True, tell=lambda words: None)
-    told = sign(home, plan, True, True)
+        Home.open(home).train(plan, verbose=False)
+    told = accepted(home, plan)
     assert any("fixes the seed" in str(note) for note in cast("list[str]", told["notes"]))
 
 
 def test_signing_before_aligning_says_what_it_assumed(organisations: Organisations) -> None:
     """Without aligned rows findings are about 10,000, and the first note says so; later about the real ones."""
     home, plan = organisations.home("label"), organisations.plan_file
-    after = sign(home, plan, True, True)
+    after = accepted(home, plan)
     assert after["rows"] == len(organisations.tables["label"])
     shutil.rmtree(home / "aligned")
-    before = sign(home, plan, True, True)
+    before = accepted(home, plan)
     noted = cast("list[str]", before["notes"])
     assert "assume 10,000" in noted[0]
     assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
@@ -122,8 +130,8 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
 def test_signing_fits_on_one_screen(organisations: Organisations) -> None:
     """Both headlines; everything else is there with `verbose`."""
     home, plan = organisations.home("label"), organisations.plan_file
-    short = sign(home, plan, True, True)
-    long = sign(home, plan, True, True, is_verbose=True)
+    short = accepted(home, plan)
+    long = accepted(home, plan, verbose=True)
     lines = [part for line in cast("list[str]", short["lines"]) for part in textwrap.wrap(line, 80) or [""]]
     assert len(lines) <= SCREEN
     found = check(Plan.load(plan), len(organisations.tables["label"]))
@@ -139,12 +147,12 @@ def test_whoever_says_no_signs_nothing(organisations: Organisations) -> None:
     home, plan, shown = organisations.home("label"), organisations.plan_file, list[str]()
     shutil.rmtree(home / "signed")
 
-    def say_no(lines: list[str]) -> bool:
+    def say_no(question: str, lines: list[str]) -> bool:
         shown.extend(lines)
         return False
 
     with pytest.raises(UnsafePlanError, match="nothing was signed"):
-        sign(home, plan, True, True, ask=say_no)
+        Sign(plan, home=home, accept_leaks=True, accept_cheating=True).do(Caller(ask=say_no))
     assert "If someone cheats:" in shown
     assert not (home / "signed").exists()
 
@@ -177,7 +185,7 @@ def test_a_finished_run_is_not_signed_again(finished: Organisations) -> None:
     """Whoever types the command once more gets the same results, with the receipt and the date that they had."""
     place = finished.run_folder("label")
     before = {name: (place / name).read_bytes() for name in ("receipt.json", "run.json")}
-    told = train(finished.home("label"), finished.plan_file, False, quiet=True, tell=print, allow_test_keys=True)
+    told = Home.open(finished.home("label")).train(finished.plan_file, allow_test_keys=True)
     assert {name: (place / name).read_bytes() for name in before} == before
     assert "this run was finished already, and signed on" in cast("list[str]", told["lines"])[0]
 
@@ -297,7 +305,7 @@ def test_a_record_cannot_steer_the_terminal(
 ) -> None:
     """Control characters of a record are shown as text."""
     edited = changed(finished.run_folder("label"), tmp_path / "edited", notes=["\x1b[2J\x1b]0;owned\x07 all is well"])
-    output.show(receipt.run(edited), as_json=False)
+    show(receipt.run(edited), as_json=False)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\x07" not in printed

@@ -1,7 +1,7 @@
 """`check`: what a plan will give away, before any data move; with `--estimate` what it will cost."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,14 @@ from plumbob.checking.explain import explain
 from plumbob.checking.figures import AtHome
 from plumbob.checking.findings import MORE, Findings, lines_of
 from plumbob.checking.verdict_words import DEGRADES, HONEST, LEAKS
-from plumbob.commands.flags import plan_from
-from plumbob.commands.origins import Origin
-from plumbob.commands.tables import own_id_column
+from plumbob.commands import CheckPlan
+from plumbob.commands.plans import Origin
 from plumbob.data import read_table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.verb import Result
+from plumbob.verb.plan_flags import plan_from
+from plumbob.verb.table_flags import own_id_column
 
 if TYPE_CHECKING:
     from plumbob.jobs import Job
@@ -26,23 +28,7 @@ LEAKING, UNDECIDED = 3, 4
 """Exit codes."""
 
 
-@dataclass(frozen=True)
-class CheckOptions:
-    """What is asked for beside the findings."""
-
-    runs: int = 1
-    attack: str | None = None
-    estimate: bool = False
-    verbose: bool = False
-    predicted: int | None = None
-    """Rows to be scored after training, where they are fewer than the plan allows."""
-    home: AtHome | None = None
-    """What the asking party knows from its own table."""
-    aligned: int = 0
-    """Rows that the asking party has aligned, where the plan does not say how many there are."""
-
-
-def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
+def plan_for(origin: Origin, keys: Mapping[str, Any]) -> tuple[Plan, "Job | None"]:
     """The plan, and the job that it was made from, where there is one; flags win."""
     if origin.job is None:
         return plan_from(origin.plan, keys), None
@@ -52,19 +38,23 @@ def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
     return plan_to_check(read_job(path, system, origin.version), keys)
 
 
-def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
+def run(options: CheckPlan, tell: Tell) -> Result:
     """Findings, notes and, where asked, a story and an estimate."""
+    origin = Origin(options.plan, options.from_fate, options.from_secretflow, options.job_version)
+    plan, job = plan_for(origin, options.keys)
+    home = known_at_home(plan, options.own_data, options.id_words, options.label_column) if options.own_data else None
+    aligned = aligned_rows_in(options.home, plan)
     runs = options.runs * (1 if job is None else job.fits)
     plan_hash, assumed = plan.hash(), []
-    if options.aligned:
+    if aligned:
         # As `check` with rows: the number of passes may depend on them, and was agreed without.
-        plan = plan.replace(rows=options.aligned, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
-        assumed = [f"The plan does not say how many rows there are; {options.aligned:,} were aligned."]
-    findings = _findings(plan, job, options)
+        plan = plan.replace(rows=aligned, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
+        assumed = [f"The plan does not say how many rows there are; {aligned:,} were aligned."]
+    findings = _findings(plan, job, options, home)
     noise = [] if job is not None else prices_of_noise(plan)
     general = [note for note in notes(plan, runs=runs) if job is None or note not in prices_of_noise(plan)]
     noted = [*_remarks(job), *assumed, *general]
-    result: dict[str, object] = {
+    result: Result = {
         "plan_hash": plan_hash,
         "rows": plan.rows,
         "runs": runs,
@@ -90,9 +80,9 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
     return {**result, "lines": lines}
 
 
-def _findings(plan: Plan, job: "Job | None", options: CheckOptions) -> Findings:
+def _findings(plan: Plan, job: "Job | None", options: CheckPlan, home: AtHome | None) -> Findings:
     if job is None:
-        return check(plan, runs=options.runs, home=options.home, predicted=options.predicted)
+        return check(plan, runs=options.runs, home=home, predicted=options.predicted)
     from plumbob.jobs import judge
 
     return judge(job, plan, options.runs)
@@ -143,14 +133,13 @@ def _lines_of_job(job: "Job | None") -> list[str]:
     return [f"Read from the {job.system} job ({job.component}):", *read, "Ignored:", *ignored, ""]
 
 
-def exit_code(result: dict[str, object], is_strict: bool) -> int:
+def exit_code(result: Result, is_strict: bool) -> int:
     """3: something leaks even if everyone keeps to the protocol. 4: no all-clear.
 
     That is so where something leaks if someone cheats, attacks or parts of a job are unseen or, if strict, something
     degrades.
     """
-    findings = result["findings"]
-    given = {(one["verdict"], one["assumes"]) for one in findings} if isinstance(findings, list) else set()
+    given = {(one["verdict"], one["assumes"]) for one in result["findings"]}
     if (LEAKS, HONEST) in given:
         return LEAKING
     is_partial = any(result.get(name) for name in ("attacks_not_run", "attacks_cut_short", "no_all_clear"))

@@ -184,7 +184,9 @@ def _promise(figures: Figures) -> Iterator[str]:
     if plan.noise == "rows" and (cost := kept_cost(plan, figures.rows)) is not None:
         yield next(row_notes(plan, figures.rows))
         coin = 100 * coin_flip_bound(cost.epsilon(plan.delta), plan.delta)
-        yield f"For example: whoever would toss a coin about a person otherwise is right at most {coin:.1f} times in 100."
+        yield (
+            f"For example: whoever would otherwise toss a coin about a person is right at most {coin:.1f} times in 100."
+        )
         if not plan.kind.is_encrypted:
             yield "Here the noise comes from a seed: this is an experiment, and the promise protects nobody."
     elif plan.noise == "sound":

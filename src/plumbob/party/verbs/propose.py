@@ -19,9 +19,10 @@ from plumbob.party.noise_draft import NoiseForecast, drafted, noise_keys, runs_i
 from plumbob.party.proposal import DraftFor, Proposal, tell_refusals_at
 from plumbob.party.proposal import propose as propose_to_peers
 from plumbob.plan import Party, Plan, suggested_keys
+from plumbob.verb import Result
 
 
-def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
+def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> Result:
     """The plan, its file, and what this party's own table gives under it."""
     home = Home.open(folder)
     with tell_refusals_at(home, tell):

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
-from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter
+from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence
 from plumbob.protocol.widths import ASSUMED_ROWS
+from plumbob.verb import Result
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
@@ -20,16 +21,7 @@ NOT_ALIGNED_YET = (
 )
 
 
-def sign(
-    folder: Path,
-    given: GivenPlan,
-    accept_leaks: bool = False,
-    accept_cheating: bool = False,
-    accept_evidence: bool = False,
-    *,
-    is_verbose: bool = False,
-    ask: Callable[[list[str]], bool] | None = None,
-) -> dict[str, object]:
+def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
     """This party's word for a plan, and for what it accepts by name; UnsafePlanError where it must accept more.
 
     `ask` shows the lines, and may say no; without it the lines are among those of the result.
@@ -38,9 +30,7 @@ def sign(
     from plumbob.checking.consent import consent_lines, refuse_unaccepted
     from plumbob.checking.findings import lines_of
 
-    answers = zip(signature.ACCEPTED, (accept_leaks, accept_cheating, accept_evidence), strict=True)
-    accepted = [name for name, is_accepted in answers if is_accepted]
-    home, plan = Home.open(folder), plan_of(given)
+    home, plan, accepted = Home.open(asked.home), plan_of(asked.plan), asked.accepted
     refuse_strangers(home, plan)
     rows = plan.rows or rows_kept_in(home.folder, plan) or None
     if (missing := unready_evidence(plan)) is not None:
@@ -48,19 +38,19 @@ def sign(
     findings = check(plan, rows)
     refuse_unaccepted(plan, findings, accepted)
     notes = _notes(plan, rows)
-    if is_verbose:
+    if asked.verbose:
         shown = [*lines_of(findings), "", *(f"note: {note}" for note in notes), ""]
     else:
         assumed = "" if rows else NOT_ALIGNED_YET
         shown = [*consent_lines(plan, rows or ASSUMED_ROWS, findings, home.identity.name, assumed), ""]
-    if ask is not None and not ask(shown):
+    if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
     file = signature.sign(home, plan, accepted)
     said = f" and accepted {', '.join(accepted)}" if accepted else ""
     lines = [
         *(shown if ask is None else []),
         f"{home.identity.name} signed {plan.hash()}{said}",
-        _next(plan_argument(given), is_aligned=rows is not None or is_arbiter(home, plan)),
+        _next(plan_argument(asked.plan), is_aligned=rows is not None or is_arbiter(home, plan)),
     ]
     return {
         "plan_hash": plan.hash(),
