@@ -1,6 +1,6 @@
 """`shares` by lattices: it is `clear` on shares, opens what it says and no more, and refuses what is not honest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import choose, local
 from plumbob.errors import DataError, DivergenceError, PlanError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
@@ -71,6 +72,18 @@ def test_weights_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]
         assert np.abs(encrypted - clear).max() < 3e-6
 
 
+@pytest.mark.parametrize(("split", "keys"), [((2, 2), {"l2": 0.01, "class_weight": "balanced"}), ((2, 1, 1), {})])
+def test_samples_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """First passes over a public sample, last ones over all rows: both protocols take the same rows."""
+    data = made_up(rows=10_500, columns=4)
+    plan = lattice_plan(split, epochs=5, full_passes=2, **keys)
+    assert [(level.rows, level.passes) for level in plan.levels(10_500)] == [(5000, 3), (10_500, 2)]
+    roots = {party.name: seeded(f"{party.name} in shares").draw(32) for party in plan.parties}
+    clear, without = (weights_of(trained(in_clear(one), data)) for one in (plan, plan.replace(full_passes=0)))
+    assert np.abs(weights_of(trained(plan, data, roots=roots)) - clear).max() < 1e-6
+    assert np.abs(without - clear).max() > 1e-3
+
+
 @pytest.mark.parametrize("name", ["breast-cancer", "digits-01"])
 def test_it_equals_clear_on_bundled_data(name: str) -> None:
     """On real rows, too."""
@@ -94,7 +107,7 @@ def test_a_transcript_has_no_sums() -> None:
     """There is no pass in which a party could read anything of its gradient."""
     plan = lattice_plan()
     for transcript in trained(plan).transcripts.values():
-        assert transcript.sums.shape == (plan.passes, 0)
+        assert transcript.sums.shape == (plan.epochs, 0)
 
 
 def test_weights_too_large_to_be_opened_say_so() -> None:
@@ -214,16 +227,43 @@ def test_a_part_with_bound_shares_comes_back_from_its_file(tmp_path: Any) -> Non
     np.testing.assert_array_equal(again.whitening.matrix, part.whitening.matrix)
 
 
-def test_no_product_repeats_a_key() -> None:
-    """Every pass, kind and direction has a key of its own, and none is left after the run."""
+def test_a_key_serves_one_product_in_all_passes() -> None:
+    """Every kind and direction has a key of its own, erased with the last pass, and none is left after the run."""
     run = trained(lattice_plan(l2=0.01))
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
     assert len(parties) == 2
     for party in parties:
         contexts = [product.context for product in party._listed_products()]
-        assert len(set(contexts)) == len(contexts) == 4 * 7
+        assert len(set(contexts)) == len(contexts) == 7 == party.shape.keys_in_all
+        assert {context.last for context in contexts} == {party.plan.epochs}
         assert not party.products.keys.own
         assert not party.products.keys.tested
+
+
+class EndsWithoutKeys(LatticeParty):
+    """Says what it still has of keys when the last pass is over and nothing has been opened yet."""
+
+    def finish(self) -> None:
+        keys = self.products.keys
+        assert not any((keys.own, keys.tested, keys.seeds, keys.own_public, keys.peers_public))
+        super().finish()
+
+
+@pytest.mark.parametrize(("split", "passes"), [((2, 3), [3]), ((1, 2, 2), [1, 2, 3])], ids=["two", "three"])
+def test_keys_vanish_with_their_last_pass(
+    split: tuple[int, ...], passes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal lists a key under the last pass that needs it, and nothing is opened before all of them are gone."""
+    listed, hand_on = [], Participant.hand_on
+
+    def recorded(self: Participant, needs: Mapping[int, bytes]) -> None:
+        listed.append(sorted(needs))
+        hand_on(self, needs)
+
+    monkeypatch.setattr(Participant, "hand_on", recorded)
+    plan = lattice_plan(split, epochs=3)
+    trained(plan, cast=dict.fromkeys([party.name for party in plan.learners], EndsWithoutKeys))
+    assert listed == [passes] * len(split)
 
 
 @pytest.mark.parametrize(
@@ -287,8 +327,8 @@ def test_polynomials_are_counted() -> None:
     slots = shape.slots(shape.pieces[0])
     matrices = {name: [shape.scores(name), shape.gradients(name)] for name in ("label", "features")}
     asked = sum(each.requests for each in matrices["features"]) + slots.requests
-    assert label.encryptions == run.model.plan.passes * asked
-    assert features.encryptions == run.model.plan.passes * sum(each.requests for each in matrices["label"])
+    assert label.encryptions == run.model.plan.epochs * asked
+    assert features.encryptions == run.model.plan.epochs * sum(each.requests for each in matrices["label"])
     assert label.decryptions == features.randomisations > 0
     assert features.decryptions == label.randomisations > 0
 

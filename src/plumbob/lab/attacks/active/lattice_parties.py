@@ -62,7 +62,7 @@ class DeviatingParty(AttackingParty, LatticeParty):
         return self.shard.X
 
     def _shared_sums(self, number: int, residuals: Pairs) -> dict[str, Share]:
-        rows = self.gradient_rows(number)
+        rows = self.gradient_rows(number)[self.level.rows]
         entries = np.rint(np.ldexp(rows, self.plan.feature_bits)).astype(np.int32)
         mine = local.sums(self.engine, entries, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
@@ -79,7 +79,7 @@ class DeviatingParty(AttackingParty, LatticeParty):
         """Weights that no honest run ends with are what it wanted."""
 
     def is_last(self, number: int) -> bool:
-        return number == self.plan.passes
+        return number == self.plan.passes(len(self.shard))
 
     def moved(self) -> Vector:
         """By how much the opened weights differ from the start: nothing but the last pass moved them."""
@@ -157,7 +157,7 @@ class OffTheCircleParty(DeviatingParty):
         super().finish()
         if len(self.weights):
             residuals = self.moved()[: len(self.chosen)] * len(self.shard) / (self.plan.rate * ENTRY)
-            self.readings.append(Reading(self.plan.passes, self.chosen, residuals))
+            self.readings.append(Reading(self.plan.passes(len(self.shard)), self.chosen, residuals))
 
     def believed(self, view: View) -> ValueClaim:
         [reading] = self.readings
@@ -199,7 +199,7 @@ class OffTheCircleParty(DeviatingParty):
 
 
 class GarbageRepliesParty(DeviatingParty):
-    """Reads coefficients of its peer's key of the last pass, from its opened weights; between two parties."""
+    """Reads coefficients of its peer's key, from its opened weights; between two parties."""
 
     def _shared_sums(self, number: int, residuals: Pairs) -> dict[str, Share]:
         if not self.is_last(number):
@@ -207,8 +207,8 @@ class GarbageRepliesParty(DeviatingParty):
         [(peer, channel)] = self.company.channels.items()
         layout = self.products.layout(GRADIENTS, self.company.name)
         theirs = self.products.layout(GRADIENTS, peer)
-        key = self.products.keys.own[self.products.context(GRADIENTS, number, self.company.name, peer)]
-        owner = lattice.Owner(key, theirs)
+        key = self.products.keys.own[self.products.key_for(GRADIENTS, number, self.company.name, peer)]
+        owner = lattice.Owner(key, number, theirs)
         channel.send(Kind.LATTICE_REQUEST, number, owner.request(residuals))
         channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + layout.request_bytes)
         channel.send(Kind.LATTICE_REPLY, number, garbage(layout, self._unit))
@@ -233,7 +233,7 @@ class GarbageRepliesParty(DeviatingParty):
     def finish(self) -> None:
         super().finish()
         if len(self.weights):
-            self.readings.append(Reading(self.plan.passes, np.zeros(0, dtype=np.intp), np.zeros(0)))
+            self.readings.append(Reading(self.plan.passes(len(self.shard)), np.zeros(0, dtype=np.intp), np.zeros(0)))
 
     def believed(self, view: View) -> CarriedOut:
         layout = self.products.layout(GRADIENTS, self.company.name)
@@ -244,7 +244,7 @@ class GarbageRepliesParty(DeviatingParty):
             bits=bits,
             most=most,
             why=(
-                f"It carried out {known} of the {degree} coefficients of its peer's key of one pass: {bits} of the "
+                f"It carried out {known} of the {degree} coefficients of its peer's key: {bits} of the "
                 f"{most} bits opened to it. The key withstands {layout.parameters.most_opened_bits}, so it read no "
                 "residual and no label. Its own part of the model is spoilt."
             ),
