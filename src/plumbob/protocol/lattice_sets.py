@@ -379,11 +379,14 @@ class LatticeShape:
             features = max(1.0, *norms(self.plan))
         else:
             features = 1.0 if self.plan.scale in ("whitened", "standard") else 2.0**LATTICE_BITS
-        pulled = PULLED if self.has_penalty_products else 1.0
-        sums = math.ldexp(math.sqrt(self.rows * self.trained) * residual * features * pulled, self.gradient_fraction)
+        sums = math.ldexp(math.sqrt(self.rows * self.trained) * residual * features, self.gradient_fraction)
         # How often a run fails depends on this, and the noise on how often it fails: the most noise settles it.
         noisiest = self._row_cost(most_failure(self.plan.epsilon, self.plan.delta))
-        return sums if noisiest is None else sums + math.ldexp(noisiest.std, NOISE_BITS)
+        noisy = sums if noisiest is None else sums + math.ldexp(noisiest.std, NOISE_BITS)
+        if not self.has_penalty_products:
+            return noisy
+        # What the penalty makes of starting weights only shrinks.
+        return noisy * (PULLED if self.plan.start == "zero" else PULLED + self.parties / 2)
 
     @property
     def failure(self) -> float:
