@@ -11,7 +11,6 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import choose, local
 from plumbob.errors import DataError, DivergenceError, PlanError, RemoteProtocolError, TransportError
-from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol import lattice_sets
 from plumbob.protocol.handshake import Participant
@@ -114,9 +113,10 @@ def test_the_penalty_makes_sums_less_than_four_times_as_large() -> None:
 @pytest.mark.parametrize("rows", [1, 455, 27_000, 20_000_000])
 def test_the_step_is_a_whole_number_of_22_bits(rows: int) -> None:
     """`clear` has the same rate, which is right to one of 2**22."""
-    factor, _ = logistic.whole_step(2.0, rows)
+    plan = lattice_plan()
+    factor, _ = plan.whole_step(rows)
     assert 2**21 <= factor <= 2**22
-    assert logistic.rounded_rate(2.0, rows) == pytest.approx(2.0, rel=2.0**-22)
+    assert in_clear(plan).rate_over(rows) == plan.rate_over(rows) == pytest.approx(plan.rate, rel=2.0**-22)
 
 
 @pytest.mark.parametrize("name", ["breast-cancer", "digits-01"])
@@ -270,7 +270,7 @@ def test_a_key_serves_one_product_in_all_passes() -> None:
     for party in parties:
         contexts = [product.context for product in party._listed_products()]
         assert len(set(contexts)) == len(contexts) == 5 == party.shape.keys_in_all
-        assert {context.last for context in contexts} == {party.plan.passes(40)}
+        assert {context.last for context in contexts} == {party.plan.epochs}
         assert not party.products.keys.own
         assert not party.products.keys.tested
 

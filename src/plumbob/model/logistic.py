@@ -63,21 +63,6 @@ class Descent:
         return Descent(self.weights - learning_rate * velocity, velocity)
 
 
-STEP_BITS = 22
-
-
-def whole_step(rate: float, rows: int) -> tuple[int, int]:
-    """(factor, exponent): rate / rows is about factor / 2**exponent, a public number of 22 bits."""
-    exponent = STEP_BITS - 1 - math.floor(math.log2(rate / rows))
-    return round(math.ldexp(rate / rows, exponent)), exponent
-
-
-def rounded_rate(rate: float, rows: int) -> float:
-    """The rate that encrypted training over so many rows has."""
-    factor, exponent = whole_step(rate, rows)
-    return math.ldexp(factor * rows, -exponent)
-
-
 def updated(weights: Vector, gradient: Vector, learning_rate: float, penalties: Vector | Matrix) -> Vector:
     """The weights after one step."""
     return weights - learning_rate * penalised(gradient, weights, penalties)

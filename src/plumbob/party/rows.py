@@ -16,7 +16,7 @@ from plumbob.party.home import Home
 from plumbob.plan import Plan
 
 
-def own_table(home: Home, plan: Plan, data: Path | None = None, duplicates: str | None = None) -> Table:
+def own_table(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
     """As the settings name it; raises DataError for an arbiter, which has none."""
     _refuse_arbiter(home, plan)
     file = data or home.data_file
@@ -29,7 +29,7 @@ def own_table(home: Home, plan: Plan, data: Path | None = None, duplicates: str 
     return with_slots(read_table(file, home.settings.id_column, label, choices=choices), plan)
 
 
-def own_ids(home: Home, plan: Plan, data: Path | None = None, duplicates: str | None = None) -> Table:
+def own_ids(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
     """A table without columns: rows to predict may lack a label, and alignment needs their ids only."""
     _refuse_arbiter(home, plan)
     choices = replace(ids_only(home), duplicates=duplicates or home.settings.reading.duplicates)
@@ -60,7 +60,7 @@ def aligned_table(home: Home, plan: Plan) -> Table:
 
 
 def choice_of_held_out(
-    home: Home, plan: Plan, column: str | None, data: Path | None, duplicates: str | None = None
+    home: Home, plan: Plan, column: str | None, data: str | Path | None, duplicates: str | None = None
 ) -> Callable[[tuple[str, ...]], NDArray[np.bool_]] | None:
     """The newest of the common rows, by a column of this party's file that need not be a feature."""
     if plan.held_out_by != home.identity.name:

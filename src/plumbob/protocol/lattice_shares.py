@@ -33,7 +33,6 @@ from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
-from plumbob.model import logistic
 from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
@@ -404,7 +403,7 @@ class LatticeStepSize:
 
     @classmethod
     def of(cls, shape: LatticeShape) -> "LatticeStepSize":
-        factor, exponent = logistic.whole_step(shape.plan.rate, shape.rows)
+        factor, exponent = shape.plan.whole_step(shape.rows)
         momentum = round(math.ldexp(shape.plan.momentum, MOMENTUM_BITS))
         return cls(factor, shape.gradient_fraction + exponent - WEIGHT_BITS, momentum)
 
