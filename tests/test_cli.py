@@ -294,7 +294,7 @@ def test_train_prints_quality_side_by_side(
     train = ["train", str(plan), "--data", "breast-cancer", "--protocol", "clear", "--out", out, "--accept-leaks"]
     assert call(monkeypatch, *train) == 0
     printed = capsys.readouterr()
-    models = [line for line in printed.out.splitlines() if line.startswith(("joint", "local-only", "pooled"))]
+    models = [line for line in printed.out.splitlines() if line.startswith(("joint ", "local-only ", "pooled "))]
     assert [len(re.split(r" {2,}", line)) for line in models] == [8, 8, 8]
     assert all(re.search(r"\[0\.\d{3}, [01]\.\d{3}\]", line) for line in models)
     assert "on the test part" in printed.out

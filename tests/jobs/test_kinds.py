@@ -107,7 +107,7 @@ def test_yaml_makes_plain_values_only(tmp_path: Path) -> None:
 def test_yaml_needs_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without PyYAML the error names the extra, and JSON is still read."""
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(PlanError, match=r"plumbob\[jobs\]"):
+    with pytest.raises(PlanError, match=r"\.\[jobs\]"):
         read(tmp_path, "dag: {}")
     assert read(tmp_path, dag({})).keys["epochs"] == 20
 
