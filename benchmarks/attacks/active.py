@@ -23,7 +23,7 @@ from plumbob.lab.attacks import LabelClaim, View
 from plumbob.lab.attacks.active.chosen_rows import ChosenRowsLatticeParty, ChosenRowsParty
 from plumbob.lab.attacks.active.interface import AttackingParty, claim_of
 from plumbob.lab.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
-from plumbob.lab.paper.section7 import exact_readings
+from plumbob.lab.paper.runs import exact_readings
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty

@@ -20,7 +20,7 @@ from plumbob.lab.attacks import ValueClaim
 from plumbob.lab.attacks.feature_chain import recover_chained_feature
 from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.lab.attacks.feature_single import recover_single_feature
-from plumbob.lab.paper.section7 import column_errors, credit, made_up, views_of
+from plumbob.lab.paper.runs import column_errors, credit, made_up, views_of
 
 
 def single(_: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -22,7 +22,7 @@ from plumbob.lab.attacks.label_average import LABEL_AVERAGE
 from plumbob.lab.attacks.label_only import LABEL_ONLY
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
-from plumbob.lab.paper.section7 import even_split, label_rates, labels_of, trained
+from plumbob.lab.paper.runs import even_split, label_rates, labels_of, trained
 from plumbob.lab.simulate import Run
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from plumbob.net.address import Address
 from plumbob.net.identity import Identity
-from plumbob.net.tls import Address
 from plumbob.party.home import Home
 from tests.net.support import ConnectProxy, called, dialling, plain_context
 from tests.party.processes import PATIENCE

@@ -18,9 +18,10 @@ from typing import Protocol
 
 from plumbob.errors import IdentityError, TransportError
 from plumbob.net import tls, websocket
+from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import Certificate, Identity, now
 from plumbob.net.strangers import Strangers, await_hello, interrupt
-from plumbob.net.tls import Address, Deadline, Peer, Proxy, open_tunnel
+from plumbob.net.tls import Deadline, Peer, open_tunnel
 from plumbob.net.websocket import Timeouts, WebSocketConnection
 
 

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from plumbob.errors import IdentityError
-from plumbob.net.tls import Address
+from plumbob.net.address import Address
 from plumbob.plan import PARTY_NAME
 
 KEY_FILE = "key.pem"

@@ -12,8 +12,8 @@ import msgspec
 
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import DataError, SettingsError, TransportError
+from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import refuse_loose
-from plumbob.net.tls import Address, Proxy
 from plumbob.plan import PARTY_NAME, SettingKey, suggestion
 
 SETTINGS_FILE = "party.toml"

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from plumbob.report import marks
 from plumbob.report.marks import Box
-from plumbob.report.page import NOTHING, joined, shortened, tag
+from plumbob.report.markup import NOTHING, joined, shortened, tag
 from plumbob.report.scale import Axis, AxisScale, Unit, shown
 
 

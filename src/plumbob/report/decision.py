@@ -18,7 +18,7 @@ from plumbob.privacy.rows import coin_flip_bound, odds_factor
 from plumbob.protocol.defences import label_cost
 from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
-from plumbob.report.page import shortened
+from plumbob.report.markup import shortened
 from plumbob.report.run import attacks_not_run, headlines_of, warnings
 
 MOST_NAMES = 3

@@ -7,7 +7,8 @@ from markupsafe import Markup
 from plumbob.checking.headlines import HeadlineBlock
 from plumbob.record import RunRecord
 from plumbob.report.decision import Decision, decision_on_run
-from plumbob.report.page import asset, bullets, frame, joined, shortened, tag
+from plumbob.report.markup import joined, shortened, tag
+from plumbob.report.page import asset, bullets, frame
 from plumbob.report.verdicts import class_of, remedy
 
 MOST_LINES = 4

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from plumbob.report.page import joined, tag
+from plumbob.report.markup import joined, tag
 
 COLOURS = 6
 CHARACTER = 7.0

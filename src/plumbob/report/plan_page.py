@@ -8,7 +8,8 @@ from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.decision import Decision, decision_on_plan
 from plumbob.report.glossary import GLOSSARY
-from plumbob.report.page import PageTable, Section, bullets, joined, render, tag
+from plumbob.report.markup import joined, tag
+from plumbob.report.page import PageTable, Section, bullets, render
 from plumbob.report.run import plan_section
 from plumbob.report.verdicts import badge, headline_blocks
 

@@ -25,7 +25,8 @@ from plumbob.report.figures import (
     quality_charts,
     traffic_chart,
 )
-from plumbob.report.page import NOTHING, PageTable, Section, bullets, facts_list, folded, joined, render, table_of, tag
+from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.page import PageTable, Section, bullets, facts_list, folded, render, table_of
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
 from plumbob.report.scale import shown as number
 from plumbob.report.verdicts import badge, headline_blocks

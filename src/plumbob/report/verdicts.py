@@ -4,7 +4,7 @@ from markupsafe import Markup
 
 from plumbob.checking.headlines import HeadlineBlock, HeadlineLine, Headlines
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, HONEST, LEAKS
-from plumbob.report.page import NOTHING, joined, tag
+from plumbob.report.markup import NOTHING, joined, tag
 
 CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from plumbob.errors import DataError
 from plumbob.lab.paper.released import Released, success
-from plumbob.lab.paper.section7 import made_up, trained
+from plumbob.lab.paper.runs import made_up, trained
 
 NOISE: dict[str, Any] = {"noise": "std", "noise_std": 5.0, "row_norm": 100.0}
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from plumbob.lab.paper.findings import Curve, MeanPoint
+from plumbob.lab.paper.quality import METRICS, Curves
 from plumbob.lab.paper.readings import CREDIT, MNIST, Setting, settings_of
-from plumbob.lab.paper.section7 import METRICS, Curves
 from plumbob.lab.paper.statements import STATEMENTS, Evidence, claims_of, first_epochs
 
 

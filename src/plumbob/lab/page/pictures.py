@@ -17,7 +17,7 @@ from plumbob.checking.coalitions import JOINT, coalitions
 from plumbob.checking.explain import OUTSIDE_THE_CATALOGUE
 from plumbob.checking.figures import Figures
 from plumbob.plan import Plan
-from plumbob.report.page import tag
+from plumbob.report.markup import tag
 
 CELL, GAP = 15, 26
 TOP, MARGIN, LINE = 6.0, 4.0, 15.0

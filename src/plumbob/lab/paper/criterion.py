@@ -14,7 +14,7 @@ from plumbob.lab.audit.truth import Truth
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
 from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.released import Released, success
-from plumbob.lab.paper.section7 import even_split, labels_of, trained
+from plumbob.lab.paper.runs import even_split, labels_of, trained
 from plumbob.lab.simulate import Run
 from plumbob.model import bounds
 from plumbob.model.logistic import signs_of

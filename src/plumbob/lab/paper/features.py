@@ -12,7 +12,7 @@ from plumbob.lab.attacks.feature_single import recover_single_feature
 from plumbob.lab.attacks.interface import ValueClaim
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoint, PaperClaim, judged
 from plumbob.lab.paper.readings import Effort
-from plumbob.lab.paper.section7 import column_errors, made_up, trained, views_of
+from plumbob.lab.paper.runs import column_errors, made_up, trained, views_of
 from plumbob.model import bounds
 
 BATCH = 16

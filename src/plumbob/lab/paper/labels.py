@@ -9,7 +9,7 @@ from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged
 from plumbob.lab.paper.readings import Effort
-from plumbob.lab.paper.section7 import label_rates, labels_of, trained
+from plumbob.lab.paper.runs import label_rates, labels_of, trained
 from plumbob.model.logistic import signs_of
 
 SPLIT = (11, 12)

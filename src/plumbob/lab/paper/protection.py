@@ -15,7 +15,7 @@ from plumbob.lab.audit import theorems
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
 from plumbob.lab.paper.readings import Effort
-from plumbob.lab.paper.section7 import SMALL_STEPS, Samples, exact_readings, label_rates, trained
+from plumbob.lab.paper.runs import SMALL_STEPS, Samples, exact_readings, label_rates, trained
 from plumbob.lab.simulate import train
 from plumbob.model import bounds
 from plumbob.plan import Plan

@@ -21,7 +21,7 @@ from typing import Any
 from plumbob import __version__, datasets
 from plumbob.data import Table, split_array
 from plumbob.errors import DataError
-from plumbob.lab.paper.section7 import Samples, credit
+from plumbob.lab.paper.runs import Samples, credit
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from plumbob.lab.paper.findings import Curve, PaperClaim, judged
+from plumbob.lab.paper.quality import Curves, majority
 from plumbob.lab.paper.readings import BUDGETS, Setting, Study, noise_of
-from plumbob.lab.paper.section7 import Curves, majority
 
 ALMOST_ALL = 0.999
 """An attack that is right about this share counts as 100 %: one wrong label in a thousand is not seen in a plot."""

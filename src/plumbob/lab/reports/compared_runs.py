@@ -12,7 +12,8 @@ from plumbob.lab.reports.defences import badged_table, leakage, tradeoff_charts
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.figures import curve_series, references
-from plumbob.report.page import PageTable, Section, bullets, render, tag
+from plumbob.report.markup import tag
+from plumbob.report.page import PageTable, Section, bullets, render
 from plumbob.report.run import (
     LEDGER,
     findings_section,

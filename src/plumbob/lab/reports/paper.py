@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from plumbob.lab.paper.findings import COLUMNS, Book, Chapter, ClaimVerdict, Curve, Figure, Group, PaperClaim
 from plumbob.report.chart import Axis, Chart, Series, Unit, figure, shown, standalone
-from plumbob.report.page import NOTHING, PageTable, Section, asset, joined, render, tag
+from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.page import PageTable, Section, asset, render
 
 LOOKS: dict[ClaimVerdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
 """The page's classes for good news, bad news and none."""
