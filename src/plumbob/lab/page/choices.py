@@ -12,7 +12,7 @@ from plumbob.datasets import CREDIT_FILE
 from plumbob.errors import DataError
 from plumbob.lab.page.own_tables import TableReading
 from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey
-from plumbob.plan.defaults import default_of
+from plumbob.plan.defaults import PAPER, default_of
 from plumbob.report.decision import decision_on_plan
 from plumbob.report.decision_page import summary_page
 from plumbob.report.plan_page import findings_page
@@ -80,7 +80,7 @@ def _control(key: SettingKey) -> dict[str, Any]:
 
 def fitted_defaults() -> dict[str, dict[str, Any]]:
     """By protocol: what a plan gets where it says nothing."""
-    fitted = [key for key in KEYS if key.is_fitted]
+    fitted = [key for key in KEYS if key.name in PAPER]
     return {protocol: {key.name: default_of(key, protocol) for key in fitted} for protocol in OURS}
 
 

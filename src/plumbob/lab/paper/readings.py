@@ -22,7 +22,7 @@ from plumbob import __version__, datasets
 from plumbob.data import Table, split_array
 from plumbob.errors import DataError
 from plumbob.lab.paper.runs import Samples, credit
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 from plumbob.protocol.defences import noise_std
 
 
@@ -163,14 +163,19 @@ class Setting:
         return Plan.for_columns(
             study.split,
             protocol="clear",
-            scale=study.scale,
             row_norm=1.0 if self.has_unit_rows else study.row_norm,
             epochs=study.epochs,
-            learning_rate=0.01,
             intercept=self.intercept,
             start=self.start,
             seed=seed,
-            **{"batch_size": study.batch_size, **batches, **noise},
+            **{
+                **PAPER,
+                "scale": study.scale,
+                "learning_rate": 0.01,
+                "batch_size": study.batch_size,
+                **batches,
+                **noise,
+            },
         )
 
 
