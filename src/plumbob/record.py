@@ -159,6 +159,8 @@ class RunRecord:
     accepted_leaks: bool = False
     account: dict[str, Any] = field(default_factory=dict)
     """The session, what everybody committed to in it, and everybody's last signature; in a simulation nobody signs."""
+    accepted_cheating: bool = False
+    accepted_evidence: bool = False
     by_place: bool = False
     """Whether the parties' files were paired by the place of their rows, without an id."""
     findings: list[Finding] = field(default_factory=list)
@@ -211,7 +213,14 @@ class RunRecord:
         names = {item.name for item in fields(cls)} - ONLY_IN_MEMORY
         if isinstance(stored, dict):
             # Earlier runs of the same format did not have them.
-            stored = {"calibration": {}, "by_place": False, "account": {}, **stored}
+            new = {
+                "calibration": {},
+                "by_place": False,
+                "accepted_cheating": False,
+                "accepted_evidence": False,
+                "account": {},
+            }
+            stored = {**new, **stored}
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:

@@ -243,7 +243,8 @@ def test_one_column_is_read_value_by_value() -> None:
 
 def test_shares_that_never_open_are_blocked() -> None:
     """Nothing is seen in training, and weights that stay shared say nothing."""
-    assert {one.verdict for one in check(plan_of(protocol="shares", open="never"))} == {BLOCKED}
+    found = check(plan_of(protocol="shares", open="never"))
+    assert {one.verdict for one in found if one.stage == "training" and one.assumes == "honest"} == {BLOCKED}
 
 
 def test_opened_weights_leak_chosen_labels() -> None:
@@ -320,16 +321,13 @@ def test_notes_say_what_has_no_verdict() -> None:
         "2 runs",
         "No verdict is a proof of safety",
         "early",
-        "joint score",
     ):
         assert words in text
 
 
 def test_three_parties_in_shares_must_keep_to_the_protocol() -> None:
-    """A note says so; the bits that a dishonest party can carry out are promised between two parties only."""
+    """The bits that a dishonest party can carry out are promised between two parties only."""
     two, three = (plan_of(split=split, protocol="shares", open="own") for split in ((11, 12), (7, 8, 8)))
-    assert not any("keep to the protocol" in note for note in notes(two))
-    assert any("three or more parties is for parties that keep to the protocol" in note for note in notes(three))
     chosen = [finding.why for finding in check(three) if finding.attack == "label-chosen-rows"]
     assert len(chosen) == 3
     assert all("If it keeps to the protocol otherwise" in why for why in chosen)
@@ -380,37 +378,25 @@ def test_shares_is_offered_to_up_to_eight_parties() -> None:
 @pytest.mark.parametrize(
     ("keys", "sentences"),
     [
-        ({}, ("shows it the part of features", "Scores of 13 rows", "the weights of features", "12 unknown columns")),
+        ({}, ("Scores of 13 rows", "the weights of the feature party", "12 unknown columns")),
         ({"split": (11, 1)}, ("Scores of 2 rows", "the value of the unknown column")),
-        ({"split": (11, 7, 5)}, ("the sum of 2 feature parties' parts", "Scores of 13 rows", "no single part")),
-        ({"protocol": "shares", "open": "never"}, ("nobody's part", "Scores of 24 rows", "the joint weights")),
+        ({"split": (11, 7, 5)}, ("all feature parties' weights", "Scores of 13 rows")),
+        ({"protocol": "shares", "open": "never"}, ("Scores of 24 rows", "the joint weights")),
     ],
     ids=["two", "one column", "three", "never opened"],
 )
 def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[str, ...]) -> None:
-    """Whose part a score shows, how many known rows give weights away, and what those who answer learn."""
+    """How many known rows give weights away, and what those who answer learn."""
     text = "\n".join(notes(plan_of(**keys)))
     for words in (*sentences, "which rows are requested"):
         assert words in text
 
 
 def test_notes_say_what_lattices_rest_on() -> None:
-    """The assumption, its table, and how much a dishonest party can carry out; Paillier has no such note."""
+    """The assumption and its table; Paillier has no such note."""
     text = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000)))
     assert "rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024)" in text
-    assert "label can read 22 bits of each row that is scored for it, at most 594,000 bits in all" in text
-    opened = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000, open="own")))
-    assert (
-        "at most 324 bits in its opened weights, and label another 57 bits of each row that is scored for it" in opened
-    )
     assert "RLWE" not in "\n".join(notes(plan_of(protocol="exchange")))
-
-
-def test_the_note_on_held_out_rows_names_a_command_that_judges_them() -> None:
-    """Whole, because whoever signs reads it too, and `sign` has no such flag."""
-    plan = Plan.for_columns((11, 12), rows=27_000, test_share=0.2)
-    assert "(altered-shares; `plumbob check PLAN --predicted N` judges it)" in "\n".join(notes(plan))
-    assert "altered-shares" in {finding.attack for finding in check(plan, predicted=5400)}
 
 
 @pytest.mark.parametrize("attack", names())
@@ -483,6 +469,6 @@ def _compare(verdict: str, found: Finding | None, plan: Plan) -> None:
 
 
 def test_what_stands_for_no_plan() -> None:
-    """Anything else than a plan, its file or its dictionary is refused by name."""
-    with pytest.raises(PlanError, match="expected a plan, a plan's file or a dictionary, got int"):
+    """Anything else than a plan, its file, its dictionary, a record or a model is refused by name."""
+    with pytest.raises(PlanError, match="a run's record or a fitted model, got int"):
         plumbob.check(cast("Any", 3))

@@ -39,7 +39,7 @@ class ArbitratedParty(TrainingParty):
     def step(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
         own = logistic.partial_residuals(scores, self.signs(batch))
-        released = self.encode_released(batch, own)
+        released = self.use("residuals", batch.step, self.encode_released(batch, own))
         sums = self.opened_sums(batch, self.joint_residuals(batch, released))
         if len(sums):
             own_sums = released.encoding.decode(released.values) @ self.shard.X[batch.rows]
@@ -69,7 +69,7 @@ class ArbitratedParty(TrainingParty):
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
         if not self.columns:
             return np.zeros(0)
-        X = self.encoded_features(batch)
+        X = self.use("rows for gradients", batch.step, self.encoded_features(batch))
         enc_sums = self._slots.pack(enc_residuals @ X)
         mask = self._mask(len(enc_sums))
         arbiter = self.participant.channels[self._arbiter]

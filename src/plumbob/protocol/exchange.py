@@ -52,11 +52,11 @@ class ExchangeParty(TrainingParty):
         # Lines 1 to 4.
         scores = self.own_scores(batch)
         residuals = logistic.partial_residuals(scores, self.signs(batch))
-        released = self.encode_released(batch, residuals)
+        released = self.use("residuals", batch.step, self.encode_released(batch, residuals))
         # Line 5.
         self.lend(batch, released)
         # Lines 6 to 10.
-        masks = self.ask(batch, self.encoded_features(batch))
+        masks = self.ask(batch, self.use("rows for gradients", batch.step, self.encoded_features(batch)))
         # Line 11.
         self.answer(batch)
         # Line 12.

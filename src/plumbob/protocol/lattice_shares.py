@@ -15,9 +15,9 @@ them behind masks, and then hold whole numbers, which each rounds off alone.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import permutations, product
 
 import msgspec
@@ -38,7 +38,7 @@ from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import AnyBound, bind_lattice
 from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
-from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, keyed_product, settled_keys
+from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
 from plumbob.protocol.lattice_products import GRADIENTS, PENALTIES, SCORES, Products, slot_kind
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
@@ -96,7 +96,7 @@ class LatticeParty(TrainingParty):
         self.share_start()
         keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
         counts = self.participant.polynomials
-        self.products = Products(self.company, self.session, self.shape, self.engine, keys, counts=counts)
+        self.products = Products(self.company, self.session, self.shape, self.engine, keys, self.use, counts=counts)
 
     def _agreed_keys(self, products: Sequence[KeyedProduct]) -> Keys:
         return agree_keys(self.participant, self.engine, self.company.channels, products)
@@ -115,7 +115,7 @@ class LatticeParty(TrainingParty):
 
     def share_start(self) -> None:
         """A random vector to each peer; what is left of the starting weights stays here."""
-        left = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
+        left = self.use("start", 0, [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights])
         # Whole numbers hide the start if they are many bits wider; those of a ring are uniform in it.
         bound = local.RING if self.company.is_pair else 1 << START_BITS
         for peer, channel in self.company.channels.items():
@@ -134,18 +134,24 @@ class LatticeParty(TrainingParty):
 
     def _listed_products(self) -> Iterator[KeyedProduct]:
         """Everything that needs a key, in the order in which keys travel."""
-        names, make = self.company.names, partial(keyed_product, self.session.identity)
-        for number in range(1, self.plan.passes + 1):
+        names, shape = self.company.names, self.shape
+        for last in shape.keyed_passes:
             for owner, evaluator in permutations(names, 2):
-                scores, gradients, _ = self.shape.sets_for(evaluator)
-                yield make(SCORES, number, owner, [evaluator], scores)
-                yield make(GRADIENTS, number, owner, [evaluator], gradients)
-                if self.shape.has_penalty_products:
-                    yield make(PENALTIES, number, owner, [evaluator], gradients)
-            for stage, piece in product(self.shape.stages, range(len(self.shape.pieces))):
-                evaluators = [names[place] for place in stage.evaluators]
+                scores, gradients, _ = shape.sets_for(evaluator)
+                yield self._keyed(SCORES, last, owner, (evaluator,), scores)
+                yield self._keyed(GRADIENTS, last, owner, (evaluator,), gradients)
+                if shape.has_penalty_products:
+                    yield self._keyed(PENALTIES, last, owner, (evaluator,), gradients)
+            for stage, piece in product(shape.stages, range(len(shape.pieces))):
+                evaluators = tuple(names[place] for place in stage.evaluators)
                 for place in stage.owners:
-                    yield make(slot_kind(piece, stage), number, names[place], evaluators, self.shape.profile[2])
+                    yield self._keyed(slot_kind(piece, stage), last, names[place], evaluators, shape.profile[2])
+
+    def _keyed(
+        self, kind: str, last: int, owner: str, evaluators: tuple[str, ...], parameters: lattice.ParameterSet
+    ) -> KeyedProduct:
+        context = key_context(self.session.identity, kind, last, owner, evaluators)
+        return KeyedProduct(context, parameters, evaluators)
 
     def step(self, batch: Batch) -> Vector:
         self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
@@ -163,19 +169,21 @@ class LatticeParty(TrainingParty):
     def _shared_scores(self, number: int) -> Angles:
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
-        mine = local.scores(self.engine, self._integers, self.held[self.company.name], self.shape.input_bits)
+        rows, matrix = self._used_rows(SCORES, number, self._integers, lambda: self._score_matrix)
+        mine = local.scores(self.engine, rows, self.held[self.company.name], self.shape.input_bits)
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
         total = mine >> np.uint64(dropped)
-        for answered, opened in self.products.with_matrix(SCORES, number, lent, self._score_matrix).values():
+        for answered, opened in self.products.with_matrix(SCORES, number, lent, matrix).values():
             total = total + answered[:, 0] + opened[:, 0]
-        return (total & np.uint64(2**ANGLE_BITS - 1)).astype(np.uint32)
+        return self.use("scores", number, (total & np.uint64(2**ANGLE_BITS - 1)).astype(np.uint32))
 
     # 2. Residuals.
 
     def _shared_residuals(self, number: int, scores: Angles) -> lattice.Pairs:
         """This party's share of all rows' residuals, with 40 fraction bits, modulo 2**128."""
         shared = shared_series(self.products, number, scores, self._row_weights)
-        return shared if self._shifts is None else pairs.subtract(shared, self._shifts)
+        labels = self.use("labels", number, self._shifts)
+        return self.use("residuals", number, shared if labels is None else pairs.subtract(shared, labels))
 
     @cached_property
     def _row_weights(self) -> NDArray[np.int64] | None:
@@ -196,10 +204,11 @@ class LatticeParty(TrainingParty):
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
         """This party's shares of every party's sums of residuals times features."""
-        mine = local.sums(self.engine, self._integers, residuals)
+        rows, matrix = self._used_rows(GRADIENTS, number, self._integers, lambda: self._gradient_matrix)
+        mine = local.sums(self.engine, rows, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
-        shared = self._with_products(GRADIENTS, number, mine, lent, self._gradient_matrix)
-        return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
+        shared = self._with_products(GRADIENTS, number, mine, lent, matrix)
+        return self._lifted_sums(number, GRADIENTS, self.use("sums", number, self._noisy(number, shared)))
 
     def _noisy(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
         """With this party's noise on its share of every coordinate: before anything is cut, as the promise needs."""
@@ -213,8 +222,9 @@ class LatticeParty(TrainingParty):
         if not self.shape.has_penalty_products:
             return {}
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
-        mine = local.sums(self.engine, self._penalty, local.pairs_of(self.held[self.company.name]))
-        shared = self._with_products(PENALTIES, number, mine, lent, self._penalty_matrix)
+        penalty, matrix = self._used_rows(PENALTIES, number, self._penalty, lambda: self._penalty_matrix)
+        mine = local.sums(self.engine, penalty, local.pairs_of(self.held[self.company.name]))
+        shared = self._with_products(PENALTIES, number, mine, lent, matrix)
         return self._lifted_sums(number, PENALTIES, shared)
 
     def _with_products(
@@ -271,6 +281,15 @@ class LatticeParty(TrainingParty):
 
     # Private matrices.
 
+    def _used_rows(
+        self, kind: str, number: int, honest: lattice.Small, prepared: Callable[[], lattice.PrivateMatrix]
+    ) -> tuple[lattice.Small, lattice.PrivateMatrix]:
+        """What this party multiplies with, and the same prepared for products."""
+        rows = self.use(f"rows for {kind}", number, honest)
+        if rows is honest:
+            return rows, prepared()
+        return rows, lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name), rows)
+
     @cached_property
     def _score_matrix(self) -> lattice.PrivateMatrix:
         return lattice.PrivateMatrix(self.engine, self.products.layout(SCORES, self.company.name), self._integers)
@@ -322,7 +341,8 @@ class LatticeParty(TrainingParty):
         """`open = "own"`: each party gets the missing shares of its own weights, cut to an honest weight's width."""
         if self.plan.is_closed:
             self.weights = np.zeros(0)
-            self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, self.held)
+            supplied = self.use("supplied share", 0, self.held)
+            self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, supplied)
             return
         self.participant.meet(0)
         for peer, channel in self.company.channels.items():

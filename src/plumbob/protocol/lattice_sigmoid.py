@@ -41,6 +41,7 @@ class Stages:
         """Two parties: one inner product of sines and cosines for each row."""
         [stage], layout = self.shape.stages, self.shape.slots(piece)
         factors = self._first_factors(scores, piece) if self.company.is_first else self._last_factors(scores)
+        factors = self.products.use("factors", self.number, factors)
         share = self.products.multiply_slots(self.number, place, stage, layout, factors)
         return pairs.lift(share, layout.parameters.slot_modulus, self.company.is_first)
 
@@ -75,10 +76,12 @@ class Stages:
     def _own_factors(self, scores: Angles, piece: slice) -> Small:
         """Real parts first; the last party's have the amplitudes."""
         if self.company.is_first:
-            return self._first_factors(scores, piece)
-        if self.company.place < self.shape.parties - 1:
-            return self._turning_factors(scores)
-        return _halves_swapped(self._last_factors(scores, LAST_BITS))
+            factors = self._first_factors(scores, piece)
+        elif self.company.place < self.shape.parties - 1:
+            factors = self._turning_factors(scores)
+        else:
+            factors = _halves_swapped(self._last_factors(scores, LAST_BITS))
+        return self.products.use("factors", self.number, factors)
 
     def _first_factors(self, scores: Angles, piece: slice) -> Small:
         """The label party's cosines and sines, weighted by its rows' weights."""

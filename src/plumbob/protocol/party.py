@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ from plumbob.protocol.widths import Widths, columns_of, widths_for
 LARGEST_SCORE = 32.0
 NOISE_REACH = 9.0  # Standard deviations: beyond them once in 10**18 draws.
 
+Quantity = TypeVar("Quantity")
 AfterStep = Callable[[Batch, int], None]
 """Called after each step with its batch and the number of steps in all."""
 
@@ -179,6 +181,10 @@ class TrainingParty(ABC):
             own_noise=np.array(self.returned_noise) if self.returned_noise else None,
             flipped=defences.flipped_labels(self.plan, self.shard.y, self._signs),
         )
+
+    def use(self, name: str, step: int, value: Quantity) -> Quantity:
+        """A named quantity just before this party uses it: as it is. The red team's party uses another one."""
+        return value
 
     @abstractmethod
     def prepare(self) -> None:

@@ -1,11 +1,17 @@
 """Inner products in slots are exact, row by row."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.crypto.lattice import LatticeEngine, Register, SlotEvaluator, SlotLayout, SlotOwner, choose, pairs, sets
+from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, SlotValues
+from plumbob.crypto.lattice.layout import ERROR_SQUARE, PackedRows
+from plumbob.crypto.lattice.reference import ReferenceEngine
+from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError
 from tests.crypto.lattice.support import (
     EVALUATOR_SEED,
@@ -52,6 +58,90 @@ def test_slots_of_the_offered_set_are_exact() -> None:
     assert (lifted(played, layout) == (left.astype(np.int64) * right).sum(axis=0)).all()
 
 
+@pytest.mark.parametrize(
+    ("rows", "is_turn", "polynomials"),
+    [
+        (455, False, (1, 1)),
+        (1024, False, (1, 1)),
+        (1025, False, (2, 1)),
+        (5000, False, (6, 1)),
+        (16_384, False, (16, 1)),
+        (27_000, False, (16 + 8 + 3, 3)),
+        (455, True, (2, 2)),
+        (27_000, True, (16 + 8 + 4, 28)),
+    ],
+)
+def test_a_request_and_its_reply_have_few_polynomials(rows: int, is_turn: bool, polynomials: tuple[int, int]) -> None:
+    """Up to 1,024 rows one request and one reply carry all sixteen terms; turns keep sine and cosine apart."""
+    layout = SlotLayout(sets.SLOTS, rows, 16, is_turn)
+    assert (layout.requests, layout.replies) == polynomials
+
+
+def fewest(degree: int, rows: int, terms: int, is_turn: bool) -> int:
+    """Over every way to cut rows into blocks, each with its own number of terms in a polynomial."""
+    best = [0]
+    for count in range(1, rows + 1):
+        blocks = (PackedRows(degree, 0, 1, terms, k, is_turn) for k in range(1, (terms // 2 if is_turn else terms) + 1))
+        best.append(min(one.requests + one.replies + best[max(0, count - one.height)] for one in blocks))
+    return best[rows]
+
+
+@pytest.mark.parametrize("is_turn", [False, True])
+@pytest.mark.parametrize("terms", [2, 6, 16])
+def test_no_other_placing_has_fewer_polynomials(terms: int, is_turn: bool) -> None:
+    """Tried for every number of rows up to three blocks, against all placings there are."""
+    for rows in range(200):
+        layout = SlotLayout(TINY_SLOTS, rows, terms, is_turn)
+        assert layout.requests + layout.replies == fewest(64, rows, terms, is_turn)
+
+
+@given(rows=st.integers(0, 200), turns=st.integers(1, 8), is_turn=st.booleans())
+def test_every_number_stands_in_one_slot_and_the_others_hold_zero(rows: int, turns: int, is_turn: bool) -> None:
+    """What is placed is all numbers once; those of a row that are added up stand in slots of this row alone."""
+    layout = SlotLayout(TINY_SLOTS, rows, 2 * turns, is_turn)
+    numbers = np.arange(1, 2 * turns * rows + 1, dtype=np.int32).reshape(2 * turns, rows)
+    placed = layout.place(numbers)
+    found = np.concatenate([part[part != 0] for part in placed]) if placed else np.zeros(0)
+    assert sorted(found) == list(range(1, 2 * turns * rows + 1))
+    if not is_turn:
+        sums = [np.stack([part.sum(axis=1), 0 * part.sum(axis=1)], axis=-1).astype(np.uint64) for part in placed]
+        np.testing.assert_array_equal(layout.take(sums)[:, 0], numbers.sum(axis=0))
+
+
+class WatchedEngine(ReferenceEngine):
+    """Keeps the keys that replies are made with."""
+
+    def __init__(self) -> None:
+        self.used: list[ReplyKeys] = []
+
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
+        self.used.append(keys)
+        return super().reply_slots(parameters, keys, packed, values)
+
+
+def test_parts_of_a_product_share_no_stream() -> None:
+    """With one u for two parts, their replies' difference would give numbers away: each has streams of its own."""
+    engine, layout = WatchedEngine(), SlotLayout(TINY_SLOTS, 70, 4)
+    equal = np.ones((4, 70), dtype=np.int32)
+    play_slots(engine, layout, equal, equal)
+    first, second = engine.used
+    assert first.a == second.a
+    streams = [stream for keys in engine.used for stream in (keys.uniform, keys.secret, keys.errors)]
+    assert len(set(streams)) == 6
+
+
+def test_a_reply_adds_up_no_more_products_than_there_are_terms() -> None:
+    """The noise of a coefficient only falls: none is rounded wrongly more often than without packing."""
+    degree, modulus = sets.SLOTS.degree, sets.SLOTS.slot_modulus
+    noise = 1.5 * modulus * math.sqrt(ERROR_SQUARE * degree * 16)
+    for rows in (1, 455, 5000, 10_616, 27_000, 131_072):
+        for is_turn in (False, True):
+            layout = SlotLayout(sets.SLOTS, rows, 16, is_turn)
+            assert all(part.products <= 16 for part in layout.parts)
+            most = layout.replies * degree * noise * modulus / sets.SLOTS.modulus
+            assert layout.failure_chance(0.0) <= most < layout.replies * degree * 2.0**-72
+
+
 def test_the_failure_bound_is_that_of_the_page() -> None:
     """Twenty passes fail with probability below 2**-47 over 27,000 rows, and below 2**-42 over a million."""
     assert 20 * SlotLayout(sets.SLOTS, 27_000, 16).failure_chance(2**41) < 2**-47
@@ -61,11 +151,11 @@ def test_the_failure_bound_is_that_of_the_page() -> None:
 def test_malformed_slots_are_refused(lattice_engine: LatticeEngine) -> None:
     """Wrong lengths and residues out of range, in requests and in replies."""
     layout, key = SlotLayout(TINY_SLOTS, 10, 2), make_key(lattice_engine, TINY_SLOTS, "sigmoid")
-    owner, values = SlotOwner(key, layout), drawn(1, 2, 10)
+    owner, values = SlotOwner(key, 1, layout), drawn(1, 2, 10)
     request = owner.request(values)
 
     def answer(data: bytes) -> bytes:
-        evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), EVALUATOR_SEED, Register())
+        evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
         return evaluator.reply(data, values).reply
 
     reply = answer(request)
@@ -79,7 +169,7 @@ def test_malformed_slots_are_refused(lattice_engine: LatticeEngine) -> None:
 
 def test_our_own_mistakes_in_slots_are_said(lattice_engine: LatticeEngine) -> None:
     """Numbers that are too large, other shapes, and sets without slots are refused."""
-    owner = SlotOwner(make_key(lattice_engine, TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 1))
+    owner = SlotOwner(make_key(lattice_engine, TINY_SLOTS), 1, SlotLayout(TINY_SLOTS, 4, 1))
     with pytest.raises(CryptoError, match="use fewer fraction bits"):
         owner.request(np.full((1, 4), 2**23, dtype=np.int32))
     with pytest.raises(CryptoError, match="expected numbers of shape"):
@@ -91,8 +181,8 @@ def test_our_own_mistakes_in_slots_are_said(lattice_engine: LatticeEngine) -> No
 def test_other_numbers_for_the_same_request_are_refused(lattice_engine: LatticeEngine) -> None:
     """An evaluator that would answer one request with two sets of numbers stops instead."""
     layout, key = SlotLayout(TINY_SLOTS, 10, 2), make_key(lattice_engine, TINY_SLOTS, "sigmoid")
-    evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), EVALUATOR_SEED, Register())
-    request = SlotOwner(key, layout).request(drawn(1, 2, 10))
+    evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
+    request = SlotOwner(key, 1, layout).request(drawn(1, 2, 10))
     first = evaluator.reply(request, drawn(2, 2, 10)).reply
     assert evaluator.reply(request, drawn(2, 2, 10)).reply == first
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
@@ -108,7 +198,7 @@ def test_turns_are_complex_products(rows: int, turns: int, seed: int) -> None:
     played = play_slots(choose(threads=1), layout, left, right)
     (x, y), (c, s) = left.astype(np.int64).reshape(2, turns, rows), right.astype(np.int64).reshape(2, turns, rows)
     assert (lifted(played, layout) == np.concatenate([x * c - y * s, x * s + y * c])).all()
-    assert len(played.answer.reply) == layout.reply_bytes == 2 * turns * layout.blocks * TINY_SLOTS.polynomial_bytes
+    assert len(played.answer.reply) == layout.reply_bytes == layout.request_bytes
 
 
 @pytest.mark.parametrize("is_turn", [False, True])
@@ -132,10 +222,10 @@ def test_one_request_serves_several_evaluators() -> None:
     """Each multiplies it with its own numbers and its own randomness, and the owner opens every reply by itself."""
     engine, layout = choose(threads=1), SlotLayout(TINY_SLOTS, 70, 2, is_turn=True)
     key = make_key(engine, TINY_SLOTS)
-    owner, left, right = SlotOwner(key, layout), drawn(1, 2, 70), drawn(2, 2, 70)
+    owner, left, right = SlotOwner(key, 1, layout), drawn(1, 2, 70), drawn(2, 2, 70)
     request = owner.request(left)
     answers = [
-        SlotEvaluator(engine, layout, admitted(key), bytes([own]) * 32, Register()).reply(request, right)
+        SlotEvaluator(engine, layout, admitted(key), 1, bytes([own]) * 32, Register()).reply(request, right)
         for own in range(2)
     ]
     assert answers[0].reply != answers[1].reply
@@ -149,6 +239,6 @@ def test_half_a_turn_is_refused() -> None:
     """Cosines without sines, and shares of another shape, are a mistake of ours."""
     with pytest.raises(CryptoError, match="as many sines as cosines"):
         SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
-    owner = SlotOwner(make_key(choose(threads=1), TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
+    owner = SlotOwner(make_key(choose(threads=1), TINY_SLOTS), 1, SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
     with pytest.raises(CryptoError, match="expected numbers of shape"):
         owner.request(np.zeros((4, 2, 2), dtype=np.uint64))

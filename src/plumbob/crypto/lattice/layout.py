@@ -6,14 +6,16 @@ the answer for column j at x**(g - 1 - j). No other product lands there: docs/la
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial, reduce
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.crypto.lattice import pairs
 from plumbob.crypto.lattice.interface import Pairs, SlotValues, Small
-from plumbob.crypto.lattice.pairs import negate, reduce
 from plumbob.crypto.lattice.sets import LARGEST_ERROR, ParameterSet
 from plumbob.errors import CryptoError
 
@@ -162,12 +164,12 @@ class Layout:
         padded[: self.inputs] = values
         blocks = padded.reshape(self.requests, together, 2)
         if self.direction == "scores":
-            placed[:, :together] = reduce(blocks, self.input_bits)
+            placed[:, :together] = pairs.reduce(blocks, self.input_bits)
             return placed
-        placed[:, 0] = reduce(blocks[:, 0], self.input_bits)
+        placed[:, 0] = pairs.reduce(blocks[:, 0], self.input_bits)
         # Row i at degree - i g: the last one first.
         lowest = self.parameters.degree - (together - 1) * self.group
-        placed[:, lowest :: self.group] = reduce(negate(blocks[:, :0:-1]), self.input_bits)
+        placed[:, lowest :: self.group] = pairs.reduce(pairs.negate(blocks[:, :0:-1]), self.input_bits)
         return placed
 
     @property
@@ -217,13 +219,20 @@ class SlotLayout:
         if self.is_turn and self.terms % 2:
             raise CryptoError(f"expected as many sines as cosines, got {self.terms} terms in all")
 
-    @property
-    def blocks(self) -> int:
-        return -(-self.rows // self.parameters.degree) if self.terms else 0
+    @cached_property
+    def parts(self) -> tuple["PackedRows", ...]:
+        """All rows, placed so that requests and replies together have the fewest polynomials."""
+        return fewest_polynomials(self.parameters.degree, self.rows, self.terms, self.is_turn) if self.terms else ()
 
     @property
-    def request_bytes(self) -> int:
-        return self.blocks * self.terms * self.parameters.polynomial_bytes
+    def requests(self) -> int:
+        """Polynomials in a request."""
+        return sum(part.requests for part in self.parts)
+
+    @property
+    def replies(self) -> int:
+        """Polynomials in a reply."""
+        return sum(part.replies for part in self.parts)
 
     @property
     def outputs(self) -> int:
@@ -231,9 +240,8 @@ class SlotLayout:
         return self.terms if self.is_turn else 1
 
     @property
-    def replies(self) -> int:
-        """Polynomials in a reply."""
-        return self.blocks * self.outputs
+    def request_bytes(self) -> int:
+        return self.requests * self.parameters.polynomial_bytes
 
     @property
     def reply_bytes(self) -> int:
@@ -249,31 +257,127 @@ class SlotLayout:
         One coefficient that is rounded the wrong way spoils a block, and one share that does not wrap spoils a row.
         """
         modulus, degree = self.parameters.slot_modulus, self.parameters.degree
-        noise = 3 / 2 * modulus * math.sqrt(ERROR_SQUARE * degree * self.terms)
-        rounding = self.replies * degree * noise * modulus / self.parameters.modulus
+        noise = sum(part.replies * math.sqrt(ERROR_SQUARE * degree * part.products) for part in self.parts)
+        rounding = degree * 3 / 2 * modulus * noise * modulus / self.parameters.modulus
         return min(1.0, rounding + self.outputs * self.rows * largest / modulus)
 
-    def place(self, values: SlotValues) -> NDArray[Any]:
-        """Numbers (terms, rows, ...) as slots (blocks, terms, degree, ...); slots without a row hold zero."""
-        degree = self.parameters.degree
-        placed = np.empty((self.blocks, self.terms, degree, *values.shape[2:]), dtype=values.dtype)
-        for block in range(self.blocks):
-            part = values[:, block * degree : (block + 1) * degree]
-            placed[block, :, : part.shape[1]] = part
-            placed[block, :, part.shape[1] :] = 0
-        return placed
+    def place(self, values: SlotValues) -> list[NDArray[Any]]:
+        """Numbers (terms, rows, ...) as slots: for each part (blocks, polynomials, degree, ...)."""
+        return [part.place(values) for part in self.parts]
 
-    def take(self, slots: Pairs) -> Pairs:
-        """The rows' slots (rows, 2), or, where they turn, (terms, rows, 2)."""
-        if not self.is_turn:
-            return slots.reshape(-1, 2)[: self.rows]
-        degree, taken = self.parameters.degree, np.empty((self.terms, self.rows, 2), dtype=np.uint64)
-        for block, part in enumerate(slots.reshape(self.blocks, self.terms, degree, 2)):
-            rows = taken[:, block * degree : (block + 1) * degree]
-            rows[:] = part[:, : rows.shape[1]]
-        return taken
+    def take(self, slots: Sequence[Pairs]) -> Pairs:
+        """The parts' slots as shares (rows, 2), or, where they turn, (terms, rows, 2)."""
+        if not slots:
+            return self.nothing
+        taken = [part.take(each, self.parameters.slot_modulus) for part, each in zip(self.parts, slots, strict=True)]
+        return np.concatenate(taken, axis=-2)
 
     @property
     def nothing(self) -> Pairs:
         """What `take` gives where there are no rows."""
         return np.zeros((self.terms, self.rows, 2) if self.is_turn else (self.rows, 2), dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class PackedRows:
+    """Rows of a product in slots, in blocks, with `together` terms of each row in one polynomial.
+
+    Within a polynomial the first of its terms comes first, for all rows of the block, then the second. Slots without a
+    number hold zero on both sides: what is added up of them is a share of zero. Where they turn, a cosine and its sine
+    stand at the same slot of two polynomials.
+    """
+
+    degree: int
+    first: int
+    count: int
+    terms: int
+    together: int
+    is_turn: bool
+
+    @property
+    def height(self) -> int:
+        """Rows of a block."""
+        return self.degree // self.together
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.count // self.height)
+
+    @property
+    def halves(self) -> int:
+        """Real and imaginary parts are placed alike, but never in one polynomial."""
+        return 2 if self.is_turn else 1
+
+    @property
+    def polynomials(self) -> int:
+        """Of a block's request."""
+        return self.halves * -(-self.terms // (self.halves * self.together))
+
+    @property
+    def products(self) -> int:
+        """Of polynomials that are added up in one reply."""
+        return 2 if self.is_turn else self.polynomials
+
+    @property
+    def requests(self) -> int:
+        return self.blocks * self.polynomials
+
+    @property
+    def replies(self) -> int:
+        return self.requests if self.is_turn else self.blocks
+
+    def place(self, values: SlotValues) -> NDArray[Any]:
+        """All rows' numbers (terms, rows, ...) to the slots of these ones."""
+        own = values[:, self.first : self.first + self.count]
+        numbers = own.reshape(self.halves, -1, *own.shape[1:])
+        shape = (self.blocks, self.halves, self.polynomials // self.halves, self.degree, *values.shape[2:])
+        placed = np.zeros(shape, dtype=values.dtype)
+        for block, term in np.ndindex(self.blocks, numbers.shape[1]):
+            part = numbers[:, term, block * self.height : (block + 1) * self.height]
+            polynomial, start = term // self.together, term % self.together * self.height
+            placed[block, :, polynomial, start : start + part.shape[1]] = part
+        return placed.reshape(self.blocks, self.polynomials, self.degree, *values.shape[2:])
+
+    def take(self, slots: Pairs, modulus: int) -> Pairs:
+        """Shares (count, 2) of the sums over a row's slots, or (terms, count, 2) of every product, modulo t."""
+        used = slots.reshape(self.blocks, -1, self.degree, 2)[:, :, : self.together * self.height]
+        by_term = used.reshape(self.blocks, -1, self.together, self.height, 2)
+        if not self.is_turn:
+            # Added up before anything is lifted: lifting each slot would fail as often as there are slots.
+            total: Pairs = reduce(partial(pairs.add_modulo, modulus=modulus), by_term[:, 0].swapaxes(0, 1))
+            return total.reshape(-1, 2)[: self.count]
+        every = by_term.transpose(1, 2, 0, 3, 4).reshape(2, -1, self.blocks * self.height, 2)
+        return every[:, : self.terms // 2, : self.count].reshape(self.terms, self.count, 2)
+
+
+def fewest_polynomials(degree: int, rows: int, terms: int, is_turn: bool) -> tuple[PackedRows, ...]:
+    """Rows in parts, each with as many terms in a polynomial as makes requests and replies the fewest in all.
+
+    Blocks whose polynomials hold one term each send the least for a row. They are filled first, and what is left over
+    is tried with every number of terms.
+    """
+    full = rows // degree * degree
+    _, tail = _fewest(degree, rows - full, terms, is_turn, 1)
+    heights = [(1, full)] if full else []
+    parts: list[PackedRows] = []
+    for together, count in (*heights, *tail):
+        if parts and parts[-1].together == together:
+            parts[-1] = replace(parts[-1], count=parts[-1].count + count)
+        else:
+            start = parts[-1].first + parts[-1].count if parts else 0
+            parts.append(PackedRows(degree, start, count, terms, together, is_turn))
+    return tuple(parts)
+
+
+@cache
+def _fewest(degree: int, rows: int, terms: int, is_turn: bool, least: int) -> tuple[int, tuple[tuple[int, int], ...]]:
+    """Polynomials, and (terms together, rows) of each block, at least so many terms in each."""
+    if rows <= 0:
+        return 0, ()
+    most = min(degree, terms // 2 if is_turn else terms)
+    tried = []
+    for together in range(least, most + 1):
+        block = PackedRows(degree, 0, min(rows, degree // together), terms, together, is_turn)
+        polynomials, rest = _fewest(degree, rows - block.count, terms, is_turn, together)
+        tried.append((block.requests + block.replies + polynomials, ((together, block.count), *rest)))
+    return min(tried, key=lambda one: one[0])

@@ -37,12 +37,12 @@ AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack)
 
 
 def audit(
-    record: RunSource, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
+    record: RunSource, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int | None = None
 ) -> Findings:
     """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, a fitted model, or a run's folder.
 
-    `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
-    attacked too. One finding for each attack, attacker, victim and target.
+    `only` names the attacks to run; without it, all, those on scores included: of as many rows as the plan lets be
+    scored, or of as many as are `predicted`. One finding for each attack, attacker, victim and target.
     """
     # One name is a sequence of letters, too, and those are no attacks.
     only = [only] if isinstance(only, str) else only
@@ -68,22 +68,23 @@ def audit(
     if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
+    figures = Figures.of(truth.plan.replace(test_share=0.0, rows=0), truth.rows, predicted=predicted)
     if only is None:
         # By rule: nobody acts it out, and no audit may say less about it than `check` does.
-        findings += masked_share_findings(Figures.of(truth.plan, truth.rows))
-    if predicted:
+        findings += masked_share_findings(figures)
+    if scored_rows := figures.scored if only is None else predicted:
         _tell(progress, f"{ALTERED} by {truth.plan.label_party.name}, in a run of its own")
-        acted = altered_shares_audit(truth, predicted, plan_again(truth.plan), tables_again(truth))
+        acted = altered_shares_audit(truth, scored_rows, plan_again(truth.plan), tables_again(truth))
         reached = [one.against for one in acted]
         # Of several peers it is acted out against one; what `check` says holds for the others.
         others = (
             one
-            for one in prediction_audit(truth, predicted, run_again)
+            for one in prediction_audit(truth, scored_rows, run_again)
             if one.attack != ALTERED or one.against not in reached
         )
         findings += [*acted, *others]
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
-    return worst_first(one_each(judged))
+    return worst_first(one_each(judged), figures)
 
 
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:

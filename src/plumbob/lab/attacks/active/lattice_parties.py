@@ -199,7 +199,7 @@ class OffTheCircleParty(DeviatingParty):
 
 
 class GarbageRepliesParty(DeviatingParty):
-    """Reads coefficients of its peer's key of the last pass, from its opened weights; between two parties."""
+    """Reads coefficients of its peer's key, from its opened weights; between two parties."""
 
     def _shared_sums(self, number: int, residuals: Pairs) -> dict[str, Share]:
         if not self.is_last(number):
@@ -207,8 +207,8 @@ class GarbageRepliesParty(DeviatingParty):
         [(peer, channel)] = self.company.channels.items()
         layout = self.products.layout(GRADIENTS, self.company.name)
         theirs = self.products.layout(GRADIENTS, peer)
-        key = self.products.keys.own[self.products.context(GRADIENTS, number, self.company.name, peer)]
-        owner = lattice.Owner(key, theirs)
+        key = self.products.keys.own[self.products.key_for(GRADIENTS, number, self.company.name, peer)]
+        owner = lattice.Owner(key, number, theirs)
         channel.send(Kind.LATTICE_REQUEST, number, owner.request(residuals))
         channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + layout.request_bytes)
         channel.send(Kind.LATTICE_REPLY, number, garbage(layout, self._unit))
@@ -244,7 +244,7 @@ class GarbageRepliesParty(DeviatingParty):
             bits=bits,
             most=most,
             why=(
-                f"It carried out {known} of the {degree} coefficients of its peer's key of one pass: {bits} of the "
+                f"It carried out {known} of the {degree} coefficients of its peer's key: {bits} of the "
                 f"{most} bits opened to it. The key withstands {layout.parameters.most_opened_bits}, so it read no "
                 "residual and no label. Its own part of the model is spoilt."
             ),

@@ -1,0 +1,52 @@
+"""The quantities that a party passes through `use`, where the red team's party puts others in their place."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import plumbob
+from plumbob.protocol.cast import PROTOCOLS
+from plumbob.protocol.party import TrainingParty
+
+HOUSE = Path(plumbob.__file__).parent
+QUANTITIES = {
+    *("rows for ", "factors", "residuals", "replies for ", "start", "supplied share", "masked numbers", "scores"),
+    *("labels", "sums"),
+}
+
+
+def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
+    """Every call of a function or method of this name outside the lab."""
+    for file in HOUSE.rglob("*.py"):
+        if file.relative_to(HOUSE).parts[0] == "lab":
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == name:
+                yield file, node
+
+
+def test_a_real_party_uses_what_it_has() -> None:
+    """No class that a plan can name overrides `use`, and a value comes back as the same object."""
+    for party_class in PROTOCOLS.values():
+        assert party_class.use is TrainingParty.use
+        value = object()
+        assert party_class.use(party_class.__new__(party_class), "residuals", 1, value) is value
+
+
+def test_nothing_of_a_real_party_reaches_another_class() -> None:
+    """Only the lab casts another class for a party: no flag, file or variable of a party does."""
+    players = list(calls("player"))
+    assert players
+    assert [str(file) for file, call in players if "instead" in {word.arg for word in call.keywords}] == []
+    assert [str(file) for file, call in players if len(call.args) > 3] == []
+
+
+def test_quantities_have_the_names_that_attacks_know() -> None:
+    """The programs name what they use; an attack that listens for a name finds it."""
+    named = set()
+    for _, call in calls("use"):
+        name = call.args[0]
+        part = name.values[0] if isinstance(name, ast.JoinedStr) else name
+        assert isinstance(part, ast.Constant)
+        named.add(next(known for known in QUANTITIES if str(part.value).startswith(known)))
+    assert named == QUANTITIES
