@@ -56,7 +56,7 @@ class FalseResidualParty(LatticeParty):
 
     def _shared_residuals(self, number: int, scores: Any) -> Pairs:
         shared = super()._shared_residuals(number, scores)
-        if number < self.plan.passes:
+        if number < self.plan.passes(len(self.shard)):
             return shared
         added = np.zeros(len(self.shard), dtype=np.int64)
         # The step divides by the rows and multiplies by the rate; a descent subtracts.
@@ -141,7 +141,7 @@ class InnerProductsParty(OffTheCircleParty):
 
     def _shared_residuals(self, number: int, scores: Any) -> Pairs:
         shared = super()._shared_residuals(number, scores)
-        if number != self.plan.passes - 1:
+        if number != self.plan.passes(len(self.shard)) - 1:
             return shared
         added = np.zeros(len(self.shard), dtype=np.int64)
         added[self.person] = round(math.ldexp(self.shift * len(self.shard) / self.plan.rate, RESIDUAL_BITS))

@@ -68,6 +68,19 @@ def test_reshuffled_and_fixed_and_full() -> None:
     assert largest_batch(64, plan_of(batches="full")) == 64
 
 
+def test_samples_are_nested_and_frozen() -> None:
+    """The passes of a level use one sample, each sample is part of the next, and every version draws the same."""
+    found = run(60_000, protocol="shares")
+    assert [(len(batch), batch.epoch) for batch in found] == [
+        (rows, epoch) for epoch, rows in enumerate([*[5000] * 13, *[17_320] * 4, *[60_000] * 4], 1)
+    ]
+    assert all(len(np.unique(batch.rows)) == len(batch) for batch in found)
+    assert found[0].rows.tolist() == found[12].rows.tolist()
+    assert np.isin(found[0].rows, found[13].rows).all()
+    assert found[0].rows[:6].tolist() == [4, 38, 40, 77, 80, 95]
+    assert found[-1].done == 1.0
+
+
 def test_every_place_is_equally_likely() -> None:
     """Over many seeds each row is in the first batch as often as any other (chi-square, one in 10,000)."""
     counts = np.zeros(10)

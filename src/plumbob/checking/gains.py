@@ -130,7 +130,7 @@ def _chosen_labels(case: _Case) -> str:
 
 
 def _masked(case: _Case) -> str:
-    passes = counted(case.figures.plan.passes, "pass", "passes")
+    passes = counted(case.figures.passes, "pass", "passes")
     return f"read about one of {case.whose} columns, or one person's columns, in each of {passes}"
 
 

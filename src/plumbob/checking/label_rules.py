@@ -35,7 +35,7 @@ def label_sign(figures: Figures, party: str) -> Judgement:
         return reason
     known = figures.rank(party) / figures.batch
     # Of several visits the first that determines a row is believed, otherwise whichever determines most.
-    last = figures.steps // figures.plan.passes if known == 1.0 else figures.steps
+    last = figures.steps // figures.passes if known == 1.0 else figures.steps
     solve = Solve(known, figures.noise_toward(party), last)
     forecast, numbers = reading(figures, party, known), _batch_numbers(figures, party)
     return _generally_judged(figures, party, "label-sign", forecast, numbers, solve)
@@ -87,7 +87,7 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     unrest, visits = 1.0 if per_step == figures.batch else UNREST, max(1, round(known))
     forecast = reading(figures, party, stackable(known), visits, unrest=unrest)
     noise = figures.noise_toward(party)
-    per_epoch = figures.steps // figures.plan.passes
+    per_epoch = figures.steps // figures.passes
     last = figures.steps if noise else min(figures.steps, per_epoch * max(1, ENOUGH * figures.batch // per_step))
     share = min(stackable(known), sure) if per_step == 1 < figures.batch else stackable(known)
     solve = Solve(share, noise / math.sqrt(visits), last, unrest=unrest, most_auc=STACKED_AUC)
@@ -182,7 +182,7 @@ def packing_for_labels(figures: Figures, party: str) -> Judgement:
         return reason
     room = hidden_room(figures, party)
     if room.is_every_step:
-        visits = figures.plan.passes if figures.is_noisy else 1
+        visits = figures.passes if figures.is_noisy else 1
         forecast = reading(figures, party, 1.0, visits, coverage=room.share)
     elif figures.plan.start == "zero" and not figures.noise_toward(party):
         forecast = _exact(figures, room.share)
@@ -308,7 +308,7 @@ def _generally_judged(
     if rehearsed and _leaks_at_home(figures, rehearsed, is_forecast=reach is not None):
         leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)
         return Judgement(LEAKS, _sentence(f"{numbers}; it leaks in {leaking} of {len(rehearsed)} rehearsals at home"))
-    signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.passes
+    signal, steps = figures.general_signal(party, visits), figures.steps // figures.passes
     is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
     if is_drowned and (signal > FAINT_IN_GENERAL or steps < MANY_STEPS):
         return Judgement(

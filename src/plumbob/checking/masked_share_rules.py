@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.verdict_words import DEGRADES
-from plumbob.plan import Plan
+from plumbob.plan import Plan, in_words
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.record import Finding
 
@@ -35,10 +35,11 @@ def masked_share_findings(figures: Figures) -> Iterator[Finding]:
     shape = LatticeShape(plan, figures.rows)
     bits, numbers = shape.most_bits_behind_a_mask, shape.masked_numbers
     why = (
-        f"{{by}} sees {numbers:,} masked numbers in each of {plan.passes} passes over {figures.rows:,} rows. The other "
-        "verdicts are for parties that keep to the protocol. If {by} does not, it can move shared weights or scale "
-        f"what the masks hide: up to {bits} bits of each number, about one column or one person's columns per pass, at "
-        "the price of the model. The red team does not act this out."
+        f"{{by}} sees {numbers:,} masked numbers in a pass over all {figures.rows:,} rows "
+        f"({in_words(figures.levels)}). The other verdicts are for parties that keep to the protocol. If {{by}} does "
+        "not, it can move shared weights or scale what the masks hide: up to "
+        f"{bits} bits of each number, about one column or one person's columns per pass, at the price of the model. "
+        "The red team does not act this out."
     )
     for party in plan.feature_parties:
         if party.features:

@@ -7,6 +7,7 @@ with the reason.
 
 from plumbob.plan.defaults import SUGGESTED_BINS, default_of, suggested_keys
 from plumbob.plan.keys import SettingKey, suggestion
+from plumbob.plan.levels import Level, RowLevels, in_words, total_passes
 from plumbob.plan.plan import Plan
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS, unready_evidence
@@ -24,13 +25,17 @@ __all__ = [
     "SUGGESTED_BINS",
     "VERSION",
     "Heuristic",
+    "Level",
     "Party",
     "Plan",
     "Protocol",
+    "RowLevels",
     "SettingKey",
     "default_of",
+    "in_words",
     "suggested_keys",
     "suggestion",
     "toml_value",
+    "total_passes",
     "unready_evidence",
 ]

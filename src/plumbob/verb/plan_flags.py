@@ -21,6 +21,7 @@ USUAL = {
     "bins": "Quantile bins per numeric column; above 0, text columns and gaps are encoded too",
     "test_share": "Share of the rows held out to measure quality",
     "epochs": "Passes over the rows; 0 = by a fixed rule",
+    "full_passes": "How many of the last passes use all rows, those before a public sample; 0 = all of --epochs",
     "l2": "L2 penalty",
     "protocol": "Protocol to train with",
     "open": "Who gets the weights after training: nobody, or each party its own",

@@ -123,7 +123,7 @@ def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | N
         return scored(attack, by, party_class, truth)
     party_class = after_those_in_doubt(party_class, truth, by)
     plan = plan_again(truth.plan)
-    if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
+    if epochs_within(truth.plan, truth.rows) < truth.plan.passes(truth.rows):
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
         run = train(plan, tables_again(truth), cast={by: party_class}, engine=engine_for(plan), progress=progress)

@@ -62,6 +62,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         sigmoid: str = "auto",
         start: str = "zero",
         epochs: int = 0,
+        full_passes: int = 0,
         batch_size: int = 256,
         batches: str = "auto",
         momentum: float | str = "auto",
@@ -107,6 +108,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.sigmoid = sigmoid
         self.start = start
         self.epochs = epochs
+        self.full_passes = full_passes
         self.batch_size = batch_size
         self.batches = batches
         self.momentum = momentum

@@ -95,7 +95,7 @@ def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
         return
     encoded = {name: part.encode(tables[name]) for name, part in parts.items()}
     weights = {name: list(epoch_weights(plan, run.transcripts[name], parts[name].penalties(plan.l2))) for name in parts}
-    for epoch in range(plan.passes):
+    for epoch in range(plan.passes(run.record.rows)):
         scores: Vector = np.sum([X @ weights[name][epoch] for name, X in encoded.items()], axis=0)
         yield scores
 

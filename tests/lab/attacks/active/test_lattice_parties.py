@@ -89,7 +89,7 @@ def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, b
     attacker, peer = run.parties[by], "label" if by == "features" else "features"
     assert isinstance(attacker, GarbageRepliesParty)
     victim: Any = run.parties[peer]
-    key = victim.products.keys.own[victim.products.context(GRADIENTS, plan.passes, peer, by)]
+    key = victim.products.keys.own[victim.products.context(GRADIENTS, plan.epochs, peer, by)]
     layout = attacker.products.layout(GRADIENTS, by)
     secret = np.array(coefficients(layout.parameters, key.secret), dtype=np.int64)
     assert attacker.read.tolist() == secret[places_of(layout)].tolist()

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded, EncryptedVector, PublicKey, Slots
-from plumbob.data import Batch
+from plumbob.data import Batch, sampled_rows
 from plumbob.lab.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.lab.attacks.active.integers import is_noisy, label_unit, narrow_residual
 from plumbob.lab.attacks.active.interface import ActiveAttack, AttackingParty, Reading
@@ -227,11 +227,11 @@ class ChosenRowsLatticeParty(ReadsOpenedWeights, DeviatingParty):
 
     @property
     def first_rows(self) -> int:
-        return len(self.shard)
+        return self.plan.levels(len(self.shard))[0].rows
 
     @property
     def first_rate(self) -> float:
-        return self.plan.rate / len(self.shard)
+        return self.plan.rate / self.first_rows
 
     @property
     def wanted(self) -> NDArray[np.intp]:
@@ -257,25 +257,28 @@ class ChosenRowsLatticeParty(ReadsOpenedWeights, DeviatingParty):
 
     def first_labels(self) -> Reading:
         """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
-        signs = self.signs_of_columns(self.moved() / echo(self.plan))
+        signs = self.signs_of_columns(self.moved() / echo(self.plan, len(self.shard)))
         return Reading(1, self._places[: len(signs)], self.label * np.array(signs, dtype=np.float64))
 
     def mean_residuals(self) -> Reading:
         chosen = self.wanted[: self.columns]
-        return Reading(self.plan.passes, chosen, self.moved()[: len(chosen)])
+        return Reading(self.plan.passes(len(self.shard)), chosen, self.moved()[: len(chosen)])
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
-        """All rows, those that were chosen first, then the others in the order of preference."""
-        chosen = np.array(self.chosen, dtype=np.intp)
-        return np.concatenate([chosen, self.by_preference[~np.isin(self.by_preference, chosen)]])
+        """The rows of the first pass, those that were chosen first, then the others in the order of preference."""
+        rows = len(self.shard)
+        first = sampled_rows(self.session.seed, rows, self.first_rows)
+        ordered = np.concatenate([np.array(self.chosen, dtype=np.intp), self.by_preference])
+        places = np.sort(np.unique(ordered, return_index=True)[1])
+        return ordered[places][np.isin(ordered[places], first)]
 
 
-def echo(plan: Plan) -> float:
+def echo(plan: Plan, rows: int) -> float:
     """What becomes of a first step of length 1 after all passes, of which the later ones add nothing of their own."""
     velocity = moved = 1.0
     pull = 0.0 if has_penalty_products(plan) else plan.rate * plan.l2
-    for _ in range(plan.passes - 1):
+    for _ in range(plan.passes(rows) - 1):
         velocity = plan.momentum * velocity - pull * moved
         moved += velocity
     return moved

@@ -62,7 +62,7 @@ class DeviatingParty(AttackingParty, LatticeParty):
         return self.shard.X
 
     def _shared_sums(self, number: int, residuals: Pairs) -> dict[str, Share]:
-        rows = self.gradient_rows(number)
+        rows = self.gradient_rows(number)[self.level.rows]
         entries = np.rint(np.ldexp(rows, self.plan.feature_bits)).astype(np.int32)
         mine = local.sums(self.engine, entries, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
@@ -79,7 +79,7 @@ class DeviatingParty(AttackingParty, LatticeParty):
         """Weights that no honest run ends with are what it wanted."""
 
     def is_last(self, number: int) -> bool:
-        return number == self.plan.passes
+        return number == self.plan.passes(len(self.shard))
 
     def moved(self) -> Vector:
         """By how much the opened weights differ from the start: nothing but the last pass moved them."""
@@ -157,7 +157,7 @@ class OffTheCircleParty(DeviatingParty):
         super().finish()
         if len(self.weights):
             residuals = self.moved()[: len(self.chosen)] * len(self.shard) / (self.plan.rate * ENTRY)
-            self.readings.append(Reading(self.plan.passes, self.chosen, residuals))
+            self.readings.append(Reading(self.plan.passes(len(self.shard)), self.chosen, residuals))
 
     def believed(self, view: View) -> ValueClaim:
         [reading] = self.readings
@@ -233,7 +233,7 @@ class GarbageRepliesParty(DeviatingParty):
     def finish(self) -> None:
         super().finish()
         if len(self.weights):
-            self.readings.append(Reading(self.plan.passes, np.zeros(0, dtype=np.intp), np.zeros(0)))
+            self.readings.append(Reading(self.plan.passes(len(self.shard)), np.zeros(0, dtype=np.intp), np.zeros(0)))
 
     def believed(self, view: View) -> CarriedOut:
         layout = self.products.layout(GRADIENTS, self.company.name)
