@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking import catalogue
-from plumbob.checking.advice import CHOSEN_DATA, fix_for
+from plumbob.checking.advice import fix_for
 from plumbob.checking.arbiter_rules import arbiter_findings
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
@@ -23,14 +23,13 @@ from plumbob.checking.masked_share_rules import masked_share_findings
 from plumbob.checking.names import in_plain_words, plain, renamed, stand_ins
 from plumbob.checking.prediction_rules import prediction_findings
 from plumbob.checking.row_notes import noise_notes
-from plumbob.checking.verdict_words import CHEATING, DEGRADES, LEAKS
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 
 Checkable = Plan | RunRecord | str | Path | Mapping[str, Any] | Any
 """A plan, its file, its text, a dictionary of the same shape, a run's record, or a fitted model."""
-NAMED_BY_REPLAY = "The plan keeps evidence, so a replay would name it."
 
 
 def check(
@@ -95,12 +94,9 @@ def _in_plain_words(figures: Figures) -> Iterator[Finding]:
 
 
 def _finished(plan: Plan, finding: Finding) -> Finding:
-    """With what helps against it. Where evidence is kept, whoever uses other software must reckon with being named."""
+    """With what helps against it."""
     if finding.verdict not in (LEAKS, DEGRADES):
         return finding
-    is_named = plan.keeps_evidence and finding.assumes == CHEATING and finding.attack not in CHOSEN_DATA
-    if is_named and finding.verdict == LEAKS:
-        return replace(finding, verdict=DEGRADES, why=f"{finding.why} {NAMED_BY_REPLAY}", fix="")
     return replace(finding, fix=finding.fix or fix_for(plan, finding.attack, finding.target))
 
 

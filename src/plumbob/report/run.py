@@ -7,6 +7,7 @@ from markupsafe import Markup
 from plumbob.checking.agreement import agreements
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import figures_of_run
+from plumbob.checking.findings import reasons
 from plumbob.checking.gains import WORSE_THAN_NOTHING
 from plumbob.checking.headlines import Headlines, headlines
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
@@ -308,32 +309,6 @@ def warnings(record: RunRecord) -> list[str]:
     if record.randomness != "kernel":
         lines.append(WARNING_RANDOMNESS)
     return lines
-
-
-def findings_table(findings: Sequence[Finding]) -> PageTable:
-    """One line per finding: what was reached, beside the baseline."""
-    header = ["attack", "by", "against", "target", "verdict", "rate", "baseline", "AUC", "AUC baseline", "advantage"]
-    rows = [
-        [
-            *(finding.attack, finding.by, finding.against, finding.target, finding.verdict),
-            *(_of_rate(value) for value in (finding.rate, finding.baseline)),
-            *(shown(value) for value in (finding.auc, finding.baseline_auc)),
-            shown(finding.advantage),
-        ]
-        for finding in findings
-    ]
-    return PageTable(header, rows, "rate: share of labels recovered correctly, for scores and features R^2")
-
-
-def _of_rate(value: float | None) -> str:
-    return WORSE_THAN_NOTHING if value is not None and value < 0 else shown(value)
-
-
-def reasons(findings: Sequence[Finding]) -> Iterator[str]:
-    """A sentence or two for each finding: why, and what to type against it."""
-    for finding in findings:
-        fix = f" To stop it: {finding.fix}" if finding.fix else ""
-        yield f"{finding.attack} by {finding.by} against {finding.against}, {finding.verdict}: {finding.why}{fix}"
 
 
 def conditions_table(findings: Sequence[Finding]) -> PageTable:
