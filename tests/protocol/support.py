@@ -22,7 +22,7 @@ from plumbob.net import Link, linked_pair
 from plumbob.net.identity import Identity
 from plumbob.party.signature import MessageSigner
 from plumbob.plan import Plan
-from plumbob.protocol.account import Account
+from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
@@ -174,7 +174,7 @@ def seated(
             channels[name],
             engine,
             (draws or {}).get(name) or Draws.begin(),
-            account=Account(signer=signers.get(name)),
+            account=SessionAccount(signer=signers.get(name)),
         )
         for name in names
     }

@@ -24,7 +24,7 @@ from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
 from plumbob.plan.differences import marks_of
 from plumbob.privacy.rows import RowSpending
-from plumbob.protocol.account import Account, FirstCommitment, Signer
+from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -97,7 +97,7 @@ class PartyRun:
 
     def participant(self, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:
         """What the protocol's party works with."""
-        spend, account = partial(self._spend_rows, journal), Account(journal.commitment, self.signer)
+        spend, account = partial(self._spend_rows, journal), SessionAccount(journal.commitment, self.signer)
         return Participant(
             self.name,
             self.plan,

@@ -125,7 +125,7 @@ class Seal:
 
 
 @dataclass(repr=False)
-class Account:
+class SessionAccount:
     """One party's, in one session."""
 
     commitment: bytes = NOTHING_FIXED

@@ -29,7 +29,7 @@ from plumbob.errors import IdentityError, KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import schedules
-from plumbob.protocol.account import Account, Numbers, Seal, Signer, digest_of_numbers, hash_of
+from plumbob.protocol.account import Numbers, Seal, SessionAccount, Signer, digest_of_numbers, hash_of
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
@@ -87,7 +87,7 @@ class Participant:
     """Every key that this party made or admitted, for the receipt; lattice keys are only counted."""
     polynomials: PolynomialCounts = field(default_factory=PolynomialCounts)
     journal: Journal = NO_JOURNAL
-    account: Account = field(default_factory=Account)
+    account: SessionAccount = field(default_factory=SessionAccount)
     spend_rows: Callable[[RowSpending], None] = lambda spending: None
     """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
 

@@ -25,7 +25,7 @@ from plumbob.errors import DataError, TransportError
 from plumbob.lab.simulate.checkpoint import Checkpoint
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
-from plumbob.protocol.account import Account, FirstCommitment
+from plumbob.protocol.account import FirstCommitment, SessionAccount
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
@@ -262,7 +262,7 @@ def connected_participants(
 
     def participant(name: str) -> Participant:
         root = roots.get(name) or new_root()
-        account = Account(FirstCommitment.to(root, tables.get(name)).hash())
+        account = SessionAccount(FirstCommitment.to(root, tables.get(name)).hash())
         return Participant(name, plan, channels[name], own_engine(), Draws.begin(root, is_kernel), account=account)
 
     return {name: participant(name) for name in names}
