@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from plumbob.checking.check import check, notes
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Heuristic, Party, Plan, SettingKey, unready_evidence
+from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, unready_evidence
 
 EXAMPLE = """
 # joint.toml
@@ -37,6 +37,7 @@ CONTRACT = {
         "missing": "refuse",
         "categorical": "refuse",
         "bins": 0,
+        "plain": False,
         "rare": 30,
         "test_share": 0.0,
     },
@@ -125,7 +126,7 @@ PARTIES = {party.name: {"role": party.role, "features": party.features} for part
 
 def test_the_hash_is_frozen() -> None:
     """Two versions of the program must agree on a plan's hash."""
-    assert Plan(TWO, protocol="exchange").hash() == "f7832eb33cbc09ff24bad9bfaa0e377432a6708b39e903782e22d71344af7e30"
+    assert Plan(TWO, protocol="exchange").hash() == "28145ea985fc0de994e0b4027407513156fe70e5021a472522bea02c7be915f1"
 
 
 def test_defaults_fit_the_protocol() -> None:
@@ -201,6 +202,7 @@ def test_the_public_rules() -> None:
     assert Plan(TWO, **whitened, row_norm=3.0).rate == 4 / 3
     assert Plan(TWO, **whitened).passes(455) == Plan(TWO, protocol="shares").passes(455) == 14
     assert Plan(THREE, protocol="shares").passes(455) == 28
+    assert Plan(TWO, protocol="clear", **PAPER).passes(455) == 10
 
 
 # Two values of each key that differ from one another, and what else a plan with them needs.
@@ -361,19 +363,19 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"protocol": "exchange", "noise_std": 1.0}, "privacy.noise_std", '"std" only'),
         ({"protocol": "exchange", "noise": "row-level"}, "privacy.noise", "expected one of"),
         (
-            {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "sigmoid": "minimax"},
+            {**PAPER, "protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "sigmoid": "minimax"},
             "privacy.noise",
             "derived for",
         ),
         (
-            {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "learning_rate": 2.0},
+            {**PAPER, "protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "learning_rate": 2.0},
             "privacy.noise",
             "learning_rate <= 1",
         ),
         ({"parties": (*TWO, *MORE)}, "crypto.protocol", "two to 8 parties, got 9; leave some out"),
         ({"protocol": "exchange", "momentum": 0.5}, "model.momentum", "as in the paper"),
         ({"protocol": "clear", "momentum": 0.6}, "model.momentum", "at most 0.5"),
-        ({"protocol": "clear", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
+        ({"protocol": "exchange", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
         ({"protocol": "exchange", "sigmoid": "fourier"}, "model.sigmoid", 'which carries "taylor"'),
         ({"protocol": "clear", "lattice_set": 1}, "crypto.lattice_set", '"shares" only'),
         ({"batches": "fixed", "learning_rate": 0.1}, "model.batches", "waste"),
@@ -555,7 +557,7 @@ def test_numbers_that_nothing_can_be_calculated_with_are_refused(keys: dict[str,
 )
 def test_a_check_can_be_calculated_at_the_limits(keys: dict[str, Any]) -> None:
     """What a plan allows has an answer."""
-    settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **keys}
+    settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **PAPER, **keys}
     assert len(check(Plan.for_columns(**settings))) >= 15
 
 

@@ -84,6 +84,9 @@ class PlanSettings:
         low=0,
         most=LARGEST_BINS,
     )
+    plain: bool = key(
+        "data", False, "with bins: each numeric column also as it is, clipped and standardised; a gap is its mean"
+    )
     rare: int = key("data", 30, "levels with fewer training rows are grouped", low=0)
     test_share: float = key(
         "data", 0.0, "rows held out for quality, by a keyed hash of the id, the same at every party", low=0, below=1
@@ -118,7 +121,7 @@ class PlanSettings:
         low=0,
         most=LARGEST_EPOCHS,
     )
-    batch_size: int = key("model", 256, "where batches are not full", low=1)
+    batch_size: int = key("model", 256, "where batches are not full", low=1, is_fitted=True)
     batches: str = one_of(
         "model",
         "full reshuffled fixed",

@@ -80,11 +80,11 @@ def measured(y: ArrayLike, scores: Vector) -> Metrics:
 
 
 def _local_scores(party: TrainingParty) -> Vector:
-    """As scikit-learn fits it with C = 1 on standardised columns."""
+    """As scikit-learn fits it on the same columns with the plan's penalty, C = 1 where it has none."""
     shard = party.shard
     if shard.y is None or not shard.X.shape[1]:
         return np.zeros(len(shard.X_test))
-    penalties = shard.penalties(1.0 / len(shard))
+    penalties = shard.penalties(party.plan.l2 or 1.0 / len(shard))
     penalty: Matrix = np.diag(penalties) if penalties.ndim == 1 else penalties
     scores: Vector = shard.X_test @ fit_logistic(shard.X, shard.y, penalty)
     return scores

@@ -30,6 +30,7 @@ SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
 POINT_BYTES, COUNT_BYTES = 32, 4  # Of alignment.
+PROPOSED_NUMBERS = 4  # A table's width under the draft, its rows, numeric columns and levels.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -524,5 +525,5 @@ def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
     for name in others:
         for _ in range(2):
             yield text(Kind.PROPOSAL_DRAFT, label, name)
-            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
+            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8 * PROPOSED_NUMBERS)
         yield text(Kind.PROPOSAL_PLAN, label, name)
