@@ -67,7 +67,6 @@ WEIGHTS_OF, VELOCITY_OF = "weights of ", "velocity of "  # What the journal call
 class LatticeParty(TrainingParty):
     """One of the parties in training."""
 
-    shape: LatticeShape
     products: Products
     _entered: "LevelRows | None" = None
     held: dict[str, Share]
@@ -80,6 +79,11 @@ class LatticeParty(TrainingParty):
     pair_keys: Mapping[str, bytes]
     """With three and more parties, what hides one party's share of an opened number among the others'."""
 
+    @cached_property
+    def shape(self) -> LatticeShape:
+        """The public numbers of this run."""
+        return LatticeShape(self.plan, len(self.shard))
+
     def own_numbers(self) -> Numbers:
         whole = {"rows": self._integers, "penalty": self._penalty}
         of_labels = {"shifts": self._shifts, "row weights": self._row_weights}
@@ -90,7 +94,6 @@ class LatticeParty(TrainingParty):
         self._integers, self._penalty = numbers["rows"], numbers["penalty"]
 
     def prepare(self) -> None:
-        self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
         self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         self.row_noise = self._drawn_noise()
