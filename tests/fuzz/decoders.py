@@ -138,7 +138,7 @@ def greeting_seeds() -> list[bytes]:
 def take_frames(data: bytes) -> None:
     """Frames one after the other, each behind its length in two bytes, into a link in the middle of a run."""
     digests: dict[int, bytes] = {}
-    link = ReliableLink("bank", TERMS, Memory(2, (b"ours",) * 3, 5, digests), stored=lambda: 5)
+    link = ReliableLink("bank", TERMS, Memory(2, (b"ours",) * 3, 5, 5, digests), stored=lambda: 5)
     for frame in cut(data):
         link._take(frame)
     if not 2 <= link._first <= 5 or link._expected < 5 or len(link._digests) > 64:

@@ -201,10 +201,10 @@ class PointedJournal(SqliteJournal):
         self._mortal, self._leaving = mortal, b""
         super().__init__(path)
 
-    def sending(self, peer: str, data: bytes) -> bool:
+    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
         self._mortal.at_message(data, SENT[0])
         self._leaving = data
-        is_new = super().sending(peer, data)
+        is_new = super().sending(peer, data, digest)
         self._leaving = b""
         self._mortal.at_message(data, SENT[2])
         return is_new
