@@ -26,8 +26,7 @@ from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
 from plumbob.lab.simulate import train
 from plumbob.net import greeting
 from plumbob.net.greeting import Greeting
-from plumbob.net.identity import Identity
-from plumbob.net.invitation import PREFIX, Invitation, _checksum
+from plumbob.net.identity import PREFIX, Identity, Invitation, _checksum
 from plumbob.net.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
 from plumbob.plan import Plan
 from plumbob.protocol import handshake, lattice_shares, messages

@@ -14,8 +14,9 @@ from typing import Any
 from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.net import Connection
-from plumbob.net.connector import Connector, Peer, Timeouts
+from plumbob.net.connector import Connector, Peer
 from plumbob.net.identity import Identity, read_certificate
+from plumbob.net.websocket import Timeouts
 from plumbob.party.party_run import PartyRun
 from plumbob.party.signature import MessageSigner
 from plumbob.party.sizes import largest_message

@@ -27,8 +27,8 @@ from msgspec import structs
 
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
+from plumbob.net.connector import Connection
 from plumbob.net.greeting import Greeting
-from plumbob.net.link import Connection
 
 log = logging.getLogger("plumbob.net")
 
