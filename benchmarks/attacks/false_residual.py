@@ -24,7 +24,7 @@ from benchmarks.attacks.study import SCORE_UNIT, Array, cosine, labels_of, made_
 from plumbob.crypto.lattice import Pairs, pairs
 from plumbob.data import Table, split_array
 from plumbob.lab.attacks import View
-from plumbob.lab.attacks.active.lattice_parties import OffTheCircleParty
+from plumbob.lab.attacks.off_the_circle import OffTheCircleParty
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_shares import LatticeParty

@@ -17,7 +17,7 @@ from plumbob.model.starts import uniform_reach
 from plumbob.plan import Party, Plan
 from plumbob.privacy.randomised_response import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
-from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.openings import WEIGHTS, most_scored_rows
 from plumbob.protocol.releases import opened_bits
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
@@ -70,14 +70,37 @@ class Figures:
     """Whether nobody said how many rows there are."""
     home: AtHome | None = None
     """What the party that asks knows from its own table."""
+    held_out: int = 0
+    """Rows that are aligned, not trained on, and scored when training ends."""
+    predicted: int | None = None
+    """Rows to be scored later, where somebody says how many; None = as many as the plan allows."""
 
     @classmethod
-    def of(cls, plan: Plan, rows: int | None = None, runs: int = 1, home: AtHome | None = None) -> "Figures":
+    def of(
+        cls,
+        plan: Plan,
+        rows: int | None = None,
+        runs: int = 1,
+        home: AtHome | None = None,
+        predicted: int | None = None,
+    ) -> "Figures":
         """`rows` are aligned rows, of which the plan may hold some out; without any, many are assumed."""
         aligned = rows or plan.rows
-        if not aligned:
-            return cls(plan, max(ASSUMED_ROWS, 20 * plan.batch_size), runs, is_assumed=True, home=home)
-        return cls(plan, aligned - plan.held_out(aligned), runs, home=home)
+        assumed = 0 if aligned else max(ASSUMED_ROWS, 20 * plan.batch_size)
+        held_out = plan.held_out(aligned or assumed)
+        return cls(plan, assumed or aligned - held_out, runs, bool(assumed), home, held_out, predicted)
+
+    @property
+    def scored(self) -> int:
+        """Rows whose scores the label party sees, held-out ones included: what the plan allows, or fewer if so said.
+
+        A plan without a limit is judged for as many as were trained on. In `clear` nobody predicts for anybody.
+        """
+        limit = most_scored_rows(self.plan, self.rows)
+        if self.predicted is None:
+            return limit or (self.rows if self.plan.kind.is_encrypted else 0)
+        asked = self.predicted + (self.held_out if self.plan.kind.is_encrypted else 0)
+        return min(asked, limit) if limit else asked
 
     @property
     def batch(self) -> int:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.checking.check import check
+from plumbob.checking.rules.arbiter_key import ARBITER
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.errors import UnsafePlanError
 from plumbob.plan import Plan

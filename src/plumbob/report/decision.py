@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from plumbob.checking.facts import SaidWhere, carried_in_words, said
-from plumbob.checking.masked_share_rules import is_masked
-from plumbob.checking.prediction_rules import answered_rows
+from plumbob.checking.rules.masked_shares import is_masked
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.privacy.rows import coin_flip_bound, odds_factor
 from plumbob.protocol.defences import label_cost
+from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
 from plumbob.report.markup import shortened
@@ -27,7 +27,6 @@ MOST_WORST = 3
 LONGEST_NAME = 24
 LONGEST_SENTENCE = 150
 LONGEST_TITLE = 80
-EVERY_ANSWER = 2**62
 
 
 @dataclass(frozen=True)
@@ -240,9 +239,9 @@ def _opening_lines(run: _Sources) -> Iterator[str]:
 
 
 def _limit(run: _Sources) -> str:
-    most = answered_rows(run.plan, EVERY_ANSWER, run.rows)
+    most = most_scored_rows(run.plan, run.rows)
     held_out = ", rows held out for testing included" if run.plan.test_share else ""
-    return f"at most {most:,} rows in all{held_out}" if most < EVERY_ANSWER else "without a limit in the plan"
+    return f"at most {most:,} rows in all{held_out}" if most else "without a limit in the plan"
 
 
 def _assumption_lines(run: _Sources) -> Iterator[str]:

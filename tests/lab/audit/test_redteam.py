@@ -13,8 +13,8 @@ from plumbob.checking.figures import Figures
 from plumbob.commands.check import exit_code
 from plumbob.errors import DataError
 from plumbob.lab.attacks import Attack, LabelClaim, NotApplicable, View
-from plumbob.lab.attacks.active.chosen_rows import CHOSEN_ROWS, ChosenRowsLatticeParty
-from plumbob.lab.attacks.active.packing import PACKING_BY_FEATURE_PARTY
+from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS, ChosenRowsLatticeParty
+from plumbob.lab.attacks.packing import PACKING_BY_FEATURE_PARTY
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.audit import budget, redteam
 from plumbob.lab.audit.again import plan_again, tables_again

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.key_rules import KEYS
 from plumbob.checking.refusal import refuse_leaks
+from plumbob.checking.rules.keys import KEYS
 from plumbob.commands.flags import plan_from
 from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import ColumnChoices, column_names

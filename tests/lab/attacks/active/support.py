@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.lab.attacks import Claim, LabelClaim, NotApplicable, View
-from plumbob.lab.attacks.active.interface import AttackingParty, claim_of
+from plumbob.lab.attacks.active import AttackingParty, claim_of
 from plumbob.lab.simulate import Run
 from plumbob.model import logistic
 from plumbob.plan import Plan

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from plumbob.lab.attacks import NotApplicable
-from plumbob.lab.attacks.active.chosen_rows import (
+from plumbob.lab.attacks.label_chosen_rows import (
     ChoosingParty,
     ChosenRowsArbitratedParty,
     ChosenRowsLatticeParty,
     ChosenRowsParty,
     arm,
 )
-from plumbob.lab.attacks.active.row_tactics import signs_in
+from plumbob.lab.attacks.row_tactics import signs_in
 from plumbob.plan import Plan
 from tests.lab.attacks.active.support import staged
 from tests.protocol.support import plan_for

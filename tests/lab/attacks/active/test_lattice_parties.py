@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plumbob.checking.check import check, notes
-from plumbob.lab.attacks.active.lattice_parties import DIGITS, GarbageRepliesParty, places_of
+from plumbob.lab.attacks.off_the_circle import DIGITS, GarbageRepliesParty, places_of
 from plumbob.lab.audit import audit
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from plumbob.checking.check import check
 from plumbob.errors import DivergenceError, RemoteProtocolError
 from plumbob.lab.attacks import NotApplicable
-from plumbob.lab.attacks.active.steering import SteeringArbitratedParty, SteeringExchangeParty, SteeringParty, arm
+from plumbob.lab.attacks.steering import SteeringArbitratedParty, SteeringExchangeParty, SteeringParty, arm
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.score import aligned
 from plumbob.plan import Plan

@@ -26,21 +26,21 @@ response are the defences; a random start leaves one label a column.
 """
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, EncryptedVector, PublicKey, Slots
 from plumbob.data import Batch
-from plumbob.lab.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
-from plumbob.lab.attacks.active.integers import is_noisy, label_unit, narrow_residual
-from plumbob.lab.attacks.active.interface import ActiveAttack, AttackingParty, Reading
-from plumbob.lab.attacks.active.lattice_parties import DeviatingParty
-from plumbob.lab.attacks.active.row_tactics import (
+from plumbob.lab.attacks.active import ActiveAttack, AttackingParty, Reading
+from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
+from plumbob.lab.attacks.hooks import Bare
+from plumbob.lab.attacks.integers import is_noisy, label_unit, narrow_residual
+from plumbob.lab.attacks.interface import Condition, NotApplicable
+from plumbob.lab.attacks.row_tactics import (
     OneTargetAColumn,
     Superincreasing,
     Tactic,
@@ -48,10 +48,10 @@ from plumbob.lab.attacks.active.row_tactics import (
     signs_in,
     spread,
 )
-from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.protocol.lattice_sets import has_penalty_products
+from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.widths import columns_of
@@ -164,111 +164,91 @@ def room_for_a_sum(plan: Plan, key: PublicKey, slots: Slots) -> int:
     return key.reply_bits if plan.replies == "paper" and is_masked else slots.slot_bits
 
 
-class ReadsOpenedWeights(ChoosingParty):
-    """In `shares` everything is read from the opened weights, once."""
-
-    @property
-    @abstractmethod
-    def first_rows(self) -> int:
-        """Rows in the first step."""
-
-    @property
-    @abstractmethod
-    def first_rate(self) -> float:
-        """By how much a residual of 1 moves a weight in the first step, times a feature of 1."""
-
-    @abstractmethod
-    def first_labels(self) -> Reading:
-        """Where the first residuals are labels and nothing else: what all columns say of them."""
-
-    @abstractmethod
-    def mean_residuals(self) -> Reading:
-        """Otherwise, for one target per column: the mean of its residuals."""
-
-    def finish(self) -> None:
-        super().finish()
-        if len(self.weights):
-            self.readings.append(self.first_labels() if self.is_bare else self.mean_residuals())
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether the first residuals are labels and nothing else."""
-        return residuals_are_labels(self.plan, 1) and self.plan.class_weight == "none"
-
-    def signs_of_columns(self, moved: Vector) -> list[int]:
-        """Of the labels, from how far each column's weight was moved by the first step."""
-        unit = self.label * self.first_rate * 2.0 ** (self.lowest_bit - self.plan.feature_bits)
-        # A sum of signed powers of two that begin with 1 is odd.
-        odd = (2 * round((total - 1) / 2) + 1 for total in (moved / unit).tolist())
-        return [sign for total, count in zip(odd, self.counts, strict=True) for sign in signs_in(total, count)]
-
-    @cached_property
-    def counts(self) -> tuple[int, ...]:
-        """People in each column."""
-        return spread(self.first_rows, self.columns, self.widths.features.bits - 1 - self.lowest_bit)
-
-    @property
-    def label(self) -> float:
-        """What a label alone makes of a residual."""
-        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-
-    @cached_property
-    def lowest_bit(self) -> int:
-        """Of a feature, so that it moves the opened weight by at least two of its last places."""
-        moved = self.label * self.first_rate
-        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
-
-
-class ChosenRowsLatticeParty(ReadsOpenedWeights, DeviatingParty):
-    """`shares` by lattices: one person per column in every pass, and the sign of each column's opened weight.
+class OpenedWeights(Bare):
+    """`shares`: one person per column in every pass, and the sign of each column's opened weight, read once.
 
     From zero weights, superincreasing columns in the first pass and zeros after it.
     """
 
-    @property
-    def first_rows(self) -> int:
-        return len(self.shard)
+    def __init__(self, chosen: tuple[int, ...] = (), preferred: tuple[int, ...] = ()) -> None:
+        self.chosen, self.preferred = chosen, preferred
+        self._targets = np.zeros(0, dtype=np.intp)
 
-    @property
-    def first_rate(self) -> float:
-        return self.plan.rate / len(self.shard)
+    def rows_for_gradients(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        laid = np.zeros_like(rows)
+        if not self.is_bare(me.plan):
+            chosen = self.wanted(me)
+            here = np.flatnonzero(chosen < len(laid))
+            laid[chosen[here], here] = _entry(me)
+        elif step == 1:
+            laid = (powers_of_two(laid.shape, self.places(me), self.counts(me)) << _lowest_bit(me)).astype(np.int32)
+        return laid
 
-    @property
-    def wanted(self) -> NDArray[np.intp]:
-        return self._places[: sum(self.counts)] if self.is_bare and not self.chosen else super().wanted
+    def is_bare(self, plan: Plan) -> bool:
+        """Whether the first residuals are labels and nothing else."""
+        return residuals_are_labels(plan, 1) and plan.class_weight == "none"
 
-    def gradient_rows(self, number: int) -> Matrix:
-        rows = np.zeros_like(self.shard.X)
-        if not self.is_bare:
-            chosen = self.wanted[: self.columns]
-            rows[chosen, np.arange(len(chosen))] = self._entry
-        elif number == 1:
-            units = powers_of_two(rows.shape, self._places, self.counts) << self.lowest_bit
-            rows = np.ldexp(units.astype(np.float64), -self.plan.feature_bits)
-        return rows
+    def wanted(self, me: LatticeParty) -> NDArray[np.intp]:
+        return np.array(self.chosen or self.places(me), dtype=np.intp)[: me.columns]
 
-    @property
-    def _entry(self) -> float:
-        """The longest row that a promise about rows allows: whoever breaks the bound is outside the promise."""
-        if self.plan.noise != "rows":
-            return 1.0
-        norm = self.plan.joint_norm * math.sqrt(self.columns / self.plan.columns)
-        return math.floor(math.ldexp(norm, self.plan.feature_bits)) * 2.0**-self.plan.feature_bits
-
-    def first_labels(self) -> Reading:
-        """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
-        signs = self.signs_of_columns(self.moved() / echo(self.plan))
-        return Reading(1, self._places[: len(signs)], self.label * np.array(signs, dtype=np.float64))
-
-    def mean_residuals(self) -> Reading:
-        chosen = self.wanted[: self.columns]
-        return Reading(self.plan.passes, chosen, self.moved()[: len(chosen)])
-
-    @cached_property
-    def _places(self) -> NDArray[np.intp]:
+    def places(self, me: LatticeParty) -> NDArray[np.intp]:
         """All rows, those that were chosen first, then the others in the order of preference."""
-        chosen = np.array(self.chosen, dtype=np.intp)
-        return np.concatenate([chosen, self.by_preference[~np.isin(self.by_preference, chosen)]])
+        first = np.array([*self.chosen, *(row for row in self.preferred if row not in self.chosen)], dtype=np.intp)
+        return np.concatenate([first, np.setdiff1d(np.arange(len(me.shard)), first)])
+
+    def counts(self, me: LatticeParty) -> tuple[int, ...]:
+        """People in each column."""
+        return spread(len(me.shard), me.columns, me.widths.features.bits - 1 - _lowest_bit(me))
+
+    def after(self, me: LatticeParty) -> None:
+        if len(me.weights):
+            self.readings.append(self.first_labels(me) if self.is_bare(me.plan) else self.mean_residuals(me))
+            self._targets = np.union1d(self.wanted(me), self.readings[0].rows)
+
+    def first_labels(self, me: LatticeParty) -> Reading:
+        """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
+        label = label_size(me)
+        unit = label * first_rate(me) * 2.0 ** (_lowest_bit(me) - me.plan.feature_bits)
+        # A sum of signed powers of two that begin with 1 is odd.
+        odd = (2 * round((total - 1) / 2) + 1 for total in (self.moved(me) / echo(me.plan) / unit).tolist())
+        signs = [sign for total, count in zip(odd, self.counts(me), strict=True) for sign in signs_in(total, count)]
+        return Reading(1, self.places(me)[: len(signs)], label * np.array(signs, dtype=np.float64))
+
+    def mean_residuals(self, me: LatticeParty) -> Reading:
+        """For one target per column: the mean of its residuals."""
+        chosen = self.wanted(me)
+        return Reading(me.plan.passes, chosen, self.moved(me)[: len(chosen)])
+
+    def targets(self) -> NDArray[np.intp]:
+        return self._targets
+
+    def conditions(self) -> tuple[Condition, ...]:
+        people = float(len(self._targets))
+        return (Condition("people read from opened weights", people, "at least 1", people >= 1, CHOSEN_ROWS.reference),)
+
+
+def first_rate(me: LatticeParty) -> float:
+    """By how much a residual of 1 moves a weight in the first step, times a feature of 1."""
+    return me.plan.rate / len(me.shard)
+
+
+def label_size(me: LatticeParty) -> float:
+    """What a label alone makes of a residual."""
+    return me.sigmoid.label_weight * label_scale(me.plan.label_flip_epsilon)
+
+
+def _lowest_bit(me: LatticeParty) -> int:
+    """Of a feature, so that it moves the opened weight by at least two of its last places."""
+    moved = label_size(me) * first_rate(me)
+    return max(0, math.ceil(me.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
+
+
+def _entry(me: LatticeParty) -> int:
+    """The longest row that a promise about rows allows: whoever breaks the bound is outside the promise."""
+    if me.plan.noise != "rows":
+        return 1 << me.plan.feature_bits
+    norm = me.plan.joint_norm * math.sqrt(me.columns / me.plan.columns)
+    return math.floor(math.ldexp(norm, me.plan.feature_bits))
 
 
 def echo(plan: Plan) -> float:
@@ -281,18 +261,16 @@ def echo(plan: Plan) -> float:
     return moved
 
 
-def arm(plan: Plan, name: str) -> type[ChoosingParty] | NotApplicable:
+def arm(plan: Plan, name: str) -> type[ChoosingParty] | OpenedWeights | NotApplicable:
     """Wherever a sum or a weight comes back."""
     if plan.is_closed:
         return NotApplicable('shares with open = "never": no sum and no weight ever comes back')
     if not plan.kind.is_encrypted:
         return NotApplicable("clear is calculated in one place: there is no party to cast")
-    parties: dict[str, type[ChoosingParty]] = {
-        "exchange": ChosenRowsParty,
-        "arbiter": ChosenRowsArbitratedParty,
-        "shares": ChosenRowsLatticeParty,
-    }
-    return parties[plan.protocol]
+    if plan.kind.has_lattices:
+        return OpenedWeights()
+    return ChosenRowsArbitratedParty if plan.kind.has_arbiter else ChosenRowsParty
 
 
 CHOSEN_ROWS = ActiveAttack("label-chosen-rows", "features", arm)
+ATTACKS = (CHOSEN_ROWS,)

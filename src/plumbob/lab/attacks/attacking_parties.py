@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plumbob.crypto import EncryptedVector, PublicKey, Slots
 from plumbob.crypto.packing import centred
 from plumbob.data import Batch
-from plumbob.lab.attacks.active.interface import AttackingParty, Reading
+from plumbob.lab.attacks.active import AttackingParty, Reading
 from plumbob.model import logistic
 from plumbob.protocol.arbiter import ArbitratedParty
 from plumbob.protocol.exchange import ExchangeParty

@@ -1,4 +1,4 @@
-"""What the arbiter reads: alone, and together with one of the parties that it serves.
+"""`arbiter-key`: what the arbiter reads, alone and together with one of the parties that it serves.
 
 Every residual travels under its key. Alone it gets sums, masked unless the plan says otherwise. Together with one party
 it decrypts that party's messages, and reads residuals row by row.
@@ -9,18 +9,25 @@ from collections.abc import Iterator
 from plumbob.checking.advice import fix_for
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
+from plumbob.checking.rules.interface import Rule, finding
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.record import Finding
 
-ATTACK = "arbiter-key"
-STORY = (
-    "Every residual travels under the arbiter's key. A party that joins the arbiter keeps what it receives, and the "
-    "key opens it: each person's residual, and its sign is the label."
+ARBITER = "arbiter-key"
+RULE = Rule(
+    name=ARBITER,
+    by="features",
+    target="labels",
+    reference="Hardy et al. 2017: the arbiter holds the key",
+    story=(
+        "Every residual travels under the arbiter's key. A party that joins the arbiter keeps what it receives, and "
+        "the key opens it: each person's residual, and its sign is the label."
+    ),
 )
-REFERENCE = "Hardy et al. 2017: the arbiter holds the key"
+RULES = (RULE,)
 
 
-def arbiter_findings(figures: Figures) -> Iterator[Finding]:
+def further(figures: Figures) -> Iterator[Finding]:
     """By the arbiter alone on weights; by it and one party on labels or scores."""
     arbiter = figures.plan.arbiter
     if arbiter is None:
@@ -37,12 +44,12 @@ def _alone(figures: Figures, arbiter: str, against: str) -> Finding:
     plan = figures.plan
     if not plan.unmasked_gradients_for_the_arbiter:
         why = "All sums that the arbiter decrypts carry uniform masks."
-        return Finding(ATTACK, arbiter, against, "weights", BLOCKED, why, REFERENCE, "")
+        return finding(RULE, arbiter, against, BLOCKED, why, target="weights")
     is_start_known = plan.start == "zero"
     end = "so it knows the weights" if is_start_known else "so it knows how the weights moved, but not where they began"
     why = f"The arbiter reads {figures.columns(against)} sums of {against} in each of {figures.steps} steps, {end}."
     fix = "--no-unmasked-gradients-for-the-arbiter"
-    return Finding(ATTACK, arbiter, against, "weights", LEAKS if is_start_known else DEGRADES, why, REFERENCE, fix)
+    return finding(RULE, arbiter, against, LEAKS if is_start_known else DEGRADES, why, fix, "weights")
 
 
 def _with_feature_party(figures: Figures, arbiter: str, party: str) -> Finding:
@@ -53,10 +60,8 @@ def _with_feature_party(figures: Figures, arbiter: str, party: str) -> Finding:
         f"{arbiter} and {party} together decrypt every joint residual{blurred}, row by row, at any batch size: about "
         f"{expected.accuracy:.0%} of labels right."
     )
-    return Finding(
-        *(ATTACK, f"{arbiter}+{party}", plan.label_party.name, "labels"),
-        *(expected.verdict(plan.tolerance_labels), why, REFERENCE, fix_for(plan, ATTACK, "labels")),
-    )
+    verdict, fix = expected.verdict(plan.tolerance_labels), fix_for(plan, RULE.name, "labels")
+    return finding(RULE, f"{arbiter}+{party}", plan.label_party.name, verdict, why, fix)
 
 
 def _with_label_party(figures: Figures, arbiter: str) -> Iterator[Finding]:
@@ -67,7 +72,5 @@ def _with_label_party(figures: Figures, arbiter: str) -> Iterator[Finding]:
         if noise:
             why += f" Noise of {noise:.3g} is on each."
         verdict = DEGRADES if noise else LEAKS
-        yield Finding(
-            *(ATTACK, f"{arbiter}+{label_party}", peer.name, "scores", verdict, why, REFERENCE),
-            fix_for(figures.plan, ATTACK, "scores"),
-        )
+        fix = fix_for(figures.plan, RULE.name, "scores")
+        yield finding(RULE, f"{arbiter}+{label_party}", peer.name, verdict, why, fix, "scores")

@@ -1,30 +1,31 @@
 """What an active attack is, what it keeps, and the claim that follows from that alone.
 
 An active attacker is a party of the protocol: it gets its own table, the plan and its channels, exactly as an honest
-one does, and overrides a step. Who runs a simulation casts it for a party's part, and asks it for its claim afterwards:
-
-    party_class = attack.arm(plan, name)                        # or why the plan gives it nothing to work on
-    run = train(plan, tables, cast={name: party_class})         # a RemoteProtocolError here: the honest peer refused
-    claim = attack.claim(run.parties[name], View.of(run.transcripts[name]))
+one does. In `shares` it is a hook on the program's quantities (hooks.py); in `exchange` and `arbiter`, where it lays
+other ciphertexts into its messages, it overrides a step. Who runs a simulation casts it for a party's part, and asks it
+for its claim afterwards (audit/redteam.py).
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
-from plumbob.checking.catalogue import entry_for
+from plumbob.checking.rules import rule_for
 from plumbob.errors import DataError
-from plumbob.lab.attacks.active.integers import is_noisy
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.interface import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks.integers import is_noisy
+from plumbob.lab.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
+
+if TYPE_CHECKING:
+    from plumbob.lab.attacks.hooks import Hook
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,17 @@ class ActiveAttack:
 
     name: str
     by: Literal["label", "features"]
-    arm: Callable[[Plan, str], type[TrainingParty] | NotApplicable | CarriedOut]
-    """The class that plays the named party's part under this plan; else why there is none, or what it would reach."""
+    arm: Callable[[Plan, str], "type[TrainingParty] | Hook | NotApplicable | None"]
+    """The hook on the named party's quantities, or the class that plays its part; else why there is nothing to
+    work on, or None where the plan is judged by the rule alone."""
     reference: str = ""
-    """The theorem or section of the paper, or where it goes beyond; without it, what the catalogue says."""
+    """The theorem or section of the paper, or where it goes beyond; without it, what the rule says."""
     target: Literal["labels", "scores", "features", ""] = ""
     """What it is after; without it, what the others' residuals give away: labels to a feature party, else scores."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", self.target or ("labels" if self.by == "features" else "scores"))
-        object.__setattr__(self, "reference", self.reference or entry_for(self.name, self.by, self.target).reference)
+        object.__setattr__(self, "reference", self.reference or rule_for(self.name, self.by, self.target).reference)
 
     def claim(self, party: object, view: View) -> Claim | NotApplicable:
         """What the attacking party believes after its run, from its own readings and its own view only."""

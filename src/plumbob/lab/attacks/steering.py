@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded, EncryptedVector
 from plumbob.data import Batch, batches, largest_batch
-from plumbob.lab.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
-from plumbob.lab.attacks.active.interface import ActiveAttack, AttackingParty, Reading
+from plumbob.lab.attacks.active import ActiveAttack, AttackingParty, Reading
+from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.plan import Party, Plan
@@ -269,3 +269,4 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
 
 STEERING_BY_LABEL_PARTY = ActiveAttack(name="steering", by="label", target="features", arm=arm)
 STEERING_BY_FEATURE_PARTY = ActiveAttack(name="steering", by="features", target="features", arm=arm)
+ATTACKS = (STEERING_BY_LABEL_PARTY, STEERING_BY_FEATURE_PARTY)

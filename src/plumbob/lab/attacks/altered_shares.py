@@ -10,30 +10,30 @@ gets.
 import numpy as np
 
 from plumbob.arrays import Vector
+from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import View
 from plumbob.model.newton import fit_logistic
-from plumbob.protocol.lattice_bound import bind_lattice
 from plumbob.protocol.lattice_sets import WEIGHT_BITS
 from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.openings import Share
 
 RAISED = 5
 """By how much: values of five deviations still fit into a score, and what is left of an honest one is small beside."""
 COLUMN = 0
 
 
-class AlteredSharesParty(LatticeParty):
+class AlteredShares(Hook):
     """The label party, honest up to the last message of training."""
 
-    def finish(self) -> None:
-        self.weights = np.zeros(0)
-        altered = {name: list(share) for name, share in self.held.items()}
-        altered[self.victim][COLUMN] += RAISED << WEIGHT_BITS
-        self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, altered)
+    def supplied_share(self, me: LatticeParty, step: int, held: dict[str, Share]) -> dict[str, Share]:
+        altered = {name: list(share) for name, share in held.items()}
+        altered[victim_of(me)][COLUMN] += RAISED << WEIGHT_BITS
+        return altered
 
-    @property
-    def victim(self) -> str:
-        """The first peer that has columns."""
-        return next(peer for peer in self.company.peers if self.company.columns(peer))
+
+def victim_of(me: LatticeParty) -> str:
+    """The first peer that has columns."""
+    return next(peer for peer in me.company.peers if me.company.columns(peer))
 
 
 def believed(scores: Vector, view: View) -> Vector:

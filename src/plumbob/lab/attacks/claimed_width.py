@@ -19,9 +19,9 @@ from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.data import Batch, largest_batch
-from plumbob.lab.attacks.active.attacking_parties import AttackingExchangeParty
-from plumbob.lab.attacks.active.integers import solve_exactly
-from plumbob.lab.attacks.active.interface import ActiveAttack
+from plumbob.lab.attacks.active import ActiveAttack
+from plumbob.lab.attacks.attacking_parties import AttackingExchangeParty
+from plumbob.lab.attacks.integers import solve_exactly
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
@@ -79,3 +79,4 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
 
 CLAIMED_WIDTH_BY_FEATURE_PARTY = ActiveAttack("claimed-width", "features", arm)
 CLAIMED_WIDTH_BY_LABEL_PARTY = ActiveAttack("claimed-width", "label", arm)
+ATTACKS = (CLAIMED_WIDTH_BY_FEATURE_PARTY, CLAIMED_WIDTH_BY_LABEL_PARTY)

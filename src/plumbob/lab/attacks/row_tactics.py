@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from plumbob.crypto import Encoded, Encoding
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.crypto.packing import centred
-from plumbob.lab.attacks.active.integers import exact_product
+from plumbob.lab.attacks.integers import exact_product
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 

@@ -1,4 +1,4 @@
-"""`shares` among three or more parties: what a label party could read that does not keep to the protocol.
+"""`masked-shares`: what a label party of three or more reads of `shares` that does not keep to the protocol.
 
 Between two parties nothing is opened in training. Among more, products are lifted behind masks (docs/lattice.md): the
 label party sees c = x + masks, modulo m. An honest x is far smaller than the masks. Nothing binds how large x is: a
@@ -13,20 +13,28 @@ from collections.abc import Iterator
 
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
-from plumbob.checking.verdict_words import DEGRADES
+from plumbob.checking.rules.interface import Rule, finding
+from plumbob.checking.verdict_words import LEAKS
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.record import Finding
 
-ATTACK = "masked-shares"
-STORY = (
-    "Among three or more parties the label party adds up numbers behind masks. If it keeps to the protocol, the masks "
-    "hide them. If it does not, it can scale its own factor until they stick out of the masks, and the model is spoilt."
+RULE = Rule(
+    name="masked-shares",
+    by="label",
+    target="features",
+    reference="docs/lattice.md, three and more parties: claims 1 and 3",
+    story=(
+        "Among three or more parties the label party adds up numbers behind masks. If it keeps to the protocol, the "
+        "masks hide them. If it does not, it can scale its own factor until they stick out of the masks, and the model "
+        "is spoilt."
+    ),
+    assumes="cheating",
 )
-REFERENCE = "docs/lattice.md, three and more parties: claims 1 and 3"
+RULES = (RULE,)
 
 
-def masked_share_findings(figures: Figures) -> Iterator[Finding]:
+def further(figures: Figures) -> Iterator[Finding]:
     """By the label party, alone and in a coalition, about every other party's columns."""
     plan = figures.plan
     if not is_masked(plan):
@@ -35,24 +43,18 @@ def masked_share_findings(figures: Figures) -> Iterator[Finding]:
     shape = LatticeShape(plan, figures.rows)
     bits, numbers = shape.most_bits_behind_a_mask, shape.masked_numbers
     why = (
-        f"{{by}} sees {numbers:,} masked numbers in each of {plan.passes} passes over {figures.rows:,} rows. The other "
-        "verdicts are for parties that keep to the protocol. If {by} does not, it can move shared weights or scale "
-        f"what the masks hide: up to {bits} bits of each number, about one column or one person's columns per pass, at "
-        "the price of the model. The red team does not act this out."
+        f"{{by}} sees {numbers:,} masked numbers in each of {plan.passes} passes over {figures.rows:,} rows. If it "
+        f"moves shared weights or scales what the masks hide, it reads up to {bits} bits of each number: about one "
+        "column, or one person's columns, per pass, at the price of the model. Calculated, not acted out."
     )
     for party in plan.feature_parties:
         if party.features:
-            yield _finding(label, party.name, why)
+            yield finding(RULE, label, party.name, LEAKS, why.format(by=label))
     for coalition in coalitions(plan):
         if label in coalition.members and plan.party(coalition.victim).features:
-            yield _finding(coalition.name, coalition.victim, why)
+            yield finding(RULE, coalition.name, coalition.victim, LEAKS, why.format(by=coalition.name))
 
 
 def is_masked(plan: Plan) -> bool:
     """Whether a run has numbers behind masks."""
     return plan.kind.has_lattices and not plan.is_between_two
-
-
-def _finding(by: str, against: str, why: str) -> Finding:
-    why = why.format(by=by)
-    return Finding(ATTACK, by, against, "features", DEGRADES, why, REFERENCE, "", assumes="cheating")

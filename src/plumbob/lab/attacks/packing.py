@@ -38,9 +38,9 @@ from plumbob.crypto.fixed_point import sum_bits
 from plumbob.crypto.limbs import concatenate
 from plumbob.crypto.packing import centred
 from plumbob.data import Batch, largest_batch
-from plumbob.lab.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
-from plumbob.lab.attacks.active.integers import exact_product, narrow_residual, signed_digits, solve_exactly
-from plumbob.lab.attacks.active.interface import ActiveAttack
+from plumbob.lab.attacks.active import ActiveAttack
+from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
+from plumbob.lab.attacks.integers import exact_product, narrow_residual, signed_digits, solve_exactly
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.model import bounds
 from plumbob.plan import Plan
@@ -301,3 +301,4 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
 
 PACKING_BY_FEATURE_PARTY = ActiveAttack("packing", "features", arm)
 PACKING_BY_LABEL_PARTY = ActiveAttack("packing", "label", arm)
+ATTACKS = (PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY)
