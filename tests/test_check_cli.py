@@ -58,12 +58,12 @@ def test_rows_that_a_party_aligned_are_judged(
     ids = [f"p{row}" for row in range(300)]
     (folder / "features+label.json").write_text(json.dumps({"ids": ids, "order_hash": "", "sizes": {}}))
     home = ["--home", str(folder.parent)]
-    found = answer(monkeypatch, capsys, 0, "check", "--features", "3,4", "--estimate", *home)
+    found = answer(monkeypatch, capsys, 4, "check", "--features", "3,4", "--estimate", *home)
     assert (found["rows"], found["estimate"]["rows"]) == (300, 300)
     assert "The plan does not say how many rows there are; 300 were aligned." in found["notes"]
     assert found["plan_hash"] == Plan.for_columns((3, 4)).hash()
-    assert answer(monkeypatch, capsys, 0, "check", "--features", "3,4", "--rows", "500", *home)["rows"] == 500
-    assert answer(monkeypatch, capsys, 0, "check", "--features", "3,4,5", *home)["rows"] == 0
+    assert answer(monkeypatch, capsys, 4, "check", "--features", "3,4", "--rows", "500", *home)["rows"] == 500
+    assert answer(monkeypatch, capsys, 4, "check", "--features", "3,4,5", *home)["rows"] == 0
 
 
 def test_an_id_column_is_named_as_for_train(
@@ -74,7 +74,7 @@ def test_an_id_column_is_named_as_for_train(
     file.write_text("client,a,b\n" + "".join(f"p{row},{row % 7},{row % 5}\n" for row in range(60)))
     words = ["check", "--features", "3,2", "--rows", "60", "--data", f"features={file}"]
     for named in (["--id", "client"], ["--id", "label=number", "--id", "features=client"]):
-        assert answer(monkeypatch, capsys, 0, *words, *named)["rows"] == 60
+        assert answer(monkeypatch, capsys, 4, *words, *named)["rows"] == 60
     assert call(monkeypatch, *words, "--id", "label=number") == 1
     assert "no id column for features, only for label; add --id features=COLUMN" in capsys.readouterr().err
 
@@ -89,18 +89,28 @@ def test_a_leaking_plan_is_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert stacked[0]["by"] == "features"
 
 
-def test_shares_are_exit_code_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The default protocol is not shown to leak; flags win over a plan's file."""
-    result = answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares")
-    assert {one["verdict"] for one in result["findings"]} == {"blocked"}
-    answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares", "--strict")
-
-
-def test_opened_weights_are_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """`own` is judged like every other release."""
-    result = answer(monkeypatch, capsys, 3, "check", *LEAKY, "--protocol", "shares", "--open", "own")
-    leaking = {one["attack"] for one in result["findings"] if one["verdict"] == "leaks"}
-    assert leaking == {"label-chosen-rows", "off-the-circle"}
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        (["--protocol", "exchange"], 3),
+        (["--protocol", "shares"], 4),
+        (["--protocol", "shares", "--test-share", "0.2", "--predicted", "0"], 4),
+        (["--protocol", "shares", "--predicted", "0"], 0),
+        (["--protocol", "shares", "--predicted", "0", "--strict"], 0),
+        (["--protocol", "shares", "--open", "own", "--predicted", "0"], 4),
+        (["--protocol", "clear"], 3),
+    ],
+    ids=str,
+)
+def test_exit_codes_keep_honest_and_cheating_apart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], flags: list[str], code: int
+) -> None:
+    """3 where honest parties learn something, 4 where only a cheating one does; held-out rows are scored rows."""
+    result = answer(monkeypatch, capsys, code, "check", *LEAKY, *flags)
+    leaking = {one["assumes"] for one in result["findings"] if one["verdict"] == "leaks"}
+    assert ("honest" in leaking) == (code == 3)
+    assert bool(leaking) == (code != 0)
+    assert [block["assumes"] for block in result["headlines"].values()] == ["honest", "cheating"]
 
 
 def test_what_degrades_is_exit_code_4_if_strict(
@@ -119,7 +129,7 @@ def test_flags_win_over_the_file(
     path = tmp_path / "joint.toml"
     tree = Plan.for_columns((11, 12), rows=27_000).to_toml().replace("label = {", "bank = {", 1)
     path.write_text(tree)
-    assert answer(monkeypatch, capsys, 0, "check", str(path))["findings"][0]["against"] == "bank"
+    assert answer(monkeypatch, capsys, 4, "check", str(path))["findings"][0]["by"] == "bank"
     answer(monkeypatch, capsys, 3, "check", str(path), "--protocol", "exchange", "--batch-size", "8")
 
 
@@ -127,8 +137,8 @@ def test_words_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     """Verdicts, numbers and what to type; never that something is safe."""
     call(monkeypatch, "check", *LEAKY)
     short = capsys.readouterr().out
-    assert "findings leak above the plan's tolerance" in short
-    assert "to stop it: --protocol shares" in short
+    assert short.startswith("If everyone keeps to the protocol:")
+    assert "To stop it: --protocol shares" in short
     assert "No verdict is a proof of safety" not in short
     call(monkeypatch, "check", *LEAKY, "--verbose")
     text = capsys.readouterr().out
@@ -294,7 +304,7 @@ def test_a_job_moves_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert any(line.startswith("protocol: arbiter") for line in result["differences"])
     plan = Plan.load(out)
     assert (plan.protocol, plan.open, plan.l2, plan.key_bits) == ("shares", "never", 0.01, 2048)
-    answer(monkeypatch, capsys, 0, "check", str(out), "--rows", "27000")
+    answer(monkeypatch, capsys, 4, "check", str(out), "--rows", "27000")
 
 
 def _entry(result: dict[str, Any], key: str) -> dict[str, Any]:
@@ -318,7 +328,7 @@ def test_a_partys_own_table_sharpens_the_verdicts(
     stacked = next(one for one in without["findings"] if one["attack"] == "label-stacked")
     assert stacked["verdict"] == "leaks"
     own = ["--data", str(path), "--id", "id", "--label", "y"]
-    sharper = answer(monkeypatch, capsys, 3, *flags, *own)
+    sharper = answer(monkeypatch, capsys, 4, *flags, *own)
     stacked = next(one for one in sharper["findings"] if one["attack"] == "label-stacked")
     assert stacked["verdict"] == "degrades"
     assert path.read_bytes() == before
@@ -338,14 +348,13 @@ def test_whose_table_it_is_must_be_clear(
 
 
 def test_predicted_rows_are_judged(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only when somebody says how many, and with a limit to recommend."""
+    """As many as the plan allows, with a limit to recommend."""
     shares = ["check", "--rows", "27000", "--features", "11,12"]
-    answer(monkeypatch, capsys, 0, *shares, "--strict")
-    result = answer(monkeypatch, capsys, 3, *shares, "--strict", "--predicted", "1000")
-    fixes = {one["fix"] for one in result["findings"] if one["stage"] == "prediction" and one["fix"]}
+    result = answer(monkeypatch, capsys, 4, *shares)
+    fixes = {one["fix"] for one in result["findings"] if one["attack"] == "prediction-equations" and one["fix"]}
     assert fixes == {"--most-rows 23"}
     # A limit takes equations away, but not what a label party that breaks the protocol reads with each score.
-    limited = answer(monkeypatch, capsys, 3, *shares, "--strict", "--predicted", "1000", "--most-rows", "23")
-    assert {one["attack"] for one in limited["findings"] if one["verdict"] in ("leaks", "degrades")} == {
-        "altered-shares"
-    }
+    limited = answer(monkeypatch, capsys, 4, *shares, "--most-rows", "23")
+    open_ones = {one["attack"] for one in limited["findings"] if one["verdict"] in ("leaks", "degrades")}
+    assert "altered-shares" in open_ones
+    assert "prediction-equations" not in open_ones

@@ -13,8 +13,6 @@ from plumbob.party.plan_runs import SHORT as CHARACTERS
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.scores import refuse_unwritable
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs.align import AlignmentOptions, align
-from plumbob.party.verbs.status import status
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED
 from plumbob.run_folder import JOURNAL
@@ -68,7 +66,7 @@ def test_a_refused_alignment_leaves_no_folder(home: Home, tmp_path: Path) -> Non
     """Otherwise `party/runs/*` would hold something that is no run."""
     (tmp_path / "joint.toml").write_text(PLAN.to_toml())
     with pytest.raises(IdentityError, match="not joined"):
-        align(home.folder, tmp_path / "joint.toml", AlignmentOptions(), True, print)
+        home.align(tmp_path / "joint.toml")
     assert not list(home.runs.glob("*"))
 
 
@@ -91,7 +89,7 @@ def test_an_alignment_that_nobody_heard_of_leaves_no_folder(unaligned: Organisat
             if is_left:
                 place.mkdir(mode=0o700)
             with pytest.raises(TransportError, match="already in use"):
-                align(home.folder, unaligned.plan_file, AlignmentOptions(), True, print)
+                home.align(unaligned.plan_file)
             assert place.exists() is is_left
 
 
@@ -100,7 +98,7 @@ def test_an_alignment_that_a_peer_has_heard_of_keeps_its_folder(unaligned: Organ
 
     def align_in_vain(name: str) -> None:
         with pytest.raises(TransportError, match="features-2: expected it within 4 s"):
-            align(unaligned.home(name), unaligned.plan_file, AlignmentOptions(), True, print)
+            Home.open(unaligned.home(name)).align(unaligned.plan_file)
 
     run_parties({name: partial(align_in_vain, name) for name in ("label", "features")})
     for name in ("label", "features"):
@@ -113,7 +111,7 @@ def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
     damaged, good = (PlanRuns(home, PLAN).open_run(is_new=True) for _ in range(2))
     damaged.record_file.write_text("{}")
     good.save_record(unfinished_record(PLAN, 40, FINISHED))
-    lines = status(home.folder)["lines"]
+    lines = home.status().lines
     named = "(named after its plan's hash)"
     assert lines == [
         f"run {SHORT} {named}: its run.json cannot be read: damaged, or written by another version",

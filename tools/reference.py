@@ -7,9 +7,11 @@ The examples at the top of docs/api.md are in tools/api_guide.md.
 """
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import re
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,12 @@ from typing import Any
 import typer
 
 from plumbob.cli import app
-from plumbob.cli.help import CODES, GROUPED_VERBS, value_of
-from plumbob.commands.flags import PANEL, RARE_PANEL
+from plumbob.cli.help import CODES, value_of
+from plumbob.party import verbs
 from plumbob.plan import KEYS, SECTIONS, Plan, SettingKey
 from plumbob.protocol.schedule import Due
 from plumbob.protocol.schedules import training_schedule
+from plumbob.verb.plan_flags import PANEL, RARE_PANEL
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDE = Path(__file__).resolve().parent / "api_guide.md"
@@ -134,7 +137,7 @@ def verbs_of(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     if not hasattr(command, "commands"):
         yield name, command
         return
-    for words in GROUPED_VERBS[command.name].values():
+    for words in command.sections.values():
         for word in words:
             yield from verbs_of(command.commands[word], f"{name} {word}")
 
@@ -246,10 +249,38 @@ def members(name: str, node: ast.ClassDef) -> Iterator[str]:
     for method in node.body:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
             yield from ("```text", called(name, method), "```", "")
+        elif isinstance(method, ast.Assign) and isinstance(made := method.value, ast.Call) and made.args:
+            verb = getattr(verbs, ast.unparse(made.args[0]))
+            shown = f"{ast.unparse(method.targets[0])}({', '.join(parameters_of(verb))})"
+            yield f"- `.{shown} -> Outcome`: {prose(verb.__doc__)}"
         elif isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
             shown = f"`.{method.name}`" if is_property(method) else f"`{called('.' + method.name, method, wrap=False)}`"
             said = ast.get_docstring(method)
             yield f"- {shown}" + (f": {prose(said)}" if said else "")
+
+
+def parameters_of(verb: Any) -> Iterator[str]:
+    """A verb's fields as its method in `Home` takes them; the folder is the home's own."""
+    first = [one for one in dataclasses.fields(verb) if not one.kw_only]
+    named = [one for one in dataclasses.fields(verb) if one.kw_only and one.name != "home"]
+    yield from map(parameter, first)
+    yield "*"
+    # What every verb has comes last.
+    yield from map(parameter, sorted(named, key=lambda one: one.name == "verbose"))
+
+
+def parameter(one: "dataclasses.Field[Any]") -> str:
+    """A field with its type and its default."""
+    kind, *_ = typing.get_args(one.type) if typing.get_origin(one.type) is typing.Annotated else (one.type,)
+    shown = re.sub(r"\b(\w+\.)+", "", kind.__name__ if isinstance(kind, type) else str(kind))
+    default = (
+        ""
+        if one.default is dataclasses.MISSING
+        else f"={str(one.default)!r}"
+        if isinstance(one.default, Path)
+        else f"={one.default!r}"
+    )
+    return f"{one.name}: {shown.replace('Plan | str | Path', 'GivenPlan')}{default}"
 
 
 def field_lines(node: ast.ClassDef) -> Iterator[str]:

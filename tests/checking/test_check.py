@@ -9,15 +9,14 @@ import pytest
 
 import plumbob
 from plumbob import datasets
-from plumbob.checking.catalogue import CATALOGUE, names
 from plumbob.checking.check import check, notes
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, reading
+from plumbob.checking.rules import names
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.data import split_array
 from plumbob.errors import PlanError
-from plumbob.lab.attacks import ACTIVE, PASSIVE
 from plumbob.lab.audit import audit
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan
@@ -42,15 +41,9 @@ def labels(plan: Plan, attack: str, **keys: Any) -> str:
     return verdicts(plan, **keys)[attack, "features", "labels"]
 
 
-def test_every_attack_has_a_rule() -> None:
-    """What the red team can try, a plan is judged on, party for party."""
-    tried = {(attack.name, attack.by) for attack in PASSIVE} | {(attack.name, attack.by) for attack in ACTIVE}
-    assert {(entry.name, entry.by) for entry in CATALOGUE} == tried
-
-
 CHEATING = {
     *("label-chosen-rows", "packing", "claimed-width", "off-the-circle", "garbage-replies", "altered-shares"),
-    *("masked-shares", "steering"),
+    *("masked-shares", "steering", "chosen-labels", "false-residual", "score-control"),
 }
 
 
@@ -241,9 +234,12 @@ def test_one_column_is_read_value_by_value() -> None:
 # Shares.
 
 
-def test_shares_that_never_open_are_blocked() -> None:
+def test_shares_that_never_open_leave_honest_parties_nothing_to_work_on() -> None:
     """Nothing is seen in training, and weights that stay shared say nothing."""
-    assert {one.verdict for one in check(plan_of(protocol="shares", open="never"))} == {BLOCKED}
+    found = check(plan_of(protocol="shares", open="never"))
+    honest = {one.attack: one.verdict for one in found if one.stage == "training" and one.assumes == "honest"}
+    assert honest.pop("label-counts") == BLOCKED
+    assert set(honest.values()) == {NOT_APPLICABLE}
 
 
 def test_opened_weights_leak_chosen_labels() -> None:
@@ -260,8 +256,8 @@ def test_opened_weights_leak_chosen_labels() -> None:
         "label": LEAKS,
         "features": DEGRADES,
     }
-    others = {name: one for name, one in found.items() if name not in (*ON_OPENED_WEIGHTS, "off-the-circle")}
-    assert {one.verdict for one in others.values()} == {BLOCKED}
+    others = {one.verdict for one in findings if one.stage == "training" and one.assumes == "honest"}
+    assert others == {DEGRADES, NOT_APPLICABLE}
 
 
 def test_flips_bound_what_opened_weights_say() -> None:
@@ -320,16 +316,13 @@ def test_notes_say_what_has_no_verdict() -> None:
         "2 runs",
         "No verdict is a proof of safety",
         "early",
-        "joint score",
     ):
         assert words in text
 
 
 def test_three_parties_in_shares_must_keep_to_the_protocol() -> None:
-    """A note says so; the bits that a dishonest party can carry out are promised between two parties only."""
+    """The bits that a dishonest party can carry out are promised between two parties only."""
     two, three = (plan_of(split=split, protocol="shares", open="own") for split in ((11, 12), (7, 8, 8)))
-    assert not any("keep to the protocol" in note for note in notes(two))
-    assert any("three or more parties is for parties that keep to the protocol" in note for note in notes(three))
     chosen = [finding.why for finding in check(three) if finding.attack == "label-chosen-rows"]
     assert len(chosen) == 3
     assert all("If it keeps to the protocol otherwise" in why for why in chosen)
@@ -345,14 +338,15 @@ def test_every_number_behind_a_mask_is_counted(split: tuple[int, ...], per_row: 
 
 
 @pytest.mark.parametrize("attack", ["off-the-circle", "garbage-replies"])
-def test_masked_numbers_show_a_cheating_label_party_something(attack: str) -> None:
-    """With weights that are never opened, two parties are safe from it; among three it is the label party's way."""
-    two, three = (plan_of(split=split, protocol="shares") for split in ((5, 5), (3, 3, 4)))
-    assert {one.verdict for one in check(two) if one.attack == attack} == {BLOCKED}
-    verdicts = {one.by: one.verdict for one in check(three) if one.attack == attack}
-    label = three.label_party.name
-    assert {by: verdict for by, verdict in verdicts.items() if label in by.split("+")}.keys() >= {label}
-    assert all(verdict == (DEGRADES if label in by.split("+") else BLOCKED) for by, verdict in verdicts.items())
+@pytest.mark.parametrize("split", [(5, 5), (3, 3, 4)], ids=str)
+def test_scores_show_rows_to_a_label_party_that_cheats(attack: str, split: tuple[int, ...]) -> None:
+    """With weights that are never opened it is the label party's way, among three no milder than between two."""
+    plan = plan_of(split=split, protocol="shares")
+    verdicts = {one.by: one.verdict for one in check(plan) if one.attack == attack}
+    assert all(verdict == (LEAKS if "label" in by.split("+") else BLOCKED) for by, verdict in verdicts.items())
+    assert verdicts["label"] == LEAKS
+    unseen = {one.verdict for one in check(plan, predicted=0) if one.attack == attack and one.by == "label"}
+    assert unseen == {BLOCKED}
 
 
 def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> None:
@@ -365,7 +359,7 @@ def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> No
         ("label+features", "features-2"),
         ("label+features-2", "features"),
     }
-    assert {one.verdict for one in found} == {DEGRADES}
+    assert {one.verdict for one in found} == {LEAKS}
     assert all("up to 4 bits of each number" in one.why for one in found)
 
 
@@ -380,37 +374,25 @@ def test_shares_is_offered_to_up_to_eight_parties() -> None:
 @pytest.mark.parametrize(
     ("keys", "sentences"),
     [
-        ({}, ("shows it the part of features", "Scores of 13 rows", "the weights of features", "12 unknown columns")),
+        ({}, ("Scores of 13 rows", "the weights of the feature party", "12 unknown columns")),
         ({"split": (11, 1)}, ("Scores of 2 rows", "the value of the unknown column")),
-        ({"split": (11, 7, 5)}, ("the sum of 2 feature parties' parts", "Scores of 13 rows", "no single part")),
-        ({"protocol": "shares", "open": "never"}, ("nobody's part", "Scores of 24 rows", "the joint weights")),
+        ({"split": (11, 7, 5)}, ("all feature parties' weights", "Scores of 13 rows")),
+        ({"protocol": "shares", "open": "never"}, ("Scores of 24 rows", "the joint weights")),
     ],
     ids=["two", "one column", "three", "never opened"],
 )
 def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[str, ...]) -> None:
-    """Whose part a score shows, how many known rows give weights away, and what those who answer learn."""
+    """How many known rows give weights away, and what those who answer learn."""
     text = "\n".join(notes(plan_of(**keys)))
     for words in (*sentences, "which rows are requested"):
         assert words in text
 
 
 def test_notes_say_what_lattices_rest_on() -> None:
-    """The assumption, its table, and how much a dishonest party can carry out; Paillier has no such note."""
+    """The assumption and its table; Paillier has no such note."""
     text = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000)))
     assert "rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024)" in text
-    assert "label can read 22 bits of each row that is scored for it, at most 594,000 bits in all" in text
-    opened = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000, open="own")))
-    assert (
-        "at most 324 bits in its opened weights, and label another 57 bits of each row that is scored for it" in opened
-    )
     assert "RLWE" not in "\n".join(notes(plan_of(protocol="exchange")))
-
-
-def test_the_note_on_held_out_rows_names_a_command_that_judges_them() -> None:
-    """Whole, because whoever signs reads it too, and `sign` has no such flag."""
-    plan = Plan.for_columns((11, 12), rows=27_000, test_share=0.2)
-    assert "(altered-shares; `plumbob check PLAN --predicted N` judges it)" in "\n".join(notes(plan))
-    assert "altered-shares" in {finding.attack for finding in check(plan, predicted=5400)}
 
 
 @pytest.mark.parametrize("attack", names())
@@ -419,7 +401,8 @@ def test_every_attack_has_a_story(attack: str) -> None:
     text = "\n".join(explain(plan_of(batch_size=64, epochs=30), attack))
     assert text.startswith(f"{attack}: ")
     assert "batches of 64" in text
-    assert "ledger: " in text
+    has_findings = any(one.attack == attack for one in check(plan_of(batch_size=64, epochs=30)))
+    assert ("ledger: " in text) == has_findings
 
 
 def test_no_story_of_an_unknown_attack() -> None:
@@ -483,6 +466,6 @@ def _compare(verdict: str, found: Finding | None, plan: Plan) -> None:
 
 
 def test_what_stands_for_no_plan() -> None:
-    """Anything else than a plan, its file or its dictionary is refused by name."""
-    with pytest.raises(PlanError, match="expected a plan, a plan's file or a dictionary, got int"):
+    """Anything else than a plan, its file, its dictionary, a record or a model is refused by name."""
+    with pytest.raises(PlanError, match="a run's record or a fitted model, got int"):
         plumbob.check(cast("Any", 3))

@@ -6,6 +6,7 @@ import pytest
 
 import plumbob
 from plumbob.checking.facts import FACTS, PlanFacts, SaidWhere, said
+from plumbob.checking.figures import Figures
 from plumbob.plan import Plan
 
 SOURCE = Path(plumbob.__file__).parent
@@ -19,6 +20,7 @@ PLANS = [
     Plan.for_columns((2, 3), protocol="arbiter", unmasked_gradients_for_the_arbiter=True),
     Plan.for_columns((2, 3), protocol="clear"),
     Plan.for_columns((2, 3), held_out_by="label", test_share=0.2),
+    Plan.for_columns((2, 3), evidence="keep"),
 ]
 
 
@@ -26,15 +28,16 @@ PLANS = [
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.protocol} {plan.open} {plan.noise}")
 def test_every_sentence_is_one(plan: Plan, place: SaidWhere) -> None:
     """Whatever holds of a plan is said in whole sentences, each once in its place."""
-    sentences = list(said(place, plan, 800, 200))
+    sentences = list(said(place, Figures.of(plan, 1000)))
     assert len(set(sentences)) == len(sentences)
     assert all(text[0].isalnum() and text.endswith(".") and "{" not in text for text in sentences)
+    assert not any("features'" in text for text in sentences)
 
 
 def test_every_fact_holds_of_some_plan() -> None:
     """A sentence that no plan makes true would never be read."""
     for fact in FACTS:
-        assert any(fact.holds(PlanFacts(plan, 800, plan.held_out(1000))) for plan in PLANS), fact.says
+        assert any(fact.holds(PlanFacts(Figures.of(plan, 1000))) for plan in PLANS), fact.says
 
 
 def test_sentences_stand_in_the_table_alone() -> None:

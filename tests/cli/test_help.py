@@ -17,7 +17,6 @@ import typer
 from typer.testing import CliRunner
 
 from plumbob.cli import app
-from plumbob.cli.help import GROUPED_VERBS
 from plumbob.plan import KEYS, Plan
 
 NARROW = {"COLUMNS": "80"}
@@ -96,7 +95,7 @@ def test_every_verb_has_its_place_among_the_groups() -> None:
     """The list of verbs forgets none and names none twice."""
     for words in GROUPS:
         group = ROOT if not words else ROOT.commands[words[0]]
-        listed = [name for names in GROUPED_VERBS[group.name].values() for name in names]
+        listed = [name for names in group.sections.values() for name in names]
         assert sorted(listed) == sorted(group.commands)
 
 
@@ -125,7 +124,8 @@ def test_the_examples_on_one_machine_work(tmp_path: Path, monkeypatch: pytest.Mo
     """Whoever types them one after the other in an empty folder gets what they promise."""
     monkeypatch.chdir(tmp_path)
     assert run_example("plan", "new") == 0
-    assert {run_example("plan", "show"), run_example("plan", "hash"), run_example("check")} == {0}
+    assert {run_example("plan", "show"), run_example("plan", "hash")} == {0}
+    assert run_example("check") == 4
     # The same plan without cryptography, which takes a tenth of the time.
     Path("joint.toml").write_text(Plan.for_columns((15, 15), protocol="clear", epochs=3).to_toml())
     monkeypatch.setattr(sys, "argv", ["plumbob"])

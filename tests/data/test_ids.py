@@ -1,15 +1,21 @@
 """Ids by one rule, and what is refused."""
 
+from typing import Any
 from unicodedata import normalize
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbob.data import canonical, canonical_ids, in_agreed_order, table_from
+from plumbob.data import ColumnChoices, align, canonical, canonical_ids, in_agreed_order, table_from
+from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
+from plumbob.data.ids import BEFORE_NUMBER, id_forms, look_alikes, parts_of
 from plumbob.data.tables import Table
 from plumbob.errors import DataError
+from plumbob.plan import Plan
+from plumbob.protocol.alignment import encoded_id
 
 
 @pytest.mark.parametrize(
@@ -69,3 +75,144 @@ def test_an_agreed_id_that_is_missing() -> None:
     """An order that the table cannot take is refused."""
     with pytest.raises(DataError, match="1 of 2 agreed ids are not in this table"):
         in_agreed_order(table_from(np.zeros((2, 1))), ("0", "7"))
+
+
+# Ids of several columns.
+
+
+def frame_of(**columns: Any) -> pd.DataFrame:
+    """A frame of these columns."""
+    return pd.DataFrame(columns)
+
+
+def test_an_id_of_several_columns() -> None:
+    """Columns stay apart, each is written canonically, and none of them is a feature."""
+    frame = frame_of(surname=["ab ", "a"], given=["c", "bc"], x=[1.0, 2.0])
+    table = table_from(frame, "surname,given")
+    assert [parts_of(identity) for identity in canonical_ids(table.ids)] == [["ab", "c"], ["a", "bc"]]
+    assert [column.name for column in table.columns] == ["x"]
+    assert len({encoded_id(identity) for identity in canonical_ids(table.ids)}) == 2
+
+
+def test_a_column_whose_name_has_a_comma() -> None:
+    """A column that is really called so is one id."""
+    assert table_from(pd.DataFrame({"a,b": ["x", "y"]}), "a,b").ids == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("types", "forms", "ids"),
+    [
+        ({}, ("text", "text"), ["007", "01.02.1990"]),
+        ({"nr": "number", "born": "date"}, ("number", "date"), ["7", "1990-02-01"]),
+        ({"born": "date:%m.%d.%Y"}, ("text", "date"), ["007", "1990-01-02"]),
+    ],
+)
+def test_each_column_has_its_form(types: dict[str, str], forms: tuple[str, ...], ids: list[str]) -> None:
+    """A number without zeros before it and a day in one form, where the owner says that the column is one."""
+    frame = frame_of(nr=["007", "12"], born=["01.02.1990", "28.02.1991"])
+    if "%m" in types.get("born", ""):
+        frame["born"] = ["01.02.1990", "02.28.1991"]
+    table = table_from(frame, "nr,born", choices=ColumnChoices(columns=(), types=types))
+    assert parts_of(table.ids[0]) == ids
+    assert id_forms("nr,born", types) == forms
+
+
+@pytest.mark.parametrize(
+    ("columns", "choices", "words"),
+    [
+        ({"nr": ["1", "x"]}, {"types": {"nr": "number"}}, "1 of 2 ids are not whole numbers"),
+        ({"nr": ["1", "a\N{SYMBOL FOR UNIT SEPARATOR}b"]}, {}, "1 of 2 rows have an id with .* in column 'nr'"),
+        ({"nr": ["1", "2"], "born": ["x", None]}, {}, r"1 of 2 rows has no id \(row 2\)"),
+    ],
+)
+def test_columns_that_make_no_id(columns: dict[str, list[str]], choices: dict[str, Any], words: str) -> None:
+    """What is no number, holds our own sign or is missing in one column is refused."""
+    with pytest.raises(DataError, match=words):
+        table_from(frame_of(**columns), ",".join(columns), choices=ColumnChoices(columns=(), **choices))
+
+
+def test_an_empty_column_of_an_id() -> None:
+    """Blanks in one column are no id, however full the other is."""
+    with pytest.raises(DataError, match="1 of 2 rows have an empty id"):
+        canonical_ids(table_from(frame_of(a=["x", "y"], b=["1", " "]), "a,b").ids)
+
+
+# Ids on several rows.
+
+REPEATED = {"id": ["b", "a", " b", "c", "b"], "x": [1.0, 2.0, 3.0, 4.0, 5.0]}
+
+
+def read_as(duplicates: str) -> Table:
+    """The file above."""
+    return table_from(frame_of(**REPEATED), "id", choices=ColumnChoices(duplicates=duplicates))
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "ids", "values"),
+    [
+        ("first", ["b", "a", "c"], [1, 2, 4]),
+        ("last", ["a", "c", "b"], [2, 4, 5]),
+        ("repeat", ["b", "a", "b\N{SYMBOL FOR RECORD SEPARATOR}2", "c", "b\N{SYMBOL FOR RECORD SEPARATOR}3"], None),
+    ],
+)
+def test_ids_on_several_rows(duplicates: str, ids: list[str], values: list[float] | None) -> None:
+    """One row of each, or all with a number; how many rows repeat an id is counted, blanks around it aside."""
+    table = read_as(duplicates)
+    assert list(table.ids) == ids
+    assert table.columns[0].values.tolist() == (values or [1, 2, 3, 4, 5])
+    assert table.repeated == 2
+    (remark,) = remarks_on_ids(table)
+    assert remark.startswith("2 rows beyond the first of an id")
+
+
+def test_repeated_ids_are_refused_by_default() -> None:
+    """The message names the flag; another word than the four is refused too."""
+    with pytest.raises(DataError, match="--duplicates first, last or repeat"):
+        align([read_as("refuse"), read_as("refuse")])
+    with pytest.raises(DataError, match="expected refuse, first, last, repeat"):
+        read_as("all")
+
+
+def test_every_row_with_every_row() -> None:
+    """Pairs have one name on all sides, in one order, and each side finds its own row behind it."""
+    left = table_from(frame_of(id=["a", "b", "b"], x=[1.0, 2.0, 3.0]), "id", choices=ColumnChoices(duplicates="repeat"))
+    right = table_from(
+        frame_of(id=["b", "a", "b", "z"], x=[10.0, 20.0, 30.0, 40.0]), "id", choices=ColumnChoices(duplicates="repeat")
+    )
+    tables = align([left, right])
+    assert tables[0].ids == tables[1].ids
+    assert [name.partition(BEFORE_NUMBER)[2] for name in tables[0].ids] == ["", "1.1", "1.2", "2.1", "2.2"]
+    assert [table.columns[0].values.tolist() for table in tables] == [[1, 2, 2, 3, 3], [20, 10, 30, 10, 30]]
+
+
+@pytest.mark.parametrize("noise", ["none", "rows"])
+def test_row_privacy_is_about_single_rows(noise: str) -> None:
+    """Several rows of one person are refused where the promise is about one."""
+    plan = Plan.for_columns((1, 1), noise=noise, rows=1000, scale="public" if noise == "rows" else "whitened")
+    refuse_repeats_with_row_privacy(plan, read_as("first"))
+    if noise == "none":
+        refuse_repeats_with_row_privacy(plan, read_as("repeat"))
+        return
+    with pytest.raises(DataError, match="promises something about single rows"):
+        refuse_repeats_with_row_privacy(plan, read_as("repeat"))
+
+
+# Ids that look alike.
+
+
+@pytest.mark.parametrize(
+    ("ids", "counts"),
+    [
+        (["anna", "bert", "7", "70", "a0"], {}),
+        (["anna", "Anna", "ANNA", "bert"], {"case": 3, "blanks": 0, "leading zeros": 0}),
+        (["a b", "ab", "c"], {"case": 0, "blanks": 2, "leading zeros": 0}),
+        (["007", "7", "07", "100", "a0", "a-01", "a-1"], {"case": 0, "blanks": 0, "leading zeros": 5}),
+    ],
+    ids=["none", "case", "blanks", "zeros"],
+)
+def test_ids_that_look_alike_are_counted(ids: list[str], counts: dict[str, int]) -> None:
+    """Ids that differ in case, blanks or leading zeros only, by what it is; no id is shown."""
+    found = look_alikes(ids)
+    assert found.counts == counts
+    assert bool(found) == bool(counts)
+    assert not any(identity in str(found) for identity in ids if len(identity) > 2)

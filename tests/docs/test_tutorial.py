@@ -11,7 +11,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
 # What is typed, and below it what is printed.
 BLOCKS = re.compile(r"```(sh|python)\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
-LEAKING = 3
+LEAKING, UNDECIDED = 3, 4
 
 
 @pytest.mark.timeout(900)
@@ -39,7 +39,7 @@ def run(command: list[str], folder: Path) -> str:
     """Its output; a leak above the tolerance is what the page is about, any other failure is not."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     finished = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert finished.returncode in (0, LEAKING), f"{command}\n{finished.stdout}\n{finished.stderr}"
+    assert finished.returncode in (0, LEAKING, UNDECIDED), f"{command}\n{finished.stdout}\n{finished.stderr}"
     return finished.stdout
 
 

@@ -60,7 +60,7 @@ def matrix() -> PrivateMatrix:
 
 def take_request(data: bytes) -> Answer:
     """A reply of the right length, whatever was encrypted."""
-    answer = Evaluator(matrix(), admitted_keys()[0], EVALUATOR_SEED, Register()).reply(data)
+    answer = Evaluator(matrix(), admitted_keys()[0], 1, EVALUATOR_SEED, Register()).reply(data)
     if len(answer.reply) != LAYOUT.reply_bytes or answer.share.shape != (9, 2):
         raise AssertionError("an answer of another shape")
     return answer
@@ -68,14 +68,14 @@ def take_request(data: bytes) -> Answer:
 
 def take_reply(data: bytes) -> None:
     """Shares below their ring, whatever came back."""
-    share = Owner(key(), LAYOUT).open(data)
+    share = Owner(key(), 1, LAYOUT).open(data)
     if (pairs.reduce(share, LAYOUT.output_bits) != share).any():
         raise AssertionError("a share outside its ring")
 
 
 def take_slot_request(data: bytes) -> Answer:
     """The same for slots."""
-    answer = SlotEvaluator(ENGINE, SLOT_LAYOUT, admitted_keys()[1], EVALUATOR_SEED, Register()).reply(data, FACTORS)
+    answer = SlotEvaluator(ENGINE, SLOT_LAYOUT, admitted_keys()[1], 1, EVALUATOR_SEED, Register()).reply(data, FACTORS)
     if len(answer.reply) != SLOT_LAYOUT.reply_bytes or answer.share.shape != (9, 2):
         raise AssertionError("an answer of another shape")
     return answer
@@ -83,7 +83,7 @@ def take_slot_request(data: bytes) -> Answer:
 
 def take_slot_reply(data: bytes) -> None:
     """Shares below the slot modulus."""
-    share = SlotOwner(slot_key(), SLOT_LAYOUT).open(data)
+    share = SlotOwner(slot_key(), 1, SLOT_LAYOUT).open(data)
     if any(int(low) + (int(high) << 64) >= SLOTS.slot_modulus for low, high in share):
         raise AssertionError("a share outside its ring")
 
@@ -111,13 +111,13 @@ def challenge() -> bytes:
 @cache
 def request() -> bytes:
     """An honest one."""
-    return Owner(key(), LAYOUT).request(pairs.from_integers(np.array([1, -2])))
+    return Owner(key(), 1, LAYOUT).request(pairs.from_integers(np.array([1, -2])))
 
 
 @cache
 def slot_request() -> bytes:
     """An honest one."""
-    return SlotOwner(slot_key(), SLOT_LAYOUT).request(FACTORS)
+    return SlotOwner(slot_key(), 1, SLOT_LAYOUT).request(FACTORS)
 
 
 def with_edges(honest: bytes, header: int = 0) -> list[bytes]:

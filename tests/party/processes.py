@@ -51,7 +51,7 @@ IMPORTED_LATE = (
     "pandas",  # By pyarrow, wherever it is installed.
     "plumbob.checking.check",
     "plumbob.checking.consent",
-    "plumbob.commands.tables",
+    "plumbob.verb.table_flags",
     "plumbob.crypto.engines.native",
     "plumbob.crypto.lattice.native",
     "plumbob.party.verbs.predict",

@@ -1,6 +1,7 @@
 """Alignment between parties that die: the same rows in the same order, whatever happened on the way."""
 
 import inspect
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -10,9 +11,11 @@ import pytest
 
 from plumbob import cli
 from plumbob.crypto import engines
-from plumbob.data import Table
+from plumbob.data import ColumnChoices, Table
 from plumbob.party import alignment
+from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
+from plumbob.party.rows import aligned_table
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import MOST_IDS, Alignment
 from plumbob.run_folder import JOURNAL
@@ -78,9 +81,8 @@ NAMES = ("label", "features")
 
 @pytest.fixture
 def organisations(tmp_path: Path) -> Iterator[Organisations]:
-    """Of little patience, not aligned yet; their processes end with the test."""
-    hurried = {name: {"patience": 4.0} for name in NAMES}
-    made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False, settings=hurried)
+    """Not aligned yet; their processes end with the test."""
+    made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False)
     yield made
     made.close()
 
@@ -92,13 +94,22 @@ def typed(organisations: Organisations, words: dict[str, list[str]]) -> dict[str
     return {name: (command.wait(), command.complained) for name, command in commands.items()}
 
 
+def wait_for(organisations: Organisations, seconds: float) -> None:
+    """What every party's settings say of its patience."""
+    for name in NAMES:
+        file = organisations.home(name) / "party.toml"
+        file.write_text(re.sub("(?m)^patience = [0-9.]+", f"patience = {seconds}", file.read_text()))
+
+
 def test_names_must_agree(organisations: Organisations) -> None:
     """Two names would be two lists: nothing is aligned, both sides say why, and with one name it works."""
+    wait_for(organisations, 4.0)
     ends = typed(organisations, {"label": ["--name", "march"], "features": []})
     assert [code for code, _ in ends.values()] == [1, 1]
     assert "features is there to align, we are here to align --name march" in ends["label"][1]
     assert "label is there to align --name march, we are here to align; do the same on both" in ends["features"][1]
     assert not any((organisations.home(name) / "aligned").exists() for name in NAMES)
+    wait_for(organisations, PATIENCE)
     ends = typed(organisations, {name: ["--name", "march"] for name in NAMES})
     assert [code for code, _ in ends.values()] == [0, 0]
     assert all((organisations.home(name) / "aligned" / "features+label.march.json").exists() for name in NAMES)
@@ -120,3 +131,35 @@ def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:
     assert words in ends["features"][1]
     assert f"features stopped: '{words}'" in ends["label"][1]
     assert [code for code, _ in typed(organisations, {"label": [], "features": ["--at-most", "40"]}).values()] == [0, 0]
+
+
+@pytest.fixture
+def namesakes(tmp_path: Path) -> Iterator[Organisations]:
+    """Two parties whose rows go by name and birthday, which they write in two ways; somebody has two rows."""
+    settings = {
+        "label": {"id_column": "name,born", "reading": ColumnChoices(types={"born": "date"})},
+        "features": {"id_column": "last,birthday", "reading": ColumnChoices(types={"birthday": "date"})},
+    }
+    made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False, settings=settings)
+    label = ["name,born,a,b,outcome", "ab,1990-02-01,1,0,0", "b,1991-02-28,2,0,1", "Ab,1990-02-01,3,0,1"]
+    features = ["last,birthday,c,d,e", *(f"{row},0,0" for row in ("ab,01.02.1990,10", "b,28.02.1991,20"))]
+    features += ["ab,01.02.1990,30,0,0"]
+    for name, lines in (("label", label), ("features", features)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    yield made
+    made.close()
+
+
+def test_several_id_columns_and_rows(namesakes: Organisations) -> None:
+    """Ids of two columns meet; several rows of one person are refused, or paired where both sides ask for it."""
+    ends = typed(namesakes, {"label": [], "features": []})
+    assert "1 of 3 rows repeat an id" in ends["features"][1]
+    ends = typed(namesakes, {"label": ["--duplicates", "repeat", "--new"], "features": ["--duplicates", "first"]})
+    assert "one side has --duplicates repeat and the other does not" in ends["label"][1]
+    ends = typed(namesakes, {name: ["--duplicates", "repeat", "--new"] for name in NAMES})
+    assert [code for code, _ in ends.values()] == [0, 0]
+    assert "2 ids in case; they count as different people" in ends["label"][1]
+    assert "1 row beyond the first of an id: all rows are used" in ends["features"][1]
+    tables = {name: aligned_table(Home.open(namesakes.home(name)), PLAN) for name in NAMES}
+    assert tables["label"].ids == tables["features"].ids
+    assert [table.columns[0].values.tolist() for table in tables.values()] == [[1, 1, 2], [10, 30, 20]]

@@ -262,7 +262,7 @@ def complaint(organisations: Organisations, name: str, *words: str) -> str:
 def refused_in_the_middle(organisations: Organisations, plan: Path, lines: list[str]) -> None:
     """Text where numbers are due, found once both sides talk: one says in which column, the other hears of no name."""
     for name in NAMES:
-        assert organisations.type(name, "sign", str(plan), "--accept-leaks").wait() == 0
+        assert organisations.type(name, "sign", str(plan), "--accept-leaks", "--accept-cheating").wait() == 0
     file = organisations.folder / "features.csv"
     # A whole column: a few such cells among numbers are refused before anybody talks.
     cells = [line.split(",") for line in lines[1:]]
@@ -287,7 +287,10 @@ def test_nothing_secret_leaves_its_place(organisations: Organisations) -> None:
     """In prints, logs, errors, reports and the other side's files there is none of it; in the owner's files it is."""
     assert codes(both(organisations, "align", "--jobs", "1")) == [0, 0]
     assert codes(
-        [organisations.type(name, "sign", str(organisations.plan_file), "--accept-leaks") for name in NAMES]
+        [
+            organisations.type(name, "sign", str(organisations.plan_file), "--accept-leaks", "--accept-cheating")
+            for name in NAMES
+        ]
     ) == [0, 0]
     killed = both(organisations, "train")
     end = time.monotonic() + PATIENCE

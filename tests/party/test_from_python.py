@@ -81,7 +81,7 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     aligned = together(homes, lambda home: home.align(files[home], verbose=False))
     assert [one["size"] for one in aligned] == [ROWS - 10] * 2
     for home in homes:
-        assert home.sign(files[home])["plan_hash"] == Plan.load(files[home]).hash()
+        assert home.sign(files[home], accept_cheating=True)["plan_hash"] == Plan.load(files[home]).hash()
     trained = together(homes, lambda home: home.train(files[home], verbose=False))
     assert [one["status"] for one in trained] == ["finished"] * 2
     assert "quality on the" in str(trained[0])
@@ -115,7 +115,7 @@ def test_a_plan_may_be_the_object_itself(homes: tuple[Home, Home]) -> None:
         for party, name in zip(plan.parties, ("bank", "fund"), strict=True)
     )
     plan = plan.replace(parties=parties)
-    told = homes[0].sign(plan)
+    told = homes[0].sign(plan, accept_cheating=True)
     assert told["plan_hash"] == plan.hash()
     assert "plumbob party train PLAN" in told.lines[-1]
 
@@ -129,8 +129,8 @@ def test_a_leaking_plan_needs_the_same_word_as_on_the_command_line(homes: tuple[
     )
     plan = plan.replace(parties=parties)
     with pytest.raises(UnsafePlanError, match="leaks above its tolerance"):
-        homes[0].sign(plan)
-    assert homes[0].sign(plan, accept_leaks=True)["accepted_leaks"] is True
+        homes[0].sign(plan, accept_cheating=True)
+    assert homes[0].sign(plan, accept_leaks=True, accept_cheating=True)["accepted_leaks"] is True
 
 
 def test_init_warns_of_what_is_missing(tmp_path: Path) -> None:

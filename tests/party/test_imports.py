@@ -142,7 +142,7 @@ def test_check_imports_the_party_floor_only(tmp_path: Path, witness: Witness, op
     plan.write_text(plan_for((11, 12), rows=27_000, batch_size=256).to_toml())
     process = witness.start("check", "check", str(plan), *options)
     _, complaint = process.communicate(timeout=PATIENCE)
-    assert process.returncode in {0, 3}, complaint
+    assert process.returncode in {0, 3, 4}, complaint
     assert_party_floor_only(witness.imported("check"))
 
 

@@ -15,11 +15,9 @@ from plumbob.errors import BudgetExceededError, DataError, PlumbobError
 from plumbob.lab.simulate import Run
 from plumbob.net.reliable import FRAME, MESSAGE
 from plumbob.party import prediction
+from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
-from plumbob.party.verbs.forget import forget
-from plumbob.party.verbs.predict import PredictionOptions, predict
-from plumbob.party.verbs.status import status
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.prediction import RowLimit, Served
 from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
@@ -178,9 +176,8 @@ def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -
 def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_path: Path) -> None:
     """Then it is told here all the same, soon, and no session is left."""
     home = organisations.home("label")
-    options = PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
     with pytest.raises(DataError, match="of 1 id asked for, 1 is not among"):
-        predict(home, organisations.plan_file, options, print)
+        Home.open(home).predict(organisations.plan_file, ids=["nobody"], out=tmp_path / "scores.csv")
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
@@ -201,7 +198,7 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
         journal.flush()
     status = next(run for run in told(home) if run["run"] == place.name)
     assert status["keeps_secrets"] is True
-    forget(home, place.name, gives_up=True)
+    Home.open(home).forget(place.name, give_up=True)
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
@@ -212,13 +209,13 @@ def test_new_rows_that_were_not_aligned(organisations: Organisations) -> None:
     new.write_text(f"{header}\nnew{row}\n", encoding="utf-8")
     home, plan = organisations.home("label"), organisations.plan_file
     with pytest.raises(DataError) as absent:
-        predict(home, plan, PredictionOptions(data=new), print)
+        Home.open(home).predict(plan, data=new)
     assert "40 of 40 agreed ids are not in this table of 1 rows; for new rows type, on all sides: " in str(absent.value)
     assert "plumbob party align PLAN --name NAME --data FILE, then predict with the same --name" in str(absent.value)
     with pytest.raises(
         DataError, match=r"under the name dec; type, on all sides: .* align PLAN --name dec --data FILE"
     ):
-        predict(home, plan, PredictionOptions(name="dec", data=new), print)
+        Home.open(home).predict(plan, name="dec", data=new)
 
 
 LABEL_CELLS = {"without the label": None, "with an empty label": "", "with one class": "0"}
@@ -249,6 +246,6 @@ def test_new_rows_need_no_label(cell: str | None, organisations: Organisations, 
 
 def told(home: Path) -> list[dict[str, Any]]:
     """What `party status` says of every run."""
-    runs: Any = status(home)["runs"]
+    runs: Any = Home.open(home).status()["runs"]
     found: list[dict[str, Any]] = runs
     return found

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.commands.table_flags import TableFlags
-from plumbob.commands.tables import chosen
 from plumbob.data import ColumnChoices
 from plumbob.data.encoder import encoded_width
 from plumbob.data.shards import build_shard
@@ -29,6 +27,7 @@ from plumbob.protocol import schedules
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
+from plumbob.verb.table_flags import TableFlags
 from tests.party.test_doctor import free_port
 from tests.terminals import HOSTILE, steers, typed
 
@@ -87,7 +86,7 @@ def proposed(
         home, said = homes[place], (keys or {}) if place == 0 else {}
         try:
             table = flags if flags is not None and place == 1 else TableFlags()
-            results[place] = propose(home, said, chosen(table), home.parent / f"{place}.toml", lambda words: None)
+            results[place] = propose(home, said, table.choices(), home.parent / f"{place}.toml", lambda words: None)
         except PlumbobError as error:
             results[place] = error
 
@@ -187,7 +186,7 @@ def test_a_proposal_does_not_steer_the_terminal(homes: tuple[Path, Path], monkey
     thread = threading.Thread(target=lambda: told.append(typed("party", "propose", "--home", str(fund), "--out", out)))
     thread.start()
     with suppress(PlumbobError):
-        propose(bank, {}, chosen(TableFlags()), bank.parent / "bank.toml", lambda words: None)
+        propose(bank, {}, ColumnChoices(), bank.parent / "bank.toml", lambda words: None)
     thread.join(120)
     assert "sent no plan that we can read" in told[0]
     assert not steers(told[0])

@@ -86,7 +86,7 @@ def test_the_waiting_peer_hears_why(
     """Whoever dials: the peer ends with the kind of mistake, and reads no word of the refusing side's table."""
     waiting, refused = homes["fund" if refusing == "bank" else "bank"], homes[refusing]
     if verb is trained:
-        waiting.sign(PLAN, accept_leaks=True)
+        waiting.sign(PLAN, accept_leaks=True, accept_cheating=True)
         kept = waiting.folder / "aligned" / "bank+fund.json"
         kept.parent.mkdir(mode=0o700)
         kept.write_text('{"ids": ["1", "2", "3", "4"], "order_hash": "", "sizes": {}}')

@@ -11,17 +11,18 @@ import pytest
 from typer.testing import CliRunner
 
 from plumbob.checking.check import check, notes
-from plumbob.checking.findings import summary
-from plumbob.cli import app, output
+from plumbob.cli import app
+from plumbob.cli.commands import show
 from plumbob.commands import receipt
 from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party.home import Home
+from plumbob.party.outcome import Outcome
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs.sign import sign
-from plumbob.party.verbs.train import train
+from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Caller
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
@@ -29,34 +30,66 @@ SCREEN = 40  # Lines of 80 characters, for a plan with many leaks.
 PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batches="full")
 
 
-def test_the_last_word_on_leaks_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", signature.ACCEPTED)
+def test_the_last_word_on_each_consent_counts(tmp_path: Path, what: str) -> None:
     """Given and taken back without a change to the plan's signature; only one by the own key is a word."""
     home = Home.create(tmp_path / "bank", HomeSettings("bank"))
     own = signature.sign(home, PLAN).read_bytes()
-    assert not signature.own_signature(home, PLAN).accepts_leaks
-    assert signature.sign(home, PLAN, accepts_leaks=True).read_bytes() == own
-    assert signature.own_signature(home, PLAN).accepts_leaks
-    [word] = (home.folder / "signed").glob("*.leaks.signature")
+    assert signature.own_signature(home, PLAN).accepted == ()
+    assert signature.sign(home, PLAN, [what]).read_bytes() == own
+    assert signature.own_signature(home, PLAN).accepted == (what,)
+    [word] = (home.folder / "signed").glob(f"*.{what}.signature")
     word.write_bytes(own)
-    assert not signature.own_signature(home, PLAN).accepts_leaks
-    signature.sign(home, PLAN, accepts_leaks=True)
+    assert signature.own_signature(home, PLAN).accepted == ()
+    signature.sign(home, PLAN, [what])
     signature.sign(home, PLAN)
-    assert not signature.own_signature(home, PLAN).accepts_leaks
+    assert signature.own_signature(home, PLAN).accepted == ()
 
 
-def test_accepted_leaks_are_in_the_own_record(tmp_path: Path) -> None:
-    """Each party's receipt says what that party accepted, not what another one did."""
+def test_what_was_accepted_is_in_the_own_record(tmp_path: Path) -> None:
+    """Each party's receipt says what that party accepted, each kind apart, not what another one did."""
     organisations = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path)
     try:
-        told = sign(organisations.home("label"), organisations.plan_file, accept_leaks=True)
-        assert "and accepted its leaks" in str(told["lines"])
+        told = accepted(organisations.home("label"), organisations.plan_file)
+        assert "and accepted leaks, cheating" in str(told["lines"])
         commands = [organisations.train(name) for name in organisations.names]
         assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
     finally:
         organisations.close()
-    records = {name: RunFolder(organisations.run_folder(name)).record() for name in organisations.names}
-    assert {name: record.accepted_leaks for name, record in records.items()} == {"label": True, "features": False}
-    assert receipt.run(organisations.run_folder("label"))["accepted_leaks"] is True
+    receipts = {name: receipt.run(organisations.run_folder(name)) for name in organisations.names}
+    consents = {name: [shown[f"accepted_{one}"] for one in signature.ACCEPTED] for name, shown in receipts.items()}
+    assert consents == {"label": [True, True, False], "features": [False, False, False]}
+
+
+@pytest.mark.parametrize(
+    ("keys", "needed"),
+    [
+        ({}, ["cheating"]),
+        ({"open": "own"}, ["cheating"]),
+        ({"protocol": "exchange", "batch_size": 8}, ["leaks", "cheating"]),
+        ({"noise": "rows", "epsilon": 4.0}, ["cheating"]),
+    ],
+    ids=str,
+)
+def test_each_kind_of_consent_is_asked_for_by_itself(tmp_path: Path, keys: dict[str, Any], needed: list[str]) -> None:
+    """One flag does not cover another; a refusal has both headlines and every flag that is missing."""
+    label = Home.create(tmp_path / "label", HomeSettings("label"))
+    features = Home.create(tmp_path / "features", HomeSettings("features"))
+    label.join(features.invitation(), None)
+    plan = Plan.for_columns((5, 6), rows=1000, **keys)
+    for left_out in needed:
+        given: dict[str, Any] = {f"accept_{one}": True for one in needed if one != left_out}
+        with pytest.raises(UnsafePlanError, match="If someone cheats") as refused:
+            label.sign(plan, **given)
+        assert [one for one in signature.ACCEPTED if f"--accept-{one}" in str(refused.value)] == [left_out]
+    all_needed: dict[str, Any] = {f"accept_{one}": True for one in needed}
+    told = label.sign(plan, **all_needed)
+    assert [one for one in signature.ACCEPTED if told[f"accepted_{one}"]] == needed
+
+
+def accepted(home: Path, plan: Path, verbose: bool = False) -> Outcome:
+    """What signing says where leaks and cheating are accepted."""
+    return Home.open(home).sign(plan, accept_leaks=True, accept_cheating=True, verbose=verbose)
 
 
 @pytest.fixture
@@ -71,21 +104,21 @@ def organisations(tmp_path: Path) -> Iterator[Organisations]:
 def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> None:
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
     home, plan = organisations.home("label"), organisations.plan_file
-    with pytest.raises(UnsafePlanError, match="keys by features"):
-        sign(home, plan, accept_leaks=False)
+    with pytest.raises(UnsafePlanError, match="break the short keys"):
+        Home.open(home).sign(plan, accept_cheating=True)
     with pytest.raises(UnsafePlanError, match="--allow-test-keys"):
-        train(home, plan, is_new=False, quiet=True, tell=lambda words: None)
-    told = sign(home, plan, accept_leaks=True)
+        Home.open(home).train(plan, verbose=False)
+    told = accepted(home, plan)
     assert any("fixes the seed" in str(note) for note in cast("list[str]", told["notes"]))
 
 
 def test_signing_before_aligning_says_what_it_assumed(organisations: Organisations) -> None:
     """Without aligned rows findings are about 10,000, and the first note says so; later about the real ones."""
     home, plan = organisations.home("label"), organisations.plan_file
-    after = sign(home, plan, accept_leaks=True)
+    after = accepted(home, plan)
     assert after["rows"] == len(organisations.tables["label"])
     shutil.rmtree(home / "aligned")
-    before = sign(home, plan, accept_leaks=True)
+    before = accepted(home, plan)
     noted = cast("list[str]", before["notes"])
     assert "assume 10,000" in noted[0]
     assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
@@ -94,15 +127,14 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
 
 
 def test_signing_fits_on_one_screen(organisations: Organisations) -> None:
-    """The headline, the worst leaks and what is opened to whom; everything else is there with `verbose`."""
+    """Both headlines; everything else is there with `verbose`."""
     home, plan = organisations.home("label"), organisations.plan_file
-    short = sign(home, plan, accept_leaks=True)
-    long = sign(home, plan, accept_leaks=True, is_verbose=True)
+    short = accepted(home, plan)
+    long = accepted(home, plan, verbose=True)
     lines = [part for line in cast("list[str]", short["lines"]) for part in textwrap.wrap(line, 80) or [""]]
     assert len(lines) <= SCREEN
-    headline = summary(check(Plan.load(plan), len(organisations.tables["label"])))
-    assert headline in cast("list[str]", short["lines"])
-    assert "What is opened, and to whom:" in cast("list[str]", short["lines"])
+    headlines = check(Plan.load(plan), len(organisations.tables["label"])).headlines
+    assert set(headlines.lines()) <= set(cast("list[str]", short["lines"]))
     assert all(str(note) in str(long["lines"]) for note in cast("list[str]", long["notes"]))
     assert short["findings"] == long["findings"]
 
@@ -112,13 +144,13 @@ def test_whoever_says_no_signs_nothing(organisations: Organisations) -> None:
     home, plan, shown = organisations.home("label"), organisations.plan_file, list[str]()
     shutil.rmtree(home / "signed")
 
-    def say_no(lines: list[str]) -> bool:
+    def say_no(question: str, lines: list[str]) -> bool:
         shown.extend(lines)
         return False
 
     with pytest.raises(UnsafePlanError, match="nothing was signed"):
-        sign(home, plan, accept_leaks=True, ask=say_no)
-    assert "What is opened, and to whom:" in shown
+        Sign(plan, home=home, accept_leaks=True, accept_cheating=True).do(Caller(ask=say_no))
+    assert "If someone cheats:" in shown
     assert not (home / "signed").exists()
 
 
@@ -150,7 +182,7 @@ def test_a_finished_run_is_not_signed_again(finished: Organisations) -> None:
     """Whoever types the command once more gets the same results, with the receipt and the date that they had."""
     place = finished.run_folder("label")
     before = {name: (place / name).read_bytes() for name in ("receipt.json", "run.json")}
-    told = train(finished.home("label"), finished.plan_file, False, quiet=True, tell=print, allow_test_keys=True)
+    told = Home.open(finished.home("label")).train(finished.plan_file, allow_test_keys=True)
     assert {name: (place / name).read_bytes() for name in before} == before
     assert "this run was finished already, and signed on" in cast("list[str]", told["lines"])[0]
 
@@ -270,7 +302,7 @@ def test_a_record_cannot_steer_the_terminal(
 ) -> None:
     """Control characters of a record are shown as text."""
     edited = changed(finished.run_folder("label"), tmp_path / "edited", notes=["\x1b[2J\x1b]0;owned\x07 all is well"])
-    output.show(receipt.run(edited), as_json=False)
+    show(receipt.run(edited), as_json=False)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\x07" not in printed

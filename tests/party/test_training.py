@@ -18,9 +18,8 @@ from plumbob.data import Table, batches
 from plumbob.errors import DataError, JournalError
 from plumbob.party import training
 from plumbob.party.conversation import Conversation
+from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
-from plumbob.party.verbs.forget import forget
-from plumbob.party.verbs.status import status
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Participant
@@ -376,15 +375,15 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
     assert before["status"].endswith(f"plumbob party forget {run}")
     results = organisations.run_folder("label") / "parties" / "label" / "part.json"
     part = results.read_bytes()
-    forget(home, run, gives_up=False)
+    Home.open(home).forget(run)
     after = only_run(home)
     assert (after["status"], after["keeps_secrets"]) == ("finished", False)
     # Nobody is waited for, and the results are as they were.
     assert start("label").is_finished
     # What has nothing to forget, an emptied journal or none at all, is left alone whatever is said.
-    forget(home, run, gives_up=True)
+    Home.open(home).forget(run, give_up=True)
     organisations.journal("label").unlink()
-    forget(home, run, gives_up=True)
+    Home.open(home).forget(run, give_up=True)
     assert only_run(home)["status"] == "finished"
     assert results.read_bytes() == part
     give_up_unfinished(organisations.home("features-2"), organisations.run_folder("features-2"))
@@ -392,7 +391,7 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
 
 def only_run(home: Path) -> dict[str, Any]:
     """What `party status` says of it."""
-    runs: Any = status(home)["runs"]
+    runs: Any = Home.open(home).status()["runs"]
     assert len(runs) == 1
     found: dict[str, Any] = runs[0]
     return found
@@ -402,14 +401,14 @@ def give_up_unfinished(home: Path, place: Path) -> None:
     """A run that is not over goes only if that is said, never while a process is at work, and then as a whole."""
     assert str(only_run(home)["status"]).endswith(f"plumbob party forget {place.name} --give-up")
     with pytest.raises(DataError, match="has not finished; add --give-up"):
-        forget(home, place.name, gives_up=False)
+        Home.open(home).forget(place.name)
     with pytest.raises(DataError, match="no run of this party has that name"):
-        forget(home, "../runs", gives_up=True)
+        Home.open(home).forget("../runs", give_up=True)
     with (
         closing(SqliteJournal(place / JOURNAL)),
         pytest.raises(JournalError, match="another process is using this run"),
     ):
-        forget(home, place.name, gives_up=True)
+        Home.open(home).forget(place.name, give_up=True)
     assert (place / JOURNAL).exists()
     # Another name of the same file shows what is left where it stood.
     left = home / "left"
@@ -417,6 +416,6 @@ def give_up_unfinished(home: Path, place: Path) -> None:
     with closing(sqlite3.connect(left)) as database:
         links = [data for (data,) in database.execute("SELECT value FROM facts WHERE name IN ('leaf', 'link')")]
     assert links
-    forget(home, place.name, gives_up=True)
+    Home.open(home).forget(place.name, give_up=True)
     assert not place.exists()
     assert not any(data in left.read_bytes() for data in links)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,13 +14,15 @@ from hypothesis import strategies as st
 from plumbob.crypto import Draws, Randomness, ristretto
 from plumbob.crypto.ristretto import ORDER
 from plumbob.data import canonical
+from plumbob.data.ids import BEFORE_NUMBER, BETWEEN_COLUMNS
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol.alignment import DOMAIN, MOST_IDS, Alignment, AlignmentParty, encoded_id, split
+from plumbob.protocol.alignment import DOMAIN, LISTS, MOST_IDS, Alignment, AlignmentParty, encoded_id
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message, decode
+from plumbob.protocol.point_lists import PointList
 from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)
@@ -61,6 +64,11 @@ def aligned(
         for name, own in ids.items()
     }
     return outcomes({name: party.run for name, party in parties.items()}, participants)
+
+
+def split(points: bytes) -> list[bytes]:
+    """A message of points as single ones."""
+    return [points[start : start + 32] for start in range(0, len(points), 32)]
 
 
 def sets_for(plan: Plan, sets: Sequence[Sequence[str] | set[str]]) -> dict[str, list[str]]:
@@ -241,8 +249,8 @@ class Interrupted(Exception):
 
 
 def interrupted_run(participant: Participant, ids: Sequence[str], stops: Iterator[int], **options: Any) -> Alignment:
-    """Cut off after each of these steps and taken up again from its state alone."""
-    state = None
+    """Cut off after each of these steps and taken up again from its state and its file alone."""
+    pieces: list[bytes] = []
     for stop in [*stops, 0]:
 
         def progress(done: int, _known: int, stop: int = stop) -> None:
@@ -250,19 +258,19 @@ def interrupted_run(participant: Participant, ids: Sequence[str], stops: Iterato
                 raise Interrupted
 
         party = AlignmentParty(participant, ids, progress=progress, **options)
-        if state is not None:
-            party.restore(state)
+        for piece in pieces:
+            party.restore_chunk(piece)
         try:
             return party.run()
         except Interrupted:
-            state = party.state()
+            pieces = [party.chunk_state(step) for step in range(stop)]
     raise AssertionError("it never came to its end")
 
 
 @pytest.mark.parametrize(
     ("plan", "go_on", "steps"), [(TWO, None, 7), (TWO, always, 11), (THREE, None, 14)], ids=["two", "size", "three"]
 )
-def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int) -> None:
+def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int, tmp_path: Path) -> None:
     """One party is cut off after every single step; nobody notices, and nothing is drawn a second time."""
     ids = {party.name: [f"{n}" for n in range(2 * place, 10)] for place, party in enumerate(plan.learners)}
     draws = CountedDraws.begin()
@@ -271,7 +279,8 @@ def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int) -> None:
     tasks: dict[str, Callable[[], Any]] = {
         name: AlignmentParty(participant, ids[name], **options).run for name, participant in participants.items()
     }
-    tasks["label"] = partial(interrupted_run, participants["label"], ids["label"], iter(range(1, steps + 1)), **options)
+    stops = iter(range(1, steps + 1))
+    tasks["label"] = partial(interrupted_run, participants["label"], ids["label"], stops, folder=tmp_path, **options)
     check_agreement(outcomes(tasks, participants), ids)
     assert draws.purposes == ["nonce", "scalar", "order of ids"]
 
@@ -306,19 +315,18 @@ class Replay:
 
 
 @pytest.mark.parametrize("from_step", [0, 1, 2, 4])
-def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None:
+def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int, tmp_path: Path) -> None:
     """What a journal relies on: replayed from any checkpoint a party sends again exactly what it had sent."""
     wire, root = Wire(), bytes(32)
     participants = seated(TWO, wire, {"label": Draws.begin(root)})
     tape: list[bytes] = []
     participants["label"].channels["features"].recording = tape
-    ids = {"label": ANNA, "features": BERT}
     parties = {
-        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1) for name, participant in participants.items()
+        name: AlignmentParty(participant, own, chunk=4, jobs=1, folder=tmp_path if name == "label" else None)
+        for (name, participant), own in zip(participants.items(), (ANNA, BERT), strict=True)
     }
     ends = outcomes({name: party.run for name, party in parties.items()}, participants)
     sent = [message.encode() for source, _, message in wire.log if source == "label"]
-    state = parties["label"].state()
 
     def steps_before(messages: list[bytes]) -> int:
         return sum(decode(data).step < from_step and decode(data).kind is not Kind.CONFIRMATION for data in messages)
@@ -327,32 +335,32 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None
     channel = Channel("features", replay)
     channel.traffic.messages_sent, channel.traffic.messages_received = steps_before(sent), steps_before(tape)
     participant = Participant("label", TWO, {"features": channel}, participants["label"].engine, Draws.begin(root))
-    party = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
-    party.restore(msgspec.msgpack.encode(msgspec.msgpack.decode(state)[:from_step]))
+    party = AlignmentParty(participant, ANNA, chunk=4, jobs=1, folder=tmp_path)
+    for step in range(from_step):
+        party.restore_chunk(parties["label"].chunk_state(step))
     assert party.run().order_hash == ends["label"].order_hash
     assert replay.sent == sent[steps_before(sent) :]
 
 
-def finished_party(plan: Plan = TWO) -> tuple[AlignmentParty, Participant]:
-    """The label party after a whole run, and its participant."""
-    participants = seated(plan)
+def finished_party(folder: Path | None = None) -> tuple[list[bytes], Participant, AlignmentParty]:
+    """The label party after a whole run: its pieces, and its participant."""
+    participants = seated(TWO)
     ids = {"label": ANNA, "features": BERT}
+    folders = {"label": folder, "features": None}
     parties = {
-        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1) for name, participant in participants.items()
+        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1, folder=folders[name])
+        for name, participant in participants.items()
     }
     outcomes({name: party.run for name, party in parties.items()}, participants)
-    return parties["label"], participants["label"]
+    return [parties["label"].chunk_state(step) for step in range(8)], participants["label"], parties["label"]
 
 
-def test_a_state_in_pieces() -> None:
-    """The pieces of the steps are the state, and can be put back one by one."""
-    party, participant = finished_party()
-    pieces = [party.chunk_state(step) for step in range(8)]
-    assert msgspec.msgpack.decode(party.state()) == pieces
-    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
+def restored(participant: Participant, ids: Sequence[str], pieces: Sequence[bytes], **options: Any) -> AlignmentParty:
+    """A party that is to continue after these."""
+    party = AlignmentParty(participant, ids, chunk=4, jobs=1, **options)
     for piece in pieces:
-        again.restore_chunk(piece)
-    assert again.state() == party.state()
+        party.restore_chunk(piece)
+    return party
 
 
 @pytest.mark.parametrize(
@@ -361,8 +369,7 @@ def test_a_state_in_pieces() -> None:
         lambda pieces: [b"", *pieces[1:]],
         lambda pieces: [pieces[0][:-1], *pieces[1:]],
         lambda pieces: [pieces[0] + b"\0", *pieces[1:]],
-        lambda pieces: [pieces[0], pieces[1][:-1], *pieces[2:]],
-        lambda pieces: [pieces[0], pieces[1] + bytes(32), *pieces[2:]],
+        lambda pieces: [pieces[0], bytes(32), *pieces[2:]],
         lambda pieces: [changed(pieces[0], format=1), *pieces[1:]],
         lambda pieces: [changed(pieces[0], scalar=bytes(32)), *pieces[1:]],
         lambda pieces: [changed(pieces[0], scalar=ORDER.to_bytes(32, "little")), *pieces[1:]],
@@ -371,15 +378,25 @@ def test_a_state_in_pieces() -> None:
         lambda pieces: [changed(pieces[0], more=1), *pieces[1:]],
     ],
 )
-def test_a_damaged_state_is_refused(change: Callable[[list[bytes]], list[bytes]]) -> None:
+def test_a_damaged_state_is_refused(change: Callable[[list[bytes]], list[bytes]], tmp_path: Path) -> None:
     """A piece that is cut, longer or changed ends in a clear error before anything is sent."""
-    party, participant = finished_party()
-    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
-    again.restore(msgspec.msgpack.encode(change(msgspec.msgpack.decode(party.state()))))
+    pieces, participant, _ = finished_party(tmp_path)
+    again = restored(participant, ANNA, change(pieces), folder=tmp_path)
     sent = participant.channels["features"].traffic.messages_sent
     with pytest.raises(DataError, match="damaged, or of other ids"):
         again.run()
     assert participant.channels["features"].traffic.messages_sent == sent
+
+
+@pytest.mark.parametrize("size", [0, 100, None])
+def test_a_damaged_file_is_refused(size: int | None, tmp_path: Path) -> None:
+    """Lists that are gone, cut off or changed since do not go on."""
+    pieces, participant, _ = finished_party(tmp_path)
+    lists = bytearray((tmp_path / LISTS).read_bytes())
+    lists[50] ^= 1
+    (tmp_path / LISTS).write_bytes(lists[:size])
+    with pytest.raises(DataError, match="damaged, or of other ids"):
+        restored(participant, ANNA, pieces, folder=tmp_path).run()
 
 
 def changed(piece: bytes, **values: Any) -> bytes:
@@ -387,20 +404,11 @@ def changed(piece: bytes, **values: Any) -> bytes:
     return msgspec.msgpack.encode(msgspec.msgpack.decode(piece) | values)
 
 
-@pytest.mark.parametrize("state", [b"", b"\x01", b"state", msgspec.msgpack.encode([1, 2])])
-def test_what_is_no_state_is_refused(state: bytes) -> None:
-    """Bytes that nobody's `state` gave."""
-    with pytest.raises(DataError, match="damaged"):
-        AlignmentParty(seated(TWO)["label"], ANNA).restore(state)
-
-
-def test_a_state_of_other_ids_is_refused() -> None:
+def test_a_state_of_other_ids_is_refused(tmp_path: Path) -> None:
     """A file that changed since does not go on with the old points."""
-    party, participant = finished_party()
-    other = AlignmentParty(participant, ["xaver", *ANNA[1:]], chunk=4, jobs=1)
-    other.restore(party.state())
+    pieces, participant, _ = finished_party(tmp_path)
     with pytest.raises(DataError, match="of other ids"):
-        other.run()
+        restored(participant, ["xaver", *ANNA[1:]], pieces, folder=tmp_path).run()
 
 
 # A peer that does not keep to the rules.
@@ -426,7 +434,7 @@ def opening(**changes: Any) -> Callable[[bytes], bytes]:
     ("kind", "change", "words"),
     [
         (Kind.ALIGNMENT_OPENING, opening(ids=0), "expected at least one id"),
-        (Kind.ALIGNMENT_OPENING, opening(ids=MOST_IDS + 1), "submitted 5000001 ids, the limit is 5000000"),
+        (Kind.ALIGNMENT_OPENING, opening(ids=MOST_IDS + 1), "submitted 10000001 ids, the limit is 10000000"),
         (Kind.ALIGNMENT_OPENING, opening(ids="5"), "cannot be read"),
         (Kind.ALIGNMENT_OPENING, opening(more=5), "cannot be read"),
         (Kind.ALIGNMENT_OPENING, opening(chunk=5), "in chunks of 4, got 4 in 5"),
@@ -436,6 +444,8 @@ def opening(**changes: Any) -> Callable[[bytes], bytes]:
             lambda body: body.replace(b'"group":"ristretto255",', b""),
             "is its version another one",
         ),
+        (Kind.ALIGNMENT_OPENING, opening(columns=["text", "date"]), "its ids have the columns text, date, ours text"),
+        (Kind.ALIGNMENT_OPENING, opening(repeat=True), "one side has --duplicates repeat and the other does not"),
         (Kind.ALIGNMENT_OPENING, opening(size_first=True), "size first and the other does not"),
         (Kind.ALIGNMENT_OPENING, opening(ids=3), "expected BLINDED_IDS with 96 bytes, got 128"),
         (Kind.BLINDED_IDS, lambda body: body[:-1], "expected BLINDED_IDS with 128 bytes, got 127"),
@@ -470,13 +480,11 @@ def test_the_most_ids_that_a_peer_may_bring(plan: Plan) -> None:
     assert not wire.bodies(Kind.BLINDED_IDS, sender="label")
 
 
-def test_a_limit_holds_after_a_restart() -> None:
+def test_a_limit_holds_after_a_restart(tmp_path: Path) -> None:
     """Who was content with a peer's list, and sets a lower limit before it goes on, is not held to the first one."""
-    party, participant = finished_party()
-    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1, most_ids=3)
-    again.restore(party.state())
+    pieces, participant, _ = finished_party(tmp_path)
     with pytest.raises(RemoteProtocolError, match="features: submitted 4 ids, the limit is 3"):
-        again.run()
+        restored(participant, ANNA, pieces, most_ids=3).run()
 
 
 def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | None]:
@@ -559,9 +567,9 @@ def test_a_point_exchanged_while_unblinding_is_refused(
 class Liar(AlignmentParty):
     """Shows a point in the place of another one, and so has one counted that is nobody's id."""
 
-    def _show_all(self, held: Sequence[bytes]) -> dict[str, list[bytes]]:
-        shown = super()._show_all(held)
-        return {name: sorted([*points[1:], ristretto.GENERATOR]) for name, points in shown.items()}
+    def _common(self, lists: Mapping[str, PointList]) -> PointList:
+        common = super()._common(lists)
+        return self._kept([common.chunk(0)[32:] + ristretto.GENERATOR])
 
 
 def test_unblinded_points_must_be_ids() -> None:
@@ -597,9 +605,52 @@ def test_no_ids_and_repeated_ids_are_refused_at_home() -> None:
 
 def test_nothing_secret_prints() -> None:
     """Neither the scalar, the seed nor an id."""
-    party, _ = finished_party()
+    _, _, party = finished_party()
     shown = repr(party) + repr(party._drawn) + repr(Alignment(COMMON, "00", 3, {}))
     assert not any(secret in shown for secret in ("anna", repr(party._drawn.scalar), repr(party._drawn.seed)))
+
+
+# Ids of several columns, and on several rows.
+
+
+@given(st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=3), unique_by=tuple, max_size=12))
+def test_different_columns_are_hashed_differently(ids: list[list[str]]) -> None:
+    """Wherever one column ends and the next begins, and however many there are."""
+    assert len({encoded_id(BETWEEN_COLUMNS.join(columns)) for columns in ids}) == len(ids)
+
+
+def test_ids_of_several_columns_are_aligned_as_such() -> None:
+    """Two columns `ab` and `c` are not `a` and `bc`."""
+    own = [f"ab{BETWEEN_COLUMNS}c", f"x{BETWEEN_COLUMNS}1"]
+    ids = {"label": own, "features": [f"a{BETWEEN_COLUMNS}bc", own[1]]}
+    check_agreement(aligned(TWO, ids, columns=("text", "date")), ids)
+
+
+@pytest.mark.parametrize("plan", [TWO, THREE], ids=["two", "three"])
+def test_rows_of_common_ids_are_paired(plan: Plan) -> None:
+    """Where all ask for it, everybody has one name for each pair of rows of a common id, and no other counts travel."""
+    lists = [["a", "b", f"b{BEFORE_NUMBER}2", "own"], [f"b{BEFORE_NUMBER}2", "b", "a"], ["b", "a", "z"]]
+    ids = sets_for(plan, lists[: len(plan.learners)])
+    wire = Wire()
+    ends = aligned(plan, ids, wire, repeat=True)
+    rest = "" if plan is TWO else ".1"
+    pairs = [f"b{BEFORE_NUMBER}{pair}{rest}" for pair in ("1.1", "1.2", "2.1", "2.2")]
+    assert [end.ids for end in ends.values()] == [("a", *pairs)] * len(ids)
+    assert [end.size for end in ends.values()] == [2] * len(ids)
+    assert set(map(len, wire.bodies(Kind.ID_COUNTS))) == {8}
+
+
+def always_said(instead: bytes, _body: bytes) -> bytes:
+    """Whatever was to be said."""
+    return instead
+
+
+def test_counts_of_a_peer_have_limits() -> None:
+    """No row of a common id, or more pairs than the limit, is refused."""
+    ids = {"label": ANNA, "features": BERT}
+    for body, words in ((bytes(12), "at least one row"), (b"\xff" * 12, "pairs, the limit is 10000000")):
+        wire = changing(Kind.ID_COUNTS, partial(always_said, body))
+        assert words in str(aligned(TWO, ids, wire, repeat=True)["label"])
 
 
 # Several threads.

@@ -1,16 +1,19 @@
 """Alignment of two: whoever returns points it was just shown reads ids it never named, unless it must prove them."""
 
+import hashlib
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from plumbob.errors import DataError, RemoteProtocolError
-from plumbob.protocol.alignment import Alignment, AlignmentParty
+from plumbob.protocol.alignment import Alignment, AlignmentParty, encoded_id
 from plumbob.protocol.handshake import HASH_BYTES, hash_fields
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.point_lists import PointList
 from tests.protocol.support import Wire, outcomes, plan_for, seated
 
 PLAN = plan_for((2, 3), protocol="exchange", seed=0)
@@ -22,10 +25,10 @@ DICTIONARY = ["xaver", "yves", "zacharias", "zoe", "zora"]
 class Unproved(AlignmentParty):
     """The switch: what comes back is taken as it comes."""
 
-    def _commit(self, held: Sequence[bytes]) -> bytes:
+    def _commit(self, held: PointList) -> bytes:
         return b""
 
-    def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
         return self._return_in_order(held)
 
 
@@ -34,65 +37,63 @@ class Cheat(AlignmentParty):
 
     read: str | None = None
 
-    def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
-        count, channel, step = len(self.ids), self._channel(self._next), self._done
-        sizes = [self._chunk_bytes(start, count) for start in self._starts(self._longest)]
-        mine = b"".join(channel.receive(Kind.TWICE_BLINDED_IDS, step + n, size) for n, size in enumerate(sizes) if size)
-        returned = [mine[at : at + 32] for at in range(0, len(mine), 32)]
-        self._changed = self._exchanged(held, returned)
-        for n, start in enumerate(self._starts(self._longest)):
-            if chunk := self._changed[start : start + self._chunk]:
-                channel.send(Kind.TWICE_BLINDED_IDS, step + n, b"".join(chunk))
-        self._done += len(sizes)
-        self._pieces += [b""] * len(sizes)
-        self._own_returned = returned
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+        channel, step = self._channel(self._next), self._done
+        returned = self._kept([channel.receive(Kind.TWICE_BLINDED_IDS, step)])
+        theirs, ours = split(held.chunk(0)), split(returned.chunk(0))
+        # The victim's first id that is not ours gets a point of one of ours that the victim does not have.
+        place = next(place for place, point in enumerate(theirs) if point not in ours)
+        self._taken = next(point for point in ours if point not in theirs)
+        channel.send(Kind.TWICE_BLINDED_IDS, step, b"".join([*theirs[:place], self._taken, *theirs[place + 1 :]]))
+        self._done += 1
+        self._pieces.append(b"")
+        self._known = dict(zip(self._own_order.tolist(), ours, strict=True))
         return returned
 
-    def _exchanged(self, held: Sequence[bytes], returned: Sequence[bytes]) -> list[bytes]:
-        """The victim's first id that is not ours gets a point of one of ours that the victim does not have."""
-        place = next(place for place, point in enumerate(held) if point not in returned)
-        free = next(point for point in returned if point not in held)
-        return [*held[:place], free, *held[place + 1 :]]
-
-    def _finish(self, ids: Sequence[str], points: Sequence[bytes]) -> Alignment:
+    def _finish(self, places: NDArray[np.uint32], points: bytes) -> Alignment:
         theirs = self._channel(self._next).receive(Kind.CONFIRMATION, 0, HASH_BYTES)
-        known = dict(zip(self._shuffled_ids, self._own_returned, strict=True))
-        taken = next(point for point in self._changed if point in known.values() and point not in points)
+        common = [self._known[place] for place in places.tolist()]
+        hashed = hashlib.sha256(b"".join(sorted([*common, self._taken]))).digest()
+        ids = [self.ids[place] for place in places.tolist()]
         for guess in DICTIONARY:
-            named = sorted([*((identity, known[identity]) for identity in ids), (guess, taken)])
-            if self._confirmation([identity for identity, _ in named], [point for _, point in named]) == theirs:
+            if self._confirmation(sorted([*ids, guess]), hashed) == theirs:
                 self.read = guess
         raise DataError("the cheat has what it wanted, and hangs up")
 
-    def _confirmation(self, ids: Sequence[str], points: Sequence[bytes]) -> bytes:
-        key = hash_fields(b"aligned", self._drawn.identity, b"".join(points))
-        order = hash_fields(b"order", key, msgspec.json.encode(tuple(ids))).hex()
-        return hash_fields(b"confirmation", key, self._next.encode(), order.encode())
+    def _confirmation(self, ids: Sequence[str], points: bytes) -> bytes:
+        key = hash_fields(b"aligned", self._drawn.identity, points)
+        texts = hashlib.sha256(b"".join(map(encoded_id, ids))).digest()
+        return hash_fields(b"confirmation", key, self._next.encode(), hash_fields(b"order", key, texts).hex().encode())
 
 
 class UnprovedCheat(Cheat):
     """Against the weak build."""
 
-    def _commit(self, held: Sequence[bytes]) -> bytes:
+    def _commit(self, held: PointList) -> bytes:
         return b""
 
 
 class ProvingCheat(Cheat):
     """Against ours: commits to the honest list, returns another one, and plays the rest as it is due."""
 
-    def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
         returned = super()._get_back_own_points(held, commitment)
         asked = self._salt + self._challenge
-        self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
+        self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked), len(asked))
         return returned
 
 
 class Shuffler(AlignmentParty):
     """Commits to, returns and proves a list in which two points have changed places."""
 
-    def _travel(self) -> list[bytes]:
-        held = super()._travel()
-        return [held[1], held[0], *held[2:]]
+    def _travel(self) -> PointList:
+        points = super()._travel().chunk(0)
+        return self._kept([points[32:64] + points[:32] + points[64:]])
+
+
+def split(points: bytes) -> list[bytes]:
+    """A message of points as single ones."""
+    return [points[start : start + 32] for start in range(0, len(points), 32)]
 
 
 def played(cheat: type[AlignmentParty], victim: type[AlignmentParty], wire: Wire, **options: Any) -> Any:

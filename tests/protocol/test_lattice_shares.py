@@ -1,6 +1,6 @@
 """`shares` by lattices: it is `clear` on shares, opens what it says and no more, and refuses what is not honest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import choose, local
 from plumbob.errors import DataError, DivergenceError, PlanError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
@@ -214,16 +215,43 @@ def test_a_part_with_bound_shares_comes_back_from_its_file(tmp_path: Any) -> Non
     np.testing.assert_array_equal(again.whitening.matrix, part.whitening.matrix)
 
 
-def test_no_product_repeats_a_key() -> None:
-    """Every pass, kind and direction has a key of its own, and none is left after the run."""
+def test_a_key_serves_one_product_in_all_passes() -> None:
+    """Every kind and direction has a key of its own, erased with the last pass, and none is left after the run."""
     run = trained(lattice_plan(l2=0.01))
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
     assert len(parties) == 2
     for party in parties:
         contexts = [product.context for product in party._listed_products()]
-        assert len(set(contexts)) == len(contexts) == 4 * 7
+        assert len(set(contexts)) == len(contexts) == 7 == party.shape.keys_in_all
+        assert {context.last for context in contexts} == {party.plan.passes}
         assert not party.products.keys.own
         assert not party.products.keys.tested
+
+
+class EndsWithoutKeys(LatticeParty):
+    """Says what it still has of keys when the last pass is over and nothing has been opened yet."""
+
+    def finish(self) -> None:
+        keys = self.products.keys
+        assert not any((keys.own, keys.tested, keys.seeds, keys.own_public, keys.peers_public))
+        super().finish()
+
+
+@pytest.mark.parametrize(("split", "passes"), [((2, 3), [3]), ((1, 2, 2), [1, 2, 3])], ids=["two", "three"])
+def test_keys_vanish_with_their_last_pass(
+    split: tuple[int, ...], passes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal lists a key under the last pass that needs it, and nothing is opened before all of them are gone."""
+    listed, hand_on = [], Participant.hand_on
+
+    def recorded(self: Participant, needs: Mapping[int, bytes]) -> None:
+        listed.append(sorted(needs))
+        hand_on(self, needs)
+
+    monkeypatch.setattr(Participant, "hand_on", recorded)
+    plan = lattice_plan(split, epochs=3)
+    trained(plan, cast=dict.fromkeys([party.name for party in plan.learners], EndsWithoutKeys))
+    assert listed == [passes] * len(split)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "HELD_OUT_ROWS": 54,
         "PROPOSAL_PLAN": 53,
         "UNBLINDING_PROOF": 55,
+        "ID_COUNTS": 56,
     }
 
 

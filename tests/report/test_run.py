@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from plumbob.checking.facts import SaidWhere, said
+from plumbob.checking.figures import Figures
 from plumbob.checking.filing import with_predictions
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import audit
@@ -91,7 +92,6 @@ def test_disagreements_are_told_once(audited: RunRecord) -> None:
 @pytest.mark.parametrize(
     ("keys", "word"),
     [
-        ({"protocol": "clear"}, "Nothing was encrypted"),
         ({"protocol": "exchange"}, "each gradient is an equation"),
         ({"protocol": "shares", "open": "own"}, "weights opened at the end"),
         ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "differential privacy to single labels"),
@@ -100,7 +100,7 @@ def test_disagreements_are_told_once(audited: RunRecord) -> None:
 )
 def test_limits_fit_the_plan(keys: dict[str, object], word: str) -> None:
     """Each plan has its own, before those that hold for all."""
-    lines = list(said(SaidWhere.LIMITS, Plan.for_columns((2, 3), **keys)))
+    lines = list(said(SaidWhere.LIMITS, Figures.of(Plan.for_columns((2, 3), **keys))))
     assert any(word in line for line in lines)
     assert lines[-1].startswith("Attacks that nobody has thought of")
 

@@ -1,51 +1,126 @@
-"""What to type so that a finding goes away."""
+"""What to type so that a finding goes away: one remedy for each, and what a remedy costs."""
 
+import re
+from collections.abc import Iterator, Sequence
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.row_notes import loss_in_words
+from plumbob.checking.rules import leaves_a_trace
 from plumbob.plan import Plan
 from plumbob.plan.protocols import MOST_SHARING
 from plumbob.plan.rules import fitting_delta
+from plumbob.privacy.row_forecast import expected_auc_loss
+from plumbob.privacy.row_rule import row_rule
 
-LABEL_NOISE = "--noise sound --epsilon 1 --row-norm 1"
+FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")
 FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
+ROW_EPSILON = 4.0
+"""Of the noise for whole rows that is offered and drafted."""
+ONE_PERSON_IN = 10
+"""A drafted delta is below one in so many times the rows."""
 # With opened weights these still get one equation for each own column, a run (docs/auditing.md).
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
+WITHOUT_ARBITER = " without an arbiter among the parties"
 
 
 def fix_for(plan: Plan, attack: str, target: str) -> str:
-    """Flags that stop it; empty where no flag does."""
+    """Flags that stop it, or that leave a trace of it; empty where no flag does."""
     if attack in ("packing", "claimed-width") and plan.replies == "paper":
         return "--replies packed"
     if not plan.kind.shows_gradients:
-        return "--open never" if plan.opens_weights else ""
-    noise = _noise(plan, target)
-    if len(plan.learners) > MOST_SHARING:
-        return noise
-    if attack == "steering":
-        return _shares(plan, attack)
-    return f"{_shares(plan, attack)}, or {noise}"
+        return _fix_in_shares(plan, attack)
+    if len(plan.learners) <= MOST_SHARING:
+        return _shares(plan)
+    return "" if attack == "steering" else _noise(plan, target)
 
 
-def _shares(plan: Plan, attack: str) -> str:
+def _fix_in_shares(plan: Plan, attack: str) -> str:
+    if plan.opens_weights and attack not in ("chosen-labels", "masked-shares"):
+        return "--open never"
+    if attack == "chosen-labels" and plan.kind.has_lattices:
+        return row_noise(plan)
+    # What other software reaches in `shares`, no setting stops.
+    is_left = plan.kind.has_lattices and leaves_a_trace(attack) and not plan.keeps_evidence
+    return "--evidence keep" if is_left else ""
+
+
+def _shares(plan: Plan) -> str:
     """`shares` and what must be given up for it."""
-    flags = ["--protocol shares" if plan.arbiter is None else "--protocol shares without an arbiter among the parties"]
-    if attack in ON_OPENED_WEIGHTS:
-        flags.append("--open never")
-    if plan.sigmoid != "taylor":
-        flags.append("--sigmoid taylor")
-    if plan.noise != "none":
+    flags = [f"--protocol shares{'' if plan.arbiter is None else WITHOUT_ARBITER}"]
+    if plan.sigmoid not in ("taylor", "fourier"):
+        flags.append("--sigmoid fourier")
+    if plan.noise not in ("none", "rows"):
         flags.append("--noise none --noise-std 0")
     if plan.replies == "paper":
         flags.append("--replies packed")
-    if plan.class_weight != "none":
-        flags.append("--class-weight none")
     return " ".join(flags)
 
 
 def _noise(plan: Plan, target: str) -> str:
-    if target == "labels":
-        return _label_noise(plan) if plan.noise != "sound" else f"--epsilon {plan.epsilon / 4:g}"
-    return FEATURE_NOISE.format(std=4 * plan.noise_std or 10.0)
+    if target != "labels":
+        return FEATURE_NOISE.format(std=4 * plan.noise_std or 10.0)
+    if plan.noise == "sound":
+        return f"--epsilon {plan.epsilon / 4:g}"
+    return f"--noise sound --epsilon 1 --row-norm 1{_delta_flag(plan.delta, fitting_delta(plan.delta, plan.rows))}"
 
 
-def _label_noise(plan: Plan) -> str:
-    delta = fitting_delta(plan.delta, plan.rows)
-    return LABEL_NOISE if delta == plan.delta else f"{LABEL_NOISE} --delta {delta:g}"
+def row_noise(plan: Plan) -> str:
+    """Noise for whole rows, as it is offered."""
+    return f"--noise rows --epsilon {ROW_EPSILON:g}{_delta_flag(plan.delta, small_delta(plan.delta, plan.rows))}"
+
+
+def small_delta(delta: float, rows: int) -> float:
+    """This one, or one that is below one in ten times the rows."""
+    return fitting_delta(delta, ONE_PERSON_IN * rows)
+
+
+def offered_noise_loss(rows: int, columns: Sequence[int], delta: float) -> float:
+    """What the offered noise is expected to cost in AUC; `columns` are each party's."""
+    delta = small_delta(delta, rows)
+    rule = row_rule(rows, columns, ROW_EPSILON, delta)
+    return expected_auc_loss(rows, columns, ROW_EPSILON, delta, rule.passes, rule.row_norm)
+
+
+def _delta_flag(before: float, after: float) -> str:
+    return "" if before == after else f" --delta {after:g}"
+
+
+# One remedy for several findings.
+
+
+def flags_of(fix: str) -> dict[str, str]:
+    """By name, with their values."""
+    return dict(FLAG.findall(fix))
+
+
+def flags_to_type(fixes: Sequence[str]) -> str:
+    """What several findings need, once each."""
+    flags: dict[str, str] = {}
+    for fix in fixes:
+        flags |= flags_of(fix)
+    text = " ".join(f"--{name} {value}".strip() for name, value in flags.items())
+    return text + (WITHOUT_ARBITER if any(WITHOUT_ARBITER in fix for fix in fixes) else "")
+
+
+def price_of(figures: Figures, fix: str) -> str:
+    """What a remedy costs, as far as it was measured or can be forecast."""
+    return "; ".join(_prices(figures, flags_of(fix)))
+
+
+def _prices(figures: Figures, flags: dict[str, str]) -> Iterator[str]:
+    plan = figures.plan
+    if flags.get("protocol") == "shares":
+        yield "no quality that we measured (credit: AUC .720 instead of .715, in a twentieth of the time)"
+    if flags.get("open") == "never" or flags.get("protocol") == "shares":
+        yield "weights stay shared, so that every prediction needs all parties"
+    if flags.get("noise") == "rows":
+        loss = loss_in_words(offered_noise_loss(figures.rows, [party.features for party in plan.learners], plan.delta))
+        yield f"noise, expected to cost {loss} of AUC with {figures.rows:,} training rows"
+    elif flags.get("noise", "none") != "none" or ("epsilon" in flags and plan.noise == "sound"):
+        yield "much of the model: this noise is for single labels or columns, and row noise needs shares"
+    if flags.get("evidence") == "keep":
+        yield "each party keeps what it received, sealed for its auditor: a replay then names who cheated"
+    if "most-rows" in flags:
+        yield f"no more than {flags['most-rows']} people are ever scored"
+    if "replies" in flags and "protocol" not in flags:
+        yield "none"

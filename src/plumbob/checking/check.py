@@ -15,60 +15,99 @@ from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import AtHome, Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.ledger import gains
+from plumbob.checking.names import in_plain_words, plain, renamed, stand_ins
 from plumbob.checking.row_notes import noise_notes
-from plumbob.checking.rules import RULES, further
+from plumbob.checking.rules import RULES, further, leaves_a_trace
 from plumbob.checking.rules.interface import Rule
 from plumbob.checking.rules.interface import finding as finding_of
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.record import Finding
+from plumbob.record import Finding, RunRecord
+
+Checkable = Plan | RunRecord | str | Path | Mapping[str, Any] | Any
+"""A plan, its file, its text, a dictionary of the same shape, a run's record, or a fitted model."""
+NAMED_BY_REPLAY = "The plan keeps evidence, so a replay would name it."
 
 
 def check(
-    plan: Plan | str | Path | Mapping[str, Any],
+    plan: Checkable,
     rows: int | None = None,
     runs: int = 1,
     home: AtHome | None = None,
     predicted: int | None = None,
 ) -> Findings:
-    """Findings about a plan, a plan's file, or a dictionary of the same shape; the worst first.
+    """Findings about a plan, or about what stands for one; the worst first.
 
     `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
     party that asks knows from its own table; `predicted` are rows to be scored later, where they are fewer than the
     plan allows. Rows held out for testing are scored, too.
     """
-    return worst_first(all_findings(figures_of(plan, rows, runs, home, predicted)))
+    figures = figures_of(plan, rows, runs, home, predicted)
+    return worst_first(all_findings(figures), figures)
+
+
+def all_findings(figures: Figures) -> Iterator[Finding]:
+    """One for each attack, attacker, victim and target: what `check` shows, and what `audit` measures."""
+    for one in _in_plain_words(figures):
+        yield finished(figures.plan, one)
 
 
 def figures_of(
-    plan: Plan | str | Path | Mapping[str, Any],
+    plan: Checkable,
     rows: int | None = None,
     runs: int = 1,
     home: AtHome | None = None,
     predicted: int | None = None,
 ) -> Figures:
     """The plan, from whatever stands for one, with its rows."""
-    if isinstance(plan, str | Path):
+    plan = getattr(plan, "record_", plan)
+    if isinstance(plan, RunRecord):
+        rows = rows or plan.rows + plan.test_rows
+        plan = plan.parsed_plan
+    elif isinstance(plan, str) and "\n" in plan:
+        plan = Plan.from_toml(plan)
+    elif isinstance(plan, str | Path):
         plan = Plan.load(plan)
     elif isinstance(plan, Mapping):
         plan = Plan.from_dict(plan)
-    elif not isinstance(plan, Plan):
-        raise PlanError(f"expected a plan, a plan's file or a dictionary, got {type(plan).__name__}")
+    if not isinstance(plan, Plan):
+        raise PlanError(
+            f"expected a plan, its file or text, a dictionary, a run's record or a fitted model, got "
+            f"{type(plan).__name__}"
+        )
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
-    return Figures.of(
-        plan if rows is None else plan.replace(rows=rows, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm),
-        rows,
-        runs,
-        home,
-        predicted,
-    )
+    judged = plan if rows is None else plan.replace(rows=rows, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
+    return Figures.of(judged, rows, runs, home, predicted)
 
 
-def all_findings(figures: Figures) -> Iterator[Finding]:
-    """One for each attack, attacker, victim and target: what `check` shows, and what `audit` measures."""
+def _in_plain_words(figures: Figures) -> Iterator[Finding]:
+    """Of a plan without names, judged under names that its sentences can be told from."""
+    names = stand_ins(figures.plan)
+    if not names:
+        yield from _findings(figures)
+        return
+    home = figures.home
+    if home is not None:
+        rehearsed = {names[name]: value for name, value in home.rehearsed.items()}
+        home = replace(home, party=names[home.party], rehearsed=rehearsed)
+    standing_in = replace(figures, plan=renamed(figures.plan, names), home=home)
+    yield from in_plain_words(_findings(standing_in), names)
+
+
+def finished(plan: Plan, finding: Finding) -> Finding:
+    """With what helps against it. Where evidence is kept, whoever uses other software must reckon with being named."""
+    if finding.verdict not in (LEAKS, DEGRADES):
+        return finding
+    is_named = plan.keeps_evidence and leaves_a_trace(finding.attack)
+    if is_named and finding.verdict == LEAKS:
+        return replace(finding, verdict=DEGRADES, why=f"{finding.why} {NAMED_BY_REPLAY}", fix="")
+    return replace(finding, fix=finding.fix or fix_for(plan, finding.attack, finding.target))
+
+
+def _findings(figures: Figures) -> Iterator[Finding]:
     for rule in RULES:
         for party in figures.plan.learners:
             if party.role == rule.by:
@@ -110,7 +149,7 @@ def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
 
 
 def prices_of_noise(plan: Plan, rows: int | None = None) -> list[str]:
-    """What the plan's noise promises and is expected to cost; or what it would, where it is offered as a cure."""
+    """What the plan's noise promises and is expected to cost."""
     return list(noise_notes(figures_of(plan, rows)))
 
 
@@ -129,22 +168,15 @@ def _assumptions(figures: Figures) -> Iterator[str]:
         )
 
 
-def _lattice_notes(figures: Figures) -> Iterator[str]:
-    """What the products rest on, and what a party gains that does not keep to the protocol."""
-    if not figures.plan.kind.has_lattices:
-        return
-    yield (
-        "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every key "
-        "is tested before use, because an untested one would show the other party's rows; replies hide behind fresh "
-        "randomness, because added noise would not hide them from a chosen request."
-    )
-    yield from said(SaidWhere.CHEATING, figures.plan, figures.rows)
-
-
 def _notes(figures: Figures) -> Iterator[str]:
-    yield from said(SaidWhere.NOTES, figures.plan, figures.rows)
+    yield from said(SaidWhere.NOTES, figures)
     yield from noise_notes(figures)
-    yield from _lattice_notes(figures)
+    if figures.plan.kind.has_lattices:
+        yield (
+            "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every "
+            "key is tested before use, because an untested one would show the other party's rows; replies hide behind "
+            "fresh randomness, because added noise would not hide them from a chosen request."
+        )
     yield from _assumptions(figures)
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
@@ -152,6 +184,7 @@ def _notes(figures: Figures) -> Iterator[str]:
         "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals "
         "something too; no finding covers either."
     )
+    names = stand_ins(figures.plan)
     for gain in gains(figures):
-        yield f"{gain.party}, {gain.source}: {gain.says}."
+        yield plain(f"{names.get(gain.party, gain.party)}, {gain.source}: {gain.says}.")
     yield ("No verdict is a proof of safety: it says what these attacks are shown to reach, not what others might.")

@@ -6,6 +6,7 @@ import numpy as np
 
 from plumbob.checking import ledger
 from plumbob.checking.agreement import predictions
+from plumbob.checking.figures import Figures
 from plumbob.plan import Plan
 from plumbob.record import LedgerCurve, RunRecord
 
@@ -17,6 +18,11 @@ def with_predictions(record: RunRecord) -> RunRecord:
     """What the plan alone says of a run on this many rows: all that a party on a network can know."""
     plan = record.parsed_plan
     return replace(record, predicted=predictions(plan, record.rows), ledger=planned_ledger(plan, record.rows))
+
+
+def figures_of_run(record: RunRecord) -> Figures:
+    """The plan of a run on the rows that it had."""
+    return Figures(record.parsed_plan, record.rows, held_out=record.test_rows)
 
 
 def planned_ledger(plan: Plan, training_rows: int) -> list[LedgerCurve]:

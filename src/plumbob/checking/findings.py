@@ -1,28 +1,24 @@
 """Findings together: a list that shows itself, as text in a terminal and as a table in a notebook."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from html import escape
 from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
+from plumbob.checking.figures import Figures
+from plumbob.checking.headlines import Headlines, headlines
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
-# Of one finding, and of several.
-OTHERS = {
-    DEGRADES: ("degrades (how much depends on the data)", "degrade (how much depends on the data)"),
-    BLOCKED: ("is blocked", "are blocked"),
-    NOT_APPLICABLE: ("is not applicable", "are not applicable"),
-}
-MORE = "--verbose shows {rest} findings, the reason for each, and what no finding covers."
+MORE = "--verbose shows all {count} findings, the reason for each, and what no finding covers."
 # A colour beside the word, never instead of it.
 COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d", NOT_APPLICABLE: "#6b7280"}
 Cell = Callable[[Finding], str]
 NAMED: dict[str, Cell] = {
     "verdict": lambda one: one.verdict,
+    "assumes": lambda one: one.assumes,
     "attack": lambda one: one.attack,
     "by": lambda one: one.by,
     "against": lambda one: one.against,
@@ -36,7 +32,11 @@ MEASURED: dict[str, Cell] = {
 
 
 class Findings(list[Finding]):
-    """A list of findings, the worst first; it prints as a table, and a notebook shows it as one."""
+    """A list of findings, the worst first; it prints as two headlines and a table, and a notebook shows the same."""
+
+    def __init__(self, findings: Iterable[Finding] = (), figures: Figures | None = None) -> None:
+        super().__init__(findings)
+        self.figures = figures
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Finding: ...
@@ -44,18 +44,18 @@ class Findings(list[Finding]):
     def __getitem__(self, place: slice) -> "Findings": ...
     def __getitem__(self, place: SupportsIndex | slice) -> "Finding | Findings":
         if isinstance(place, slice):
-            return Findings(super().__getitem__(place))
+            return Findings(super().__getitem__(place), self.figures)
         return super().__getitem__(place)
 
     @property
     def leaking(self) -> "Findings":
         """Those above the plan's tolerance."""
-        return Findings(one for one in self if one.verdict == LEAKS)
+        return Findings((one for one in self if one.verdict == LEAKS), self.figures)
 
     @property
-    def summary(self) -> str:
-        """How many there are of every verdict, in one sentence."""
-        return summary(self)
+    def headlines(self) -> Headlines:
+        """What they come to if everyone keeps to the protocol, and if someone cheats."""
+        return headlines(self, self.figures)
 
     def to_frame(self) -> Any:
         """One row per finding, as a pandas DataFrame; DataError where pandas is not installed."""
@@ -69,56 +69,34 @@ class Findings(list[Finding]):
         return pandas.DataFrame([asdict(one) for one in self], columns=list(Finding.__dataclass_fields__))
 
     def __repr__(self) -> str:
-        return "\n".join([summary(self), *([] if not self else ["", *_table(self), *_reasons_of(self.leaking)])])
+        return "\n".join([*self.headlines.lines(), *(["", *_table(self)] if self else [])])
 
     def _repr_html_(self) -> str:
-        """A table without scripts; every cell is escaped, because party names come from other people's plans."""
+        """Without scripts; every cell is escaped, because party names come from other people's plans."""
         cells: dict[str, Cell] = {**_columns(self), "why": lambda one: one.why, "to stop it": lambda one: one.fix}
         head = "".join(f'<th style="text-align:left">{escape(name)}</th>' for name in cells)
         rows = "".join(
             f"<tr>{''.join(_html_cell(name, show(one)) for name, show in cells.items())}</tr>" for one in self
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self else ""
-        return f"<div><p>{escape(summary(self))}</p>{table}</div>"
+        return f"<div><pre>{escape(chr(10).join(self.headlines.lines()))}</pre>{table}</div>"
 
 
-def worst_first(findings: Iterable[Finding]) -> Findings:
+def worst_first(findings: Iterable[Finding], figures: Figures | None = None) -> Findings:
     """The same findings, those that leak before all others."""
-    return Findings(sorted(findings, key=lambda finding: ORDER.index(finding.verdict)))
+    return Findings(sorted(findings, key=lambda finding: ORDER.index(finding.verdict)), figures)
 
 
-def summary(findings: Sequence[Finding]) -> str:
-    """One line for whoever must say yes or no: how many findings there are of every verdict."""
-    counts = Counter(finding.verdict for finding in findings)
-    leaking = "leaks" if counts[LEAKS] <= 1 else "leak"
-    whole = f"{len(findings)} finding{'s' if len(findings) != 1 else ''}"
-    first = f"{counts[LEAKS] or 'None'} of {whole} {leaking} above the plan's tolerance"
-    told = [f"{counts[verdict]} {words[counts[verdict] > 1]}" for verdict, words in OTHERS.items() if counts[verdict]]
-    return "; ".join([first, *([", ".join(told)] if told else [])]) + "."
-
-
-def short_lines(findings: Sequence[Finding]) -> list[str]:
-    """The headline, what leaks and how to stop it, and where the rest is."""
-    leaking = [finding for finding in findings if finding.verdict == LEAKS]
-    rest = f"the other {len(findings) - len(leaking)}" if leaking else f"all {len(findings)}"
-    return [summary(findings), *_reasons_of(leaking), "", MORE.format(rest=rest)]
-
-
-def lines_of(findings: Sequence[Finding]) -> list[str]:
-    """A table of verdicts, the numbers behind those that matter, and what to type."""
+def lines_of(findings: Findings) -> list[str]:
+    """Both headlines, a table of verdicts, the numbers behind those that matter, and what to type."""
     reasons = (line for one in findings for line in _reasons(one))
-    return [summary(findings), "", *_table(findings), "", *reasons, "", *legend(findings)]
+    return [*findings.headlines.lines(), "", *_table(findings), "", *reasons, "", *legend(findings)]
 
 
 def legend(findings: Sequence[Finding]) -> list[str]:
     """What the verdicts among them mean."""
     given = {finding.verdict for finding in findings}
     return [f"{verdict}: {MEANINGS[verdict]}." for verdict in ORDER if verdict in given]
-
-
-def _reasons_of(findings: Iterable[Finding]) -> Iterator[str]:
-    for one in findings:
-        yield from ("", *_reasons(one))
 
 
 def _reasons(finding: Finding) -> list[str]:

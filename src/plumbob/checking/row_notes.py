@@ -1,12 +1,11 @@
 """What a promise about whole rows means, in sentences: for whoever must say yes or no, before anything moves."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from plumbob.checking.figures import Figures
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
-from plumbob.plan.rules import delta_mistake, fitting_delta
+from plumbob.plan.rules import delta_mistake
 from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
 from plumbob.privacy.row_rule import RowRule, row_rule
@@ -17,32 +16,23 @@ from plumbob.protocol.row_promise import promised_cost
 LARGEST_SLOPE = 0.25
 """Of the sigmoid, and so of the loss along a scaled column while scores are small."""
 
-LABEL_NOISE_OFFERED = {"noise": "sound", "epsilon": 1.0, "row_norm": 1.0}
-"""What `checking.advice` proposes against label attacks."""
-
 BOUND = (
     "whatever rows the others bring within their norm bounds, and even if they add no noise. A party that exceeds its"
-    " norm bound, or falsifies sines, shares or replies, is not bound by it, and nobody can notice"
+    " norm bound, or falsifies sines, shares or replies, is not bound by it, and only a replay of kept evidence shows"
+    " that"
 )
 """Against whom the promise holds: the two facts about a coalition that its proof uses (docs/privacy.md)."""
 
 
 def noise_notes(figures: Figures) -> Iterator[str]:
-    """What noise promises and costs, one sentence each, where a plan has some or is offered some."""
+    """What noise promises and costs, one sentence each, where a plan has some."""
     plan = figures.plan
     if plan.noise == "rows":
         yield from row_notes(plan, figures.rows)
     elif plan.noise != "none":
         yield from label_promise(plan)
-        yield f"The noise is expected to cost {_in_words(label_noise_loss(figures))} of AUC; it protects no whole row."
-    elif plan.kind.is_encrypted and plan.kind.shows_gradients:
-        offered_keys = {**LABEL_NOISE_OFFERED, "delta": fitting_delta(plan.delta, plan.rows)}
-        offered = replace(figures, plan=plan.replace(**offered_keys))
-        yield (
-            "Noise for labels, --noise sound --epsilon 1 --row-norm 1, is expected to cost"
-            f" {_in_words(label_noise_loss(offered))} of AUC with {figures.rows:,} training rows, and protects labels"
-            " only."
-        )
+        loss = loss_in_words(label_noise_loss(figures))
+        yield f"The noise is expected to cost {loss} of AUC; it protects no whole row."
 
 
 def label_promise(plan: Plan) -> Iterator[str]:
@@ -72,7 +62,8 @@ def label_noise_loss(figures: Figures) -> float:
     return residual_noise_loss(plan.columns, square, slope, figures.batch, figures.steps, deviation)
 
 
-def _in_words(loss: float) -> str:
+def loss_in_words(loss: float) -> str:
+    """Beyond what can be borne, no figure is worth its digits."""
     return f"{loss:.3f}" if loss <= BEARABLE else f"more than {BEARABLE:g}"
 
 

@@ -6,7 +6,10 @@ LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not 
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 MEANINGS = {
     LEAKS: "the attacker learns more than it could guess anyway, by more than the plan's tolerance",
-    DEGRADES: "the attacker learns something, or may; how much depends on the data",
+    DEGRADES: "the attacker learns something, or may, or could and a replay would name it",
     BLOCKED: "the attack was tried or calculated, and not shown to reveal more than the tolerance; that is no proof",
     NOT_APPLICABLE: "the attack has nothing to work on",
 }
+
+HONEST, CHEATING = ASSUMPTIONS = ("honest", "cheating")
+"""What a finding assumes: that everyone keeps to the protocol, or that its attacker chose its data or its software."""

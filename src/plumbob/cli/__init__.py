@@ -2,24 +2,19 @@
 
 Exit codes: 0 done, 1 failed with a message, 2 wrong usage, 3 (`check`, `audit`) done and something leaks above the
 plan's tolerance, 4 (`audit`, `check`) done and nothing leaks, but attacks were not run (`--only`) or, with `--strict`,
-something degrades, 130 interrupted by Ctrl-C. The work is done elsewhere, and imported late, so that every verb starts
-in under a second.
+something degrades, 130 interrupted by Ctrl-C.
 """
 
-from plumbob.cli import auditing, party_runs, party_setup, plans, results, studies, training
-from plumbob.cli.output import INTERRUPTED
-from plumbob.cli.root import app, main
+from typing import Any
 
-# Importing a module of verbs is what makes them part of the command line.
-__all__ = [
-    "INTERRUPTED",
-    "app",
-    "auditing",
-    "main",
-    "party_runs",
-    "party_setup",
-    "plans",
-    "results",
-    "studies",
-    "training",
-]
+from plumbob.cli.commands import INTERRUPTED
+from plumbob.cli.root import application, main
+
+__all__ = ["INTERRUPTED", "app", "main"]
+
+
+def __getattr__(name: str) -> Any:
+    """Late, because with all verbs it needs the lab's too."""
+    if name == "app":
+        return application()
+    raise AttributeError(f"module 'plumbob.cli' has no attribute {name!r}")

@@ -6,69 +6,34 @@ Flags that few people need are left out of `--help`; `--help-all` prints them to
 import inspect
 import shutil
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
 from typer.core import TyperCommand, TyperGroup
 
-from plumbob.commands.flags import EVERYTHING, RARE_PANEL
 from plumbob.plan.reading import REMOVED_KEYS
+from plumbob.verb import DONE
+from plumbob.verb.plan_flags import EVERYTHING, RARE_PANEL
 
 NARROWEST, WIDEST = 60, 100
 INDENT, COLUMN, NAMES_COLUMN, CODES_COLUMN = 2, 26, 14, 8
-DONE = {0: "done", 1: "failed; the message says what to do", 2: "wrong usage"}
-JUDGED = {
-    0: "done, and nothing leaks",
-    1: DONE[1],
-    2: DONE[2],
-    3: "done, and something leaks above the plan's tolerance",
-    4: "done, and nothing leaks, but something degrades (--strict)",
-}
-AUDITED = {
-    **JUDGED,
-    4: "done, and nothing leaks, but attacks were left out (--only) or cut short, or something degrades (--strict)",
-}
-CONSISTENT = {
-    0: "done, and the records agree",
-    1: "failed, or the records or signatures do not agree, or nobody with a --fingerprint signed",
-    2: DONE[2],
-}
 CODES = {
     **DONE,
-    3: "check, audit: something leaks above the plan's tolerance",
-    4: "check, audit: nothing leaks, but attacks were left out (--only) or cut short, or something degrades (--strict)",
+    3: "check, audit: something leaks above the plan's tolerance even if everyone keeps to the protocol",
+    4: "check, audit: no all-clear: something leaks if someone cheats, attacks were left out (--only) or cut short, a "
+    "job is a program, or something degrades (--strict)",
     130: "interrupted by Ctrl-C",
-}
-
-# The verbs of a group by its name, as people use them.
-GROUPED_VERBS: dict[str, dict[str, tuple[str, ...]]] = {
-    "plumbob": {
-        "Start here": ("demo", "lab"),
-        "Plan and check": ("plan", "check"),
-        "Train with other organisations": ("party",),
-        "Train with all parties on this machine": ("train", "predict", "audit", "attack"),
-        "Look at runs": ("runs", "report", "receipt", "export"),
-        "Research and tools": ("paper", "bench", "completion"),
-    },
-    "plan": {"Verbs": ("new", "show", "hash")},
-    "party": {
-        "Set up": ("init", "invite", "join", "renew"),
-        "Agree on a plan": ("propose", "doctor", "sign"),
-        "Run": ("align", "train", "predict", "serve"),
-        "Look after runs": ("status", "forget"),
-    },
 }
 
 HelpEntry = tuple[str, str]
 
 
-class Verb(TyperCommand):
+class CommandOfVerb(TyperCommand):
     """A command whose help ends with an example and its exit codes."""
 
     example = ""
-    codes: dict[int, str] = DONE
+    codes: Mapping[int, str] = DONE
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
@@ -84,6 +49,8 @@ class Verb(TyperCommand):
 class VerbGroup(TyperGroup):
     """A group whose help lists its verbs as people use them."""
 
+    sections: Mapping[str, Sequence[str]] = {}
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(page_of_group(self, ctx))
 
@@ -94,14 +61,6 @@ def explain_removed(error: Any) -> None:
     key = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
     if key in REMOVED_KEYS:
         error.message, error.possibilities = f"{flag}: {REMOVED_KEYS[key]}", None
-
-
-def verb(
-    group: typer.Typer, name: str, *, example: str, codes: dict[int, str] = DONE
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function a verb of this group; its docstring is the help."""
-    made = type("Verb", (Verb,), {"example": example, "codes": codes})
-    return group.command(name, cls=made)
 
 
 def page_of_verb(command: Any, ctx: Any) -> str:
@@ -128,7 +87,7 @@ def page_of_verb(command: Any, ctx: Any) -> str:
 
 def page_of_group(group: Any, ctx: Any) -> str:
     """The verbs, section by section."""
-    sections = {title: list(listed(group, names)) for title, names in GROUPED_VERBS[group.name].items()}
+    sections = {title: list(listed(group, names)) for title, names in group.sections.items()}
     options = [entry(group, option) for option in group.get_params(ctx) if option.param_type_name == "option"]
     parts = [f"Usage: {ctx.command_path} VERB [OPTIONS]", *paragraphs(group.help)]
     parts += [block(title, entries, NAMES_COLUMN) for title, entries in sections.items()]
@@ -139,7 +98,7 @@ def page_of_group(group: Any, ctx: Any) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def listed(group: Any, names: tuple[str, ...]) -> Iterator[HelpEntry]:
+def listed(group: Any, names: Sequence[str]) -> Iterator[HelpEntry]:
     """These verbs, each with what it does in one sentence."""
     for name in names:
         yield name, " ".join(inspect.cleandoc(group.commands[name].help).split("\n\n")[0].split())
@@ -203,7 +162,7 @@ def shown_example(example: str) -> str:
     return " \\\n".join(" " * (INDENT if place == 0 else 2 * INDENT) + line for place, line in enumerate(lines))
 
 
-def coded(codes: dict[int, str]) -> list[HelpEntry]:
+def coded(codes: Mapping[int, str]) -> list[HelpEntry]:
     """Exit codes as entries."""
     return [(str(code), meaning) for code, meaning in codes.items()]
 

@@ -3,42 +3,43 @@
 import errno
 import logging
 import os
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Annotated, TextIO
 
 import typer
 
-from plumbob import __version__
+from plumbob import __version__, commands
+from plumbob.cli.commands import add_to
 from plumbob.cli.help import VerbGroup
 from plumbob.errors import ROOM_ADVICE, PlumbobError
+from plumbob.party import verbs as party_verbs
 from plumbob.terminal import LogHandler, complain
+from plumbob.verb import Caller, Result, Verb
 
 COMPLETING = "_PLUMBOB_COMPLETE"  # A shell sets it when it asks for the words that fit.
+SHELLS = ("bash", "zsh", "fish")
+# zsh reads a file of its `fpath` at the first Tab, as the function that completes: the first Tab must complete, too.
+FIRST_TAB = '\n[[ $funcstack[1] == _plumbob ]] && _plumbob_completion "$@"\n'
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-# Pretty tracebacks print local variables, and ours may hold keys.
-app = typer.Typer(
-    name="plumbob",
-    cls=VerbGroup,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+HELP = {
+    "plan": "Write a plan, show it, or print its hash.",
+    "party": "Run your organisation's side: set it up, agree on a plan, train with peers.",
+}
+# Under these headings, in this order, the first page lists what can be typed after `plumbob`.
+SECTIONS = (
+    "Start here",
+    "Plan and check",
+    "Train with other organisations",
+    "Train with all parties on this machine",
+    "Look at runs",
+    "Research and tools",
 )
-plans = typer.Typer(
-    cls=VerbGroup, no_args_is_help=True, help="Write a plan, show it, or print its hash.", rich_markup_mode=None
-)
-party = typer.Typer(
-    cls=VerbGroup,
-    no_args_is_help=True,
-    help="Run your organisation's side: set it up, agree on a plan, train with peers.",
-    rich_markup_mode=None,
-)
-app.add_typer(plans, name="plan")
-app.add_typer(party, name="party")
 
 
 def main() -> None:
@@ -50,7 +51,7 @@ def main() -> None:
 
         completion_init()
     try:
-        command()(prog_name="plumbob")
+        command(_needs_lab())(prog_name="plumbob")
     except PlumbobError as error:
         complain(f"plumbob: {error}")
         raise SystemExit(1) from None
@@ -65,9 +66,69 @@ def main() -> None:
 
 
 @cache
-def command() -> Callable[..., None]:
+def command(with_lab: bool = True) -> Callable[..., None]:
     """All verbs with their options, put together once: that takes longer than many verbs themselves."""
-    return typer.main.get_command(app)
+    return typer.main.get_command(application(with_lab))
+
+
+@cache
+def application(with_lab: bool = True) -> typer.Typer:
+    """What can be typed: every verb of the modules that declare them."""
+    verbs = [verb for module in (party_verbs, commands) for verb in verbs_in(module)]
+    if with_lab:
+        # Late: what an organisation runs beside its keys loads nothing of the lab, not even its verbs.
+        from plumbob.lab import commands as studies
+
+        verbs += [*verbs_in(studies), Completion]
+    made: dict[tuple[str, ...], typer.Typer] = {(): _group("plumbob", first_page(verbs), plumbob.__doc__)}
+    made[()].callback()(plumbob)
+    for name, text in HELP.items():
+        inside = [verb for verb in verbs if verb.words.startswith(f"{name} ")]
+        made[name,] = _group(name, by_section(inside), text)
+        made[()].add_typer(made[name,], name=name)
+    for verb in verbs:
+        add_to(made[tuple(verb.words.split()[:-1])], verb)
+    return made[()]
+
+
+def verbs_in(module: ModuleType) -> list[type[Verb]]:
+    """In the order of the module; a class without words is one that others build on."""
+    return [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Verb) and one.words]
+
+
+def first_page(verbs: Sequence[type[Verb]]) -> dict[str, list[str]]:
+    """What can be typed first, by heading; a group stands under its verbs' heading."""
+    listed = by_section([verb for verb in verbs if " " not in verb.words])
+    groups = {"Plan and check": ["plan"], "Train with other organisations": ["party"]}
+    return {title: [*groups.get(title, []), *listed.get(title, [])] for title in SECTIONS}
+
+
+def by_section(verbs: Sequence[type[Verb]]) -> dict[str, list[str]]:
+    """Their last words."""
+    sections: dict[str, list[str]] = {}
+    for verb in verbs:
+        sections.setdefault(verb.section, []).append(verb.words.split()[-1])
+    return sections
+
+
+def _group(name: str, sections: Mapping[str, Sequence[str]], text: str | None) -> typer.Typer:
+    # Pretty tracebacks print local variables, and ours may hold keys.
+    return typer.Typer(
+        name=name,
+        cls=type("Group", (VerbGroup,), {"sections": sections}),
+        help=text,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _needs_lab() -> bool:
+    """Whether what was typed may be a verb of the lab: where it begins with another one, the lab stays on the disk."""
+    others = [*HELP, *(verb.words for verb in verbs_in(commands))]
+    return not sys.argv[1:] or sys.argv[1] not in others
 
 
 def show_warning(
@@ -89,10 +150,30 @@ def show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def plumbob(
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Vertical logistic regression whose privacy can be checked, attacked and shown."""
+
+
+@dataclass(frozen=True)
+class Completion(
+    Verb, words="completion", section="Research and tools", example="completion bash >> ~/.bash_completion"
+):
+    """Print the lines that make your shell complete Plumbob's verbs and flags."""
+
+    shell: Annotated[
+        str, typer.Argument(metavar="bash|zsh|fish", help="Your shell.", autocompletion=lambda: list(SHELLS))
+    ]
+
+    def do(self, caller: Caller) -> Result:
+        from typer.completion import get_completion_script  # type: ignore[attr-defined]  # Every version has it there.
+
+        if self.shell not in SHELLS:
+            raise typer.BadParameter(f"expected {', '.join(SHELLS)}, got {self.shell}")
+        script = get_completion_script(prog_name="plumbob", complete_var=COMPLETING, shell=self.shell)
+        if self.shell == "zsh":
+            script += FIRST_TAB
+        return {"script": script, "lines": [script]}

@@ -1,7 +1,7 @@
 """`check`: what a plan will give away, before any data move; with `--estimate` what it will cost."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +9,16 @@ from plumbob.callbacks import Tell
 from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import AtHome
-from plumbob.checking.findings import lines_of, short_lines
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
-from plumbob.commands.flags import plan_from
-from plumbob.commands.origins import Origin
-from plumbob.commands.tables import own_id_column
+from plumbob.checking.findings import MORE, Findings, lines_of
+from plumbob.checking.verdict_words import DEGRADES, HONEST, LEAKS
+from plumbob.commands import CheckPlan
+from plumbob.commands.plans import Origin
 from plumbob.data import read_table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.record import Finding
+from plumbob.verb import Result
+from plumbob.verb.plan_flags import plan_from
+from plumbob.verb.table_flags import own_id_column
 
 if TYPE_CHECKING:
     from plumbob.jobs import Job
@@ -27,23 +28,7 @@ LEAKING, UNDECIDED = 3, 4
 """Exit codes."""
 
 
-@dataclass(frozen=True)
-class CheckOptions:
-    """What is asked for beside the findings."""
-
-    runs: int = 1
-    attack: str | None = None
-    estimate: bool = False
-    verbose: bool = False
-    predicted: int = 0
-    """Rows to be scored after training."""
-    home: AtHome | None = None
-    """What the asking party knows from its own table."""
-    aligned: int = 0
-    """Rows that the asking party has aligned, where the plan does not say how many there are."""
-
-
-def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
+def plan_for(origin: Origin, keys: Mapping[str, Any]) -> tuple[Plan, "Job | None"]:
     """The plan, and the job that it was made from, where there is one; flags win."""
     if origin.job is None:
         return plan_from(origin.plan, keys), None
@@ -53,29 +38,35 @@ def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
     return plan_to_check(read_job(path, system, origin.version), keys)
 
 
-def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
+def run(options: CheckPlan, tell: Tell) -> Result:
     """Findings, notes and, where asked, a story and an estimate."""
+    origin = Origin(options.plan, options.from_fate, options.from_secretflow, options.job_version)
+    plan, job = plan_for(origin, options.keys)
+    home = known_at_home(plan, options.own_data, options.id_words, options.label_column) if options.own_data else None
+    aligned = aligned_rows_in(options.home, plan)
     runs = options.runs * (1 if job is None else job.fits)
     plan_hash, assumed = plan.hash(), []
-    if options.aligned:
+    if aligned:
         # As `check` with rows: the number of passes may depend on them, and was agreed without.
-        plan = plan.replace(rows=options.aligned, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
-        assumed = [f"The plan does not say how many rows there are; {options.aligned:,} were aligned."]
-    findings = _findings(plan, job, options)
+        plan = plan.replace(rows=aligned, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
+        assumed = [f"The plan does not say how many rows there are; {aligned:,} were aligned."]
+    findings = _findings(plan, job, options, home)
     noise = [] if job is not None else prices_of_noise(plan)
     general = [note for note in notes(plan, runs=runs) if job is None or note not in prices_of_noise(plan)]
     noted = [*_remarks(job), *assumed, *general]
-    result: dict[str, object] = {
+    result: Result = {
         "plan_hash": plan_hash,
         "rows": plan.rows,
         "runs": runs,
         "findings": [asdict(finding) for finding in findings],
+        "headlines": findings.headlines.to_dict(),
         "notes": noted,
         **({} if job is None else job.as_json()),
     }
-    told = lines_of(findings) if options.verbose else short_lines(findings)
+    told = lines_of(findings) if options.verbose else findings.headlines.lines()
     shown = noted if options.verbose else [*_remarks(job), *noise, *assumed, *assumptions(plan)]
-    lines = [*_lines_of_job(job), *told, "", *_unseen_lines(job), *(f"note: {note}" for note in shown)]
+    more = [] if options.verbose else [MORE.format(count=len(findings))]
+    lines = [*_lines_of_job(job), *told, "", *_unseen_lines(job), *(f"note: {note}" for note in shown), *more]
     if options.attack is not None:
         story = explain(plan, options.attack, runs)
         result["explanation"], lines = story, story
@@ -89,9 +80,9 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
     return {**result, "lines": lines}
 
 
-def _findings(plan: Plan, job: "Job | None", options: CheckOptions) -> list[Finding]:
+def _findings(plan: Plan, job: "Job | None", options: CheckPlan, home: AtHome | None) -> Findings:
     if job is None:
-        return check(plan, runs=options.runs, home=options.home, predicted=options.predicted)
+        return check(plan, runs=options.runs, home=home, predicted=options.predicted)
     from plumbob.jobs import judge
 
     return judge(job, plan, options.runs)
@@ -142,16 +133,15 @@ def _lines_of_job(job: "Job | None") -> list[str]:
     return [f"Read from the {job.system} job ({job.component}):", *read, "Ignored:", *ignored, ""]
 
 
-def has_verdict(result: dict[str, object], verdict: str) -> bool:
-    """Whether a finding of a result has this verdict."""
-    findings = result["findings"]
-    return isinstance(findings, list) and any(finding["verdict"] == verdict for finding in findings)
+def exit_code(result: Result, is_strict: bool) -> int:
+    """3: something leaks even if everyone keeps to the protocol. 4: no all-clear.
 
-
-def exit_code(result: dict[str, object], is_strict: bool) -> int:
-    """3: something leaks above the plan's tolerance. 4: attacks or parts of a job are unseen or, if strict, degrade."""
-    if has_verdict(result, LEAKS):
+    That is so where something leaks if someone cheats, attacks or parts of a job are unseen or, if strict, something
+    degrades.
+    """
+    given = {(one["verdict"], one["assumes"]) for one in result["findings"]}
+    if (LEAKS, HONEST) in given:
         return LEAKING
     is_partial = any(result.get(name) for name in ("attacks_not_run", "attacks_cut_short", "no_all_clear"))
-    is_open = is_partial or (is_strict and has_verdict(result, DEGRADES))
-    return UNDECIDED if is_open else 0
+    open_ones = {LEAKS, DEGRADES} if is_strict else {LEAKS}
+    return UNDECIDED if is_partial or any(verdict in open_ones for verdict, _ in given) else 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from plumbob.checking.figures import Figures
 from plumbob.crypto import SYSTEM_RANDOMNESS, lattice
-from plumbob.crypto.lattice import Context, KeyProof, KeyTest, Layout, OwnerKey, SlotLayout, TestedKey
+from plumbob.crypto.lattice import KeyContext, KeyProof, KeyTest, Layout, OwnerKey, SlotLayout, TestedKey
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.protocol.lattice_sets import TERMS, LatticeShape
 
@@ -38,18 +38,18 @@ def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost
         staged += slot_seconds * sum(layout.requests for layout in alike) / TERMS
         keys += key_seconds * len(alike)
     return LatticeCost(
-        setup_seconds=figures.plan.passes * keys,
+        setup_seconds=len(shape.keyed_passes) * keys,
         step_seconds=staged + polynomials * product_seconds,
         key_memory=key_memory(shape),
     )
 
 
 def key_memory(shape: LatticeShape) -> int:
-    """Of the keys of all passes, all tested before the first one; each is kept at its owner and its evaluators."""
+    """Of all keys, which are tested before the first pass; each is kept at its owner and its evaluators."""
     ends = [layout.parameters for layout in _matrices(shape)] * 2
     for stage in shape.stages:
         ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
-    return shape.plan.passes * sum(8 * len(one.primes) * one.degree + one.polynomial_bytes for one in ends)
+    return len(shape.keyed_passes) * sum(8 * len(one.primes) * one.degree + one.polynomial_bytes for one in ends)
 
 
 def _matrices(shape: LatticeShape) -> list[Layout]:
@@ -79,9 +79,9 @@ def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn:
     ones = np.ones((TERMS, layout.rows), dtype=np.int32)
 
     def multiply() -> None:
-        owner = lattice.SlotOwner(key, layout)
+        owner = lattice.SlotOwner(key, 1, layout)
         draw = SYSTEM_RANDOMNESS.draw(SEED_BYTES)
-        evaluator = lattice.SlotEvaluator(engine, layout, tested, draw, lattice.Register())
+        evaluator = lattice.SlotEvaluator(engine, layout, tested, 1, draw, lattice.Register())
         owner.open(evaluator.reply(owner.request(ones), ones).reply)
 
     return fastest(multiply), key_seconds
@@ -97,8 +97,8 @@ def _measured_product(shape: LatticeShape, engine: lattice.LatticeEngine) -> flo
     values = np.ones((layout.inputs, 2), dtype=np.uint64)
 
     def multiply() -> None:
-        owner = lattice.Owner(key, layout)
-        evaluator = lattice.Evaluator(matrix, tested, SYSTEM_RANDOMNESS.draw(SEED_BYTES), lattice.Register())
+        owner = lattice.Owner(key, 1, layout)
+        evaluator = lattice.Evaluator(matrix, tested, 1, SYSTEM_RANDOMNESS.draw(SEED_BYTES), lattice.Register())
         owner.open(evaluator.reply(owner.request(values)).reply)
 
     return fastest(multiply)
@@ -115,7 +115,7 @@ def fastest(work: Callable[[], None]) -> float:
 
 
 def _tested(engine: lattice.LatticeEngine, layout: Layout | SlotLayout, kind: str) -> tuple[OwnerKey, TestedKey]:
-    context = Context(b"estimate", "owner", "evaluator", kind, 1)
+    context = KeyContext(b"estimate", "owner", "evaluator", kind, 1)
     key = OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(SEED_BYTES))
     public = key.public_bytes()
     while True:

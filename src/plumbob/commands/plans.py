@@ -1,21 +1,56 @@
-"""`plan new / show / hash`: a commented plan with defaults, and what will be signed."""
+"""`plan new / show`: a commented plan with defaults, from flags, from another system's job, or fitted to tables."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from plumbob.commands.flags import plan_from
-from plumbob.commands.origins import Origin
-from plumbob.errors import PlanError
-from plumbob.plan import Plan
+from plumbob.commands import NewPlan
+from plumbob.data import column_names, read_table
+from plumbob.data.encoder import choices_of
+from plumbob.data.ids import id_column_of, refuse_other_parties
+from plumbob.data.summary import TableSummary, summarise
+from plumbob.errors import DataError, PlanError
+from plumbob.plan import Plan, suggested_keys
+from plumbob.verb import Result
+from plumbob.verb.plan_flags import plan_from
+from plumbob.verb.table_flags import id_columns
 
 FEATURES = (11, 12)
+PEER = 1  # Columns of a party whose table is not here, until it says how many.
+
+
+@dataclass(frozen=True)
+class Origin:
+    """At most one of the three files is there."""
+
+    plan: Path | None = None
+    fate: Path | None = None
+    secretflow: Path | None = None
+    version: str | None = None
+    """Of the other system, where somebody says it."""
+
+    @property
+    def job(self) -> tuple[Path, Literal["FATE", "SecretFlow"]] | None:
+        if sum(source is not None for source in (self.plan, self.fate, self.secretflow)) > 1:
+            raise PlanError("expected one of a plan, --from-fate and --from-secretflow, got several")
+        if self.fate is not None:
+            return self.fate, "FATE"
+        return None if self.secretflow is None else (self.secretflow, "SecretFlow")
+
+
 NOWHERE = Origin()
 
 
-def new(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE) -> dict[str, object]:
-    """A plan from flags, or one that moves another system's job here; without either, the paper's split."""
+def new(asked: NewPlan) -> Result:
+    """A plan from flags, from tables, or one that moves another system's job here; else, the paper's split."""
+    if asked.data:
+        return _fitted(asked)
+    origin = Origin(None, asked.from_fate, asked.from_secretflow, asked.job_version)
+    return _written(asked.keys, asked.names, asked.out, origin)
+
+
+def _written(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE) -> Result:
     plan, differences = _draft(keys, origin)
     if names is not None:
         plan = _rename_parties(plan, names.split(","))
@@ -53,20 +88,14 @@ def _with_lattice_set(plan: Plan) -> Plan:
         return plan
 
 
-def show(path: Path) -> dict[str, object]:
+def show(path: Path) -> Result:
     """The whole plan, defaults written out, and its hash."""
     plan = Plan.load(path)
     result = shown(plan)
     return {**result, "lines": [*plan.to_toml().splitlines(), f"# hash: {plan.hash()}"]}
 
 
-def hash_of(path: Path) -> dict[str, object]:
-    """What parties sign, for scripts that compare plans."""
-    plan = Plan.load(path)
-    return {"hash": plan.hash(), "lines": [plan.hash()]}
-
-
-def shown(plan: Plan) -> dict[str, object]:
+def shown(plan: Plan) -> Result:
     """A plan for people (TOML) and for programs."""
     return {"plan": asdict(plan), "hash": plan.hash(), "lines": plan.to_toml().splitlines()}
 
@@ -76,3 +105,49 @@ def _rename_parties(plan: Plan, names: list[str]) -> Plan:
         raise PlanError(f"--names: expected {len(plan.parties)} names, one a party, got {len(names)}")
     parties = tuple(replace(party, name=name) for party, name in zip(plan.parties, names, strict=True))
     return plan.replace(parties=parties)
+
+
+def _fitted(asked: NewPlan) -> Result:
+    """The plan, and what each table gives under it."""
+    tables = dict(_party_and_file(word, place) for place, word in enumerate(asked.data))
+    ids, names = id_columns(asked.id_words), asked.names
+    if asked.label_column is not None:
+        tables = dict(sorted(tables.items(), key=lambda named: asked.label_column not in column_names(named[1])))
+    refuse_other_parties(ids, tables)
+    keys = suggested_keys(asked.keys)
+    plan = plan_from(None, {"features": [PEER] * max(2, len(tables)), **keys})
+    summaries = {name: _summary(name, file, asked, plan) for name, file in tables.items()}
+    widths = [summary.width for summary in summaries.values()]
+    if len(tables) == 1:
+        # Without the label this party is the second one.
+        widths = [*widths, PEER] if asked.label_column is not None else [PEER, *widths]
+    named = names if names is not None or len(tables) == 1 else ",".join(tables)
+    result = _written({**keys, "features": widths}, named, asked.out)
+    shown = [line for name, summary in summaries.items() for line in (f"# {name}", *_as_comments(summary))]
+    missing = "# the other party's columns are not known here: `plumbob party propose` asks for them"
+    lines = [*shown, *([missing] if len(tables) == 1 else []), *result["lines"]]
+    return {**result, "tables": {name: summary.to_dict() for name, summary in summaries.items()}, "lines": lines}
+
+
+def _party_and_file(word: str, place: int) -> tuple[str, Path]:
+    """PARTY=FILE, or a file alone, which is this party's own."""
+    party, separator, file = word.partition("=")
+    if separator:
+        return party, Path(file)
+    if place:
+        raise DataError(f"--data {word}: expected PARTY=FILE where there is more than one table")
+    return "own table", Path(word)
+
+
+def _summary(party: str, file: Path, asked: NewPlan, plan: Plan) -> TableSummary:
+    known = column_names(file)
+    label = asked.label_column if asked.label_column in known else None
+    reading = asked.table.choices().about(known)
+    if label is None:
+        reading = replace(reading, positive=None)
+    table = read_table(file, id_column_of(id_columns(asked.id_words), party), label, choices=reading)
+    return summarise(table, choices_of(plan))
+
+
+def _as_comments(summary: TableSummary) -> list[str]:
+    return [f"#   {line}" for line in summary.lines()]

@@ -17,7 +17,7 @@ from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
-from plumbob.report.run import summary, warnings, work_table
+from plumbob.report.run import consents, headlines_of, summary, warnings, work_table
 from plumbob.run_folder import RunFolder
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
@@ -46,6 +46,9 @@ def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
         "noise": plan.noise,
         "noise_std": {party.name: noise_std(plan, party.role) for party in plan.learners},
         "accepted_leaks": record.accepted_leaks,
+        "accepted_cheating": record.accepted_cheating,
+        "accepted_evidence": record.accepted_evidence,
+        "headlines": headlines_of(record).to_dict(),
         "by_place": record.by_place,
         "warnings": [*warnings(record), *record.notes],
         "parties": [_counts(party) for party in record.parties],
@@ -189,7 +192,8 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         f"keys         {keys_in_words(record)}",
         f"noise        {noise_in_words(plan, record.rows)}",
         f"randomness   {record.randomness}",
-        f"leaks        {'accepted with --accept-leaks' if record.accepted_leaks else 'none was accepted'}",
+        *(f"{what:<18} {value}" for what, value in consents(record).items()),
+        *headlines_of(record).lines(),
     ]
     lines += [
         f"opened bits  {party.name} can get {opened_bits(plan, party.name)} bits about the others through its weights"

@@ -16,6 +16,7 @@ import numpy as np
 
 from plumbob.arrays import Texts, Vector
 from plumbob.data import amounts, dates
+from plumbob.data.ids import DATE, DUPLICATES, NUMBER
 from plumbob.errors import DataError
 
 LEADING_ZERO = re.compile(r"[+-]?0\d")
@@ -55,8 +56,12 @@ class ColumnChoices:
     """By column, stated without looking at a row: the lowest and the highest value, with cuts between them if any."""
     positive: str | None = None
     """The label's class that is predicted; None for the second one in sorted order."""
+    duplicates: str = DUPLICATES[0]
+    """What becomes of an id that is on several rows: `ids.DUPLICATES`."""
 
     def __post_init__(self) -> None:
+        if self.duplicates not in DUPLICATES:
+            raise DataError(f"--duplicates {self.duplicates}: expected {', '.join(DUPLICATES)}")
         for name, kind in self.types.items():
             if kind.partition(":")[0] not in TYPES and "<" not in kind:
                 raise DataError(
@@ -127,6 +132,18 @@ def whole_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
     if ids and all(re.fullmatch(r"\s*\d+\.0+\s*", identity) for identity in ids):
         return tuple(identity.strip().partition(".")[0] for identity in ids)
     return ids
+
+
+def written_alike(name: str, texts: tuple[str, ...], kind: str | None) -> tuple[str, ...]:
+    """The texts of one column of an id, where its type gives each number, or each day, one form."""
+    if kind is not None and kind.partition(":")[0] == DATE:
+        days, _ = as_values(name, np.array(texts, dtype=object), kind, has_decimal_commas=False)
+        return tuple(map(dates.day_of, days.tolist()))
+    if kind != NUMBER:
+        return texts
+    if strange := sum(not re.fullmatch(r"\s*\d+\s*", text) for text in texts):
+        raise DataError(f"--as {name}={kind}: {strange} of {len(texts)} ids are not whole numbers")
+    return tuple(str(int(text)) for text in texts)
 
 
 # A column whose kind is given.

@@ -1,8 +1,9 @@
 """Tables from data frames of any kind, also from many that follow one another, and from arrays."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -11,8 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from plumbob.arrays import Texts
 from plumbob.data import store
-from plumbob.data.cells import ColumnChoices, as_values, refuse_total, type_flag, whole_ids, without_gaps
+from plumbob.data.cells import (
+    ColumnChoices,
+    as_values,
+    refuse_total,
+    type_flag,
+    whole_ids,
+    without_gaps,
+    written_alike,
+)
 from plumbob.data.frame_columns import read_column, read_ids, read_labels
+from plumbob.data.ids import canonical, have_repeats, id_names, joined_ids, numbered, one_row_each
 from plumbob.data.labels import code_labels
 from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, Table
 from plumbob.errors import DataError
@@ -48,20 +58,22 @@ def assemble(
     labels: ArrayLike | None = None,
 ) -> Table:
     """One table from frames that follow one another; there is one at least."""
-    ids: list[str] = []
+    ids: dict[str, list[str]] = {}
     label_parts: list[NDArray[Any]] = []
     growing: _Columns | None = None
     rows = 0
     for data in frames:
         frame = _frame_of(data)
         if growing is None:
-            _require_columns(frame.columns, [id_column, label_column, *(choices.columns or ()), *choices.drop])
+            ids = {name: [] for name in id_names(id_column, frame.columns)} if id_column is not None else {}
+            _require_columns(frame.columns, [*ids, label_column, *(choices.columns or ()), *choices.drop])
             _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone])
-            growing = _Columns(_features(frame.columns, id_column, label_column, choices))
+            growing = _Columns(_features(frame.columns, [*ids, label_column], choices))
         seen = rows
         rows += len(frame)
         growing.add(frame)
-        ids += read_ids(frame[id_column], seen) if id_column is not None else ()
+        for name, texts in ids.items():
+            texts += read_ids(frame[name], seen)
         label_parts += [read_labels(frame[label_column], seen)] if label_column is not None else []
     done = growing.done() if growing is not None else ()
     # A frame without rows says nothing of what its labels are.
@@ -69,11 +81,25 @@ def assemble(
     given = np.concatenate(filled) if filled else labels
     if label_column is not None and not rows:
         raise DataError(NO_ROWS)
-    names_of_rows = _check_ids(tuple(ids)) if id_column is not None else _row_numbers(rows)
     types = dict(choices.types)
     kept, left_out = _without_row_counts(_as_chosen(done, choices, types, has_decimal_commas))
-    table = _with_labels(names_of_rows, kept, given, choices.positive)
+    names = _checked_ids(ids, types) if ids else _row_numbers(rows)
+    table = _named(
+        names, choices.duplicates, partial(_with_labels, columns=kept, labels=given, positive=choices.positive)
+    )
     return replace(table, choices=replace(choices, types=types), left_out=left_out)
+
+
+def _named(names: tuple[str, ...], duplicates: str, table_of: Callable[[tuple[str, ...]], Table]) -> Table:
+    """The table with these rows, as the party wants ids that are on several of them."""
+    if duplicates == "refuse" or not have_repeats(ruled := tuple(map(canonical, names))):
+        return table_of(names)
+    repeated = len(ruled) - len(set(ruled))
+    if duplicates == "repeat":
+        return replace(table_of(numbered(ruled)), repeated=repeated)
+    rows = one_row_each(ruled, duplicates)
+    table = table_of(_row_numbers(len(ruled))).take(rows)
+    return replace(table, ids=tuple(ruled[row] for row in rows), repeated=repeated)
 
 
 def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None:
@@ -88,11 +114,9 @@ def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None
         raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table{close}")
 
 
-def _features(
-    names: Sequence[str], id_column: str | None, label_column: str | None, choices: ColumnChoices
-) -> list[str]:
+def _features(names: Sequence[str], others: Sequence[str | None], choices: ColumnChoices) -> list[str]:
     chosen = names if choices.columns is None else choices.columns
-    without = {*choices.drop, *((id_column, label_column) if choices.columns is None else ())}
+    without = {*choices.drop, *(others if choices.columns is None else ())}
     return [name for name in chosen if name not in without]
 
 
@@ -228,10 +252,13 @@ def _with_labels(
     return Table(ids, columns, coded, classes)
 
 
-def _check_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
-    if ids:
-        refuse_total(ids[-1], len(ids))
-    return whole_ids(ids)
+def _checked_ids(columns: Mapping[str, Sequence[str]], types: Mapping[str, str]) -> tuple[str, ...]:
+    for texts in columns.values():
+        if texts:
+            refuse_total(texts[-1], len(texts))
+    return joined_ids(
+        {name: written_alike(name, whole_ids(tuple(texts)), types.get(name)) for name, texts in columns.items()}
+    )
 
 
 def _row_numbers(n_rows: int) -> tuple[str, ...]:

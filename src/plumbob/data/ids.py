@@ -1,17 +1,32 @@
 """One public rule for how ids are written, so that two files that mean the same person say the same text.
 
 Unicode NFC, blanks around it stripped; nothing else. Upper and lower case, leading zeros and punctuation count: whether
-"007" is "7" only the parties can know, and they must settle it before.
+"007" is "7" only the parties can know, and they must settle it before. A column that both call a number or a date is
+written in one way.
+
+An id of several columns is one text here, its columns apart by a sign that no column may hold. Where an id is on
+several rows, each row after the first carries its number behind another such sign.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from unicodedata import normalize
 
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.counting import counted
 from plumbob.errors import DataError
 
 SHOWN_ROWS = 5
+BETWEEN_COLUMNS = "\N{SYMBOL FOR UNIT SEPARATOR}"
+BEFORE_NUMBER = "\N{SYMBOL FOR RECORD SEPARATOR}"
+DUPLICATES = ("refuse", "first", "last", "repeat")
+"""What becomes of an id that is on several rows: refused, one row of it, or all of them."""
+TEXT, NUMBER, DATE = "text", "number", "date"
 NAMED_LIKE_AN_ID = re.compile(
     r"(?i:(^|[_\W])(id|key|uuid|guid|nr|no|number)$|^(client|customer|patient|person|member|user|account|case)$)"
     r"|[a-z](ID|Id)$"
@@ -53,25 +68,56 @@ def is_named_like_an_id(name: str) -> bool:
     return NAMED_LIKE_AN_ID.search(name) is not None
 
 
+def id_names(id_column: str, columns: Collection[str]) -> tuple[str, ...]:
+    """The columns that `--id` names: one, or several with commas between them."""
+    return (id_column,) if id_column in columns else tuple(name.strip() for name in id_column.split(","))
+
+
+def id_forms(id_column: str, types: Mapping[str, str]) -> tuple[str, ...]:
+    """How each column of an id is written, in order: what two parties must agree on."""
+    kinds = (types.get(name, TEXT).partition(":")[0] for name in id_names(id_column, types))
+    return tuple(kind if kind in (NUMBER, DATE) else TEXT for kind in kinds)
+
+
+def parts_of(identity: str) -> list[str]:
+    """The columns of an id."""
+    return identity.split(BETWEEN_COLUMNS)
+
+
 def canonical(identity: str) -> str:
     """An id as it is compared with other parties' ids."""
-    return normalize("NFC", identity).strip()
+    written = normalize("NFC", identity)
+    if BETWEEN_COLUMNS not in written:
+        return written.strip()
+    return BETWEEN_COLUMNS.join(part.strip() for part in parts_of(written))
 
 
 def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
     """All ids by the rule; refused, with the rows and never with the ids, where one is empty, repeated or no text."""
     ruled = tuple(map(canonical, ids))
-    distinct = set(ruled)
-    if len(distinct) != len(ruled) or "" in distinct or not _is_text("".join(ruled)):
-        _refuse(ruled, [row for row, identity in enumerate(ruled) if not identity], "have an empty id")
-        _refuse(ruled, _repeated_rows(ruled), "repeat the id of an earlier row, blanks around it aside")
+    if have_repeats(ruled) or not all(map(_is_whole, ruled)):
+        _refuse(ruled, [row for row, identity in enumerate(ruled) if not all(parts_of(identity))], "have an empty id")
+        _refuse(ruled, repeated_rows(ruled), "repeat the id of an earlier row, blanks around it aside", DUPLICATES_HINT)
         _refuse(ruled, [row for row, identity in enumerate(ruled) if not _is_text(identity)], "have an id of no text")
     return ruled
 
 
-def _repeated_rows(ids: Sequence[str]) -> list[int]:
+def have_repeats(ids: Sequence[str]) -> bool:
+    """Whether an id occurs twice; a set of millions of texts would take several times the memory of this."""
+    hashes = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
+    hashes.sort()
+    return bool((hashes[1:] == hashes[:-1]).any()) and len(set(ids)) != len(ids)
+
+
+def repeated_rows(ids: Sequence[str]) -> list[int]:
+    """Rows whose id an earlier row has."""
     first: dict[str, int] = {}
     return [row for row, identity in enumerate(ids) if first.setdefault(identity, row) != row]
+
+
+def _is_whole(identity: str) -> bool:
+    """No column of it is empty, and each is text."""
+    return bool(identity) and (identity.isascii() or (all(parts_of(identity)) and _is_text(identity)))
 
 
 def _is_text(identity: str) -> bool:
@@ -83,7 +129,117 @@ def _is_text(identity: str) -> bool:
     return True
 
 
-def _refuse(ids: Sequence[str], rows: Sequence[int], what: str) -> None:
+DUPLICATES_HINT = "repair the file, or say with --duplicates first, last or repeat which rows count"
+
+
+def _refuse(ids: Sequence[str], rows: Sequence[int], what: str, hint: str = "repair the file and align again") -> None:
     if rows:
         shown = ", ".join(str(row + 1) for row in rows[:SHOWN_ROWS]) + (", ..." if len(rows) > SHOWN_ROWS else "")
-        raise DataError(f"{len(rows)} of {len(ids)} rows {what} (rows {shown}); repair the file and align again")
+        raise DataError(f"{len(rows)} of {len(ids)} rows {what} (rows {shown}); {hint}")
+
+
+# Ids from columns.
+
+
+def joined_ids(columns: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """One text for each row, by columns as they are written canonically; none of them may hold our own signs."""
+    for name, texts in columns.items():
+        if held := sum(BETWEEN_COLUMNS in text or BEFORE_NUMBER in text for text in texts):
+            signs = f"{BETWEEN_COLUMNS} or {BEFORE_NUMBER}"
+            raise DataError(f"{held} of {len(texts)} rows have an id with {signs} in column {name!r}; take it out")
+    if len(columns) == 1:
+        (only,) = columns.values()
+        return tuple(only)
+    return tuple(map(BETWEEN_COLUMNS.join, zip(*columns.values(), strict=True)))
+
+
+# Ids on several rows.
+
+
+def one_row_each(ids: Sequence[str], which: str) -> NDArray[np.intp]:
+    """The first or the last row of each id, in the order of the file."""
+    rows = {identity: row for row, identity in enumerate(map(canonical, ids))}
+    if which == "first":
+        rows = {identity: row for row, identity in reversed(list(enumerate(map(canonical, ids))))}
+    return np.array(sorted(rows.values()), dtype=np.intp)
+
+
+def numbered(ids: Iterable[str]) -> tuple[str, ...]:
+    """Each id once: rows after the first of an id carry their number."""
+    seen: Counter[str] = Counter()
+    names = []
+    for identity in map(canonical, ids):
+        seen[identity] += 1
+        names.append(_numbered(identity, seen[identity]))
+    return tuple(names)
+
+
+def _numbered(identity: str, number: int) -> str:
+    return identity if number == 1 else f"{identity}{BEFORE_NUMBER}{number}"
+
+
+def rows_per_id(names: Iterable[str]) -> dict[str, int]:
+    """The ids behind numbered rows, each once, and on how many rows each is."""
+    return dict(Counter(name.partition(BEFORE_NUMBER)[0] for name in names))
+
+
+def paired_rows(ids: Iterable[str], counts: Sequence[Sequence[int]]) -> tuple[str, ...]:
+    """For each id, every row of one party with every row of the others: named by the number of each party's row."""
+    names = []
+    for identity, *rows in zip(ids, *counts, strict=True):
+        if max(rows) == 1:
+            names.append(identity)
+            continue
+        numbers = np.ndindex(*rows)
+        names += [f"{identity}{BEFORE_NUMBER}{'.'.join(str(row + 1) for row in each)}" for each in numbers]
+    return tuple(names)
+
+
+def own_row(name: str, place: int) -> str:
+    """The numbered row of the party at this place that a pair's name says."""
+    identity, sign, numbers = name.partition(BEFORE_NUMBER)
+    return _numbered(identity, int(numbers.split(".")[place])) if sign else identity
+
+
+# Ids that only look alike.
+
+LIKENESSES: Mapping[str, Callable[[str], str]] = {
+    "case": str.casefold,
+    "blanks": lambda identity: "".join(identity.split()),
+    "leading zeros": lambda identity: re.sub(r"(?<!\d)0+(?=\d)", "", identity),
+}
+
+
+@dataclass(frozen=True)
+class LookAlikes:
+    """How many ids differ from another one of the same file in this only, by what that is."""
+
+    counts: Mapping[str, int]
+
+    def __bool__(self) -> bool:
+        return any(self.counts.values())
+
+    def __str__(self) -> str:
+        kinds = [f"{counted(count, 'id')} in {kind}" for kind, count in self.counts.items() if count]
+        return (
+            f"ids of this file that differ only slightly from another one: {', '.join(kinds)}; they count as different"
+            " people, so write ids in one way on all sides"
+        )
+
+
+def look_alikes(ids: Sequence[str]) -> LookAlikes:
+    """Counted before anything is sent, because that is why overlaps turn out empty."""
+
+    def everything(identity: str) -> str:
+        for fold in LIKENESSES.values():
+            identity = fold(identity)
+        return identity
+
+    if not have_repeats([everything(identity) for identity in ids]):
+        return LookAlikes({})
+    return LookAlikes({kind: _alike(ids, fold) for kind, fold in LIKENESSES.items()})
+
+
+def _alike(ids: Iterable[str], fold: Callable[[str], str]) -> int:
+    groups = Counter(map(fold, ids))
+    return sum(count for count in groups.values() if count > 1)

@@ -16,7 +16,7 @@ from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.csv_files import TextAfterAllError, describe_error, find_layout, first_rows, read_csv, readable_names
 from plumbob.data.frames import assemble
-from plumbob.data.ids import is_named_like_an_id
+from plumbob.data.ids import id_names, is_named_like_an_id
 from plumbob.data.quoting import plainly_quoted
 from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
@@ -109,7 +109,8 @@ def _read(file: Path, id_column: str | None, label_column: str | None, choices: 
 def _read_csv(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
     layout = find_layout(file)
     # Ids are read as text: 007 must stay 007, as it is in the peer's table.
-    texts = {column for column in (id_column, label_column, *choices.types) if column is not None}
+    ids = () if id_column is None else id_names(id_column, layout.names)
+    texts = {column for column in (*ids, label_column, *choices.types) if column is not None}
 
     def read(texts: set[str]) -> Table:
         frames = _release_after(read_csv(file, layout, texts, choices.gaps))

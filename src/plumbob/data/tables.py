@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
+from plumbob.data.ids import have_repeats
 from plumbob.data.slots import TableSlots
 from plumbob.errors import DataError
 
@@ -72,10 +73,17 @@ class Table:
     """Columns of that file that are no features: without a name, and empty or a count of the rows."""
     held_out: NDArray[np.bool_] | None = None
     """Which rows are kept for testing, where a party chose them."""
+    repeated: int = 0
+    """How many rows of that file have an id that another one has too, beyond the first; `choices` says what became of
+    them."""
 
     def __post_init__(self) -> None:
-        if repeated := len(self.ids) - len(set(self.ids)):
-            raise DataError(f"{repeated} of {len(self)} rows repeat an id that came before; ids must be unique")
+        if have_repeats(self.ids):
+            repeated = len(self.ids) - len(set(self.ids))
+            raise DataError(
+                f"{repeated} of {len(self)} rows repeat an id that came before; ids must be unique, or say with"
+                " --duplicates first, last or repeat which rows count"
+            )
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -121,13 +129,13 @@ class Table:
         held_out = None if self.held_out is None else self.held_out[positions]
         return replace(self, ids=ids, columns=tuple(columns), labels=labels, held_out=held_out)
 
-    def select(self, ids: Iterable[str], advice: str = "") -> "Table":
+    def select(self, ids: Iterable[str], advice: str = "", names: tuple[str, ...] | None = None) -> "Table":
         """The rows with these ids, in this order: what an agreed list of ids makes of one's own table.
 
-        `advice` is for whoever lacks some of them.
+        `advice` is for whoever lacks some of them. A row may be taken several times, under `names` that differ.
         """
         wanted = tuple(ids)
-        if wanted == self.ids:
+        if wanted == self.ids and names is None:
             return self
         position = {identity: row for row, identity in enumerate(self.ids)}
         if absent := sum(identity not in position for identity in wanted):
@@ -135,4 +143,4 @@ class Table:
             raise DataError(f"{found}; {advice}" if advice else found)
         positions = np.fromiter((position[identity] for identity in wanted), dtype=np.intp, count=len(wanted))
         # The caller's own texts: aligned tables share them.
-        return self._take(positions, wanted)
+        return self._take(positions, wanted if names is None else names)

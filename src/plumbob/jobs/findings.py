@@ -29,15 +29,16 @@ NEED_THE_BATCH = ("label-stacked", "label-sign", "label-only", "label-average", 
 def judge(job: Job, plan: Plan, runs: int = 1) -> Findings:
     """All findings, the worst first."""
     fits = runs * job.fits
-    figures = figures_of(plan, None, fits)
-    findings: list[Finding] = check(plan, runs=fits)
+    figures = figures_of(plan, None, fits, predicted=0)
+    # Which rows it scores later, a job of training does not say.
+    findings: list[Finding] = check(plan, runs=fits, predicted=0)
     if job.decoys and plan.batches == "reshuffled":
         findings = list(_with_decoys(job.decoys, plan, figures, findings))
     if job.may_be_fixed and plan.batches == "reshuffled":
-        findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits))
+        findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits, predicted=0))
     own = [*_unprotected_findings(job, plan), *_arbiter_findings(job, plan), *_score_findings(job, plan)]
     others = [judged for finding in findings for judged in _about_keys(plan, finding)]
-    return worst_first(_with_advice(job, plan, finding) for finding in (*own, *others))
+    return worst_first((_with_advice(job, plan, finding) for finding in (*own, *others)), figures)
 
 
 def _with_advice(job: Job, plan: Plan, finding: Finding) -> Finding:

@@ -12,8 +12,8 @@ import numpy as np
 
 from plumbob.crypto import SYSTEM_RANDOMNESS, lattice
 from plumbob.crypto.lattice import (
-    Context,
     Evaluator,
+    KeyContext,
     KeyProof,
     KeyTest,
     LatticeEngine,
@@ -66,8 +66,8 @@ class MatrixProduct:
         self.layout = Layout.choose(parameters, direction, rows, columns, *BITS[direction])
         matrix = PrivateMatrix(engine, self.layout, generator.integers(-(2**15), 2**15, (rows, columns)))
         key, tested = make_keys(engine, parameters, f"{direction} {number}")
-        self.owner = Owner(key, self.layout)
-        self.evaluator = Evaluator(matrix, tested, SYSTEM_RANDOMNESS.draw(32), Register())
+        self.owner = Owner(key, 1, self.layout)
+        self.evaluator = Evaluator(matrix, tested, 1, SYSTEM_RANDOMNESS.draw(32), Register())
         drawn = generator.integers(0, 2**64, (self.layout.inputs, 2), dtype=np.uint64)
         self.values = pairs.reduce(drawn, self.layout.input_bits)
 
@@ -87,8 +87,8 @@ class SlotProduct:
     def __init__(self, engine: LatticeEngine, rows: int) -> None:
         self.engine, self.layout = engine, SlotLayout(sets.SLOTS, rows, 2 * len(HARMONICS))
         key, tested = make_keys(engine, sets.SLOTS, "sigmoid")
-        self.owner = SlotOwner(key, self.layout)
-        self.evaluator = SlotEvaluator(engine, self.layout, tested, SYSTEM_RANDOMNESS.draw(32), Register())
+        self.owner = SlotOwner(key, 1, self.layout)
+        self.evaluator = SlotEvaluator(engine, self.layout, tested, 1, SYSTEM_RANDOMNESS.draw(32), Register())
         self.angles = np.random.default_rng(0).integers(0, 2**32, rows).astype(np.uint32)
 
     def run(self, cost: PassCost) -> None:
@@ -125,7 +125,10 @@ class Pass:
 def make_keys(engine: LatticeEngine, parameters: ParameterSet, kind: str) -> tuple[OwnerKey, TestedKey]:
     """A key on both sides, tested until it passes."""
     key = OwnerKey(
-        engine, parameters, Context(SYSTEM_RANDOMNESS.draw(16), "first", "second", kind, 1), SYSTEM_RANDOMNESS.draw(32)
+        engine,
+        parameters,
+        KeyContext(SYSTEM_RANDOMNESS.draw(16), "first", "second", kind, 1),
+        SYSTEM_RANDOMNESS.draw(32),
     )
     public = key.public_bytes()
     while True:

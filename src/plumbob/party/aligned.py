@@ -1,6 +1,5 @@
 """The rows that were found in common, kept at a party for every run between the same parties."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,17 +21,19 @@ class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order_hash: str
     sizes: dict[str, int]
     held_out: tuple[int, ...] | None = None
+    duplicates: str = "refuse"
+    """How the table was read whose rows these are."""
 
     def __repr__(self) -> str:
         return f"Aligned({len(self.ids)} ids)"
 
 
-def keep(home: Home, plan: Plan, found: "Alignment", name: str = "") -> Path:
+def keep(home: Home, plan: Plan, found: "Alignment", name: str = "", duplicates: str = "refuse") -> Path:
     """For every plan between these parties; `name` tells several tables apart."""
     file = _file(home.aligned, plan, name)
     make_private_folder(file.parent)
-    kept = Aligned(found.ids or (), found.order_hash or "", found.sizes, found.held_out)
-    write_over(file, json.dumps(msgspec.to_builtins(kept)).encode())
+    kept = Aligned(found.ids or (), found.order_hash or "", found.sizes, found.held_out, duplicates)
+    write_over(file, msgspec.json.encode(kept))
     return file
 
 

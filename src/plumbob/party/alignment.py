@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from plumbob.callbacks import Progress
 from plumbob.crypto import Draws
 from plumbob.crypto.ristretto import POINT_BYTES
+from plumbob.data.ids import TEXT
 from plumbob.errors import DataError
 from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status
@@ -30,6 +31,8 @@ class IntersectionOptions:
     progress: Progress | None = None
     chunk: int = CHUNK
     most_ids: int = MOST_IDS
+    columns: tuple[str, ...] = (TEXT,)
+    """How each column of an id is written."""
     holds_out: bool = True
     """Whether rows of this list may be held out."""
     choose: Callable[[tuple[str, ...]], NDArray[np.bool_]] | None = None
@@ -65,6 +68,9 @@ def align(
             progress=after_step,
             chunk=options.chunk,
             most_ids=options.most_ids,
+            folder=party_run.folder,
+            columns=options.columns,
+            repeat=party_run.table.choices.duplicates == "repeat",
         )
         resumed = participant.take_up()
         for result in [] if resumed is None else resumed.results:

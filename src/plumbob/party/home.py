@@ -17,8 +17,9 @@ All files are the owner's alone. Nothing in it is shared but the certificate and
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Self, cast
+from typing import Concatenate, ParamSpec, Self
 
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
@@ -36,13 +37,41 @@ from plumbob.net.identity import (
     write_private,
 )
 from plumbob.net.invitation import Invitation
-from plumbob.party.outcome import GivenPlan, Outcome, teller
+from plumbob.party.outcome import Outcome
 from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
+from plumbob.party.verbs import (
+    Align,
+    Doctor,
+    Forget,
+    Init,
+    Invite,
+    PartyVerb,
+    Predict,
+    Propose,
+    Renew,
+    Serve,
+    ShowStatus,
+    Sign,
+    Train,
+)
 from plumbob.plan import suggestion
+from plumbob.verb import Caller
 
 ALIGNED = "aligned"
 RUNS = "runs"
 ROW_BUDGET = "row-budget.db"
+Given = ParamSpec("Given")
+
+
+def verb(kind: Callable[Given, PartyVerb]) -> Callable[Concatenate["Home", Given], Outcome]:
+    """A verb of `plumbob party` as a method: its fields are the parameters."""
+
+    def called(home: "Home", /, *values: Given.args, **named: Given.kwargs) -> Outcome:
+        asked = replace(kind(*values, **named), home=home.folder)
+        return Outcome(asked.do(Caller.in_python(asked.verbose)))
+
+    called.__doc__ = kind.__doc__
+    return called
 
 
 class Home:
@@ -201,28 +230,33 @@ class Home:
         A table that cannot be read is refused before anything is written; a UserWarning names what is still missing.
         `settings.patience` and the limits on what is answered are in the folder's party.toml.
         """
-        from plumbob.party.verbs import setup
-
-        settings = HomeSettings(
+        asked = Init(
             name,
+            home=Path(folder),
             listen=listen,
             address=address,
             proxy=proxy,
-            data=str(Path(data).resolve()) if data else "",
-            id_column=id_column,
+            data=data or None,
+            id_words=[f"{name}={id_column}"],
             label_column=label_column,
             engine=engine,
+            days=days,
             reading=reading or ColumnChoices(),
         )
-        for sentence in cast("list[str]", setup.init(Path(folder), settings, days)["warnings"]):
+        for sentence in asked.do(Caller())["warnings"]:
             warnings.warn(sentence, stacklevel=2)
         return cls.open(Path(folder))
 
-    def invite(self) -> Outcome:
-        """Our invitation (`["token"]`) for a peer to join, and the fingerprint to read out over the phone."""
-        from plumbob.party.verbs import setup
-
-        return Outcome(setup.invite(self.folder))
+    invite = verb(Invite)
+    renew = verb(Renew)
+    doctor = verb(Doctor)
+    sign = verb(Sign)
+    align = verb(Align)
+    train = verb(Train)
+    predict = verb(Predict)
+    serve = verb(Serve)
+    status = verb(ShowStatus)
+    forget = verb(Forget)
 
     def propose(
         self,
@@ -236,118 +270,8 @@ class Home:
 
         `keys` change the plan's keys, at the party that has the label.
         """
-        from plumbob.party.verbs.propose import propose
-
-        said = reading or ColumnChoices()
-        return Outcome(propose(self.folder, keys, said, Path(out), teller(verbose)))
-
-    def doctor(
-        self,
-        plan: GivenPlan | None = None,
-        *,
-        peers: Sequence[str] = (),
-        wait: float = 60.0,
-        verbose: bool = True,
-    ) -> Outcome:
-        """Check our own table, then network, clock, versions and plan with each peer, on all sides at once."""
-        from plumbob.party.verbs import setup
-
-        lines: list[str] = []
-        found = setup.doctor(self.folder, plan, list(peers), wait, teller(verbose), lines.append)
-        return Outcome({**found, "lines": lines})
-
-    def align(
-        self,
-        plan: GivenPlan,
-        *,
-        name: str = "",
-        data: str | Path | None = None,
-        at_least: int | None = None,
-        at_most: int | None = None,
-        jobs: int | None = None,
-        new: bool = False,
-        verbose: bool = True,
-    ) -> Outcome:
-        """Find the rows that all parties share, without revealing any other ids."""
-        from plumbob.party.verbs.align import AlignmentOptions, align
-        from plumbob.protocol.alignment import MOST_IDS
-
-        most = MOST_IDS if at_most is None else at_most
-        options = AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
-        return Outcome(align(self.folder, plan, options, not verbose, teller(verbose)))
-
-    def sign(self, plan: GivenPlan, *, accept_leaks: bool = False, verbose: bool = False) -> Outcome:
-        """Sign a plan; UnsafePlanError if it leaks above its tolerance and that is not accepted."""
-        from plumbob.party.verbs.sign import sign
-
-        return Outcome(sign(self.folder, plan, accept_leaks, is_verbose=verbose))
-
-    def renew(self, days: int = VALID_DAYS) -> Outcome:
-        """A new certificate for the same key; the peers must join the new invitation (`["token"]`)."""
-        from plumbob.party.verbs import setup
-
-        return Outcome({**setup.renew(self.folder, days), "token": self.open(self.folder).invitation().token()})
-
-    def train(
-        self, plan: GivenPlan, *, new: bool = False, allow_test_keys: bool = False, verbose: bool = True
-    ) -> Outcome:
-        """Train with the peers; called again after an interruption, it resumes. `new` begins another run."""
-        from plumbob.party.verbs.train import train
-
-        tell = teller(verbose)
-        return Outcome(train(self.folder, plan, new, not verbose, tell, allow_test_keys=allow_test_keys))
-
-    def predict(
-        self,
-        plan: GivenPlan,
-        *,
-        out: str | Path = "scores.csv",
-        ids: Sequence[str] = (),
-        name: str = "",
-        data: str | Path | None = None,
-        most_rows: int | None = None,
-        threshold: str | float | None = None,
-        cost: str | None = None,
-        strict: bool = False,
-        verbose: bool = True,
-    ) -> Outcome:
-        """Scores of aligned rows, into the CSV file `out` at the label party; the others answer."""
-        from plumbob.party.verbs.predict import PredictionOptions, predict
-
-        rows = None if data is None else Path(data)
-        cut = None if threshold is None else str(threshold)
-        options = PredictionOptions(ids, name, rows, most_rows, Path(out), cut, cost, strict)
-        return Outcome(predict(self.folder, plan, options, teller(verbose)))
-
-    def serve(
-        self,
-        plan: GivenPlan,
-        *,
-        name: str = "",
-        data: str | Path | None = None,
-        most_rows: int | None = None,
-        sessions: int | None = None,
-        verbose: bool = True,
-    ) -> Outcome:
-        """Take part in a signed plan's run, then answer predictions until `sessions` are done, or for ever."""
-        from plumbob.party.verbs.predict import PredictionOptions
-        from plumbob.party.verbs.serve import ServiceOptions, serve
-
-        rows = None if data is None else Path(data)
-        asked = PredictionOptions(name=name, data=rows, most_rows=most_rows)
-        return Outcome(serve(self.folder, plan, ServiceOptions(asked, sessions), teller(verbose)))
-
-    def status(self) -> Outcome:
-        """Every run of this party: how far it is, and whom it waits for."""
-        from plumbob.party.verbs.status import status
-
-        return Outcome(status(self.folder))
-
-    def forget(self, run: str, *, give_up: bool = False) -> Outcome:
-        """Erase the secrets that a run keeps for a peer that will not return; results are kept."""
-        from plumbob.party.verbs.forget import forget
-
-        return Outcome(forget(self.folder, run, give_up))
+        proposal = Propose(out, keys=keys, reading=reading, verbose=verbose, home=self.folder)
+        return Outcome(proposal.do(Caller.in_python(verbose)))
 
     def _refuse(self, invitation: Invitation, replace: bool) -> None:
         name, certificate = invitation.name, invitation.certificate

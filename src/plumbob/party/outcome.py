@@ -1,14 +1,10 @@
 """What a party's verb gives back: the values that `--json` prints, shown as the lines that a terminal gets."""
 
-from collections.abc import Callable
 from html import escape
-from pathlib import Path
 
 from plumbob.plan import Plan
-from plumbob.terminal import complain, printable
-
-GivenPlan = Plan | str | Path
-"""A plan, or its file."""
+from plumbob.terminal import printable
+from plumbob.verb.flags import GivenPlan
 
 
 class Outcome(dict[str, object]):
@@ -35,12 +31,3 @@ def plan_of(given: GivenPlan) -> Plan:
 def plan_argument(given: GivenPlan) -> str:
     """As the next command would have it."""
     return "PLAN" if isinstance(given, Plan) else str(given)
-
-
-def teller(verbose: bool) -> Callable[[str], None]:
-    """Where a verb tells how far it is: standard error, or nowhere."""
-    return complain if verbose else _keep_quiet
-
-
-def _keep_quiet(words: str) -> None:
-    del words

@@ -1,15 +1,16 @@
 """`party propose`: a plan that fits everybody's table, with nobody typing a number that a program could count.
 
 Every party says whether it has the label. The label party drafts the plan, the others answer with one number each, the
-columns that their table gives under that draft, and the label party fills these in. Nothing else about a table leaves:
-no name, no value. A width depends on the draft's `rare`, so many proposals with one `rare` after another would show how
-many levels have how many rows; each of them is typed by somebody at the party that answers.
+columns that their table gives under that draft. From these it sees what noise for whole rows would cost, drafts again
+with or without it, and fills in the second answers. Nothing else about a table leaves: no name, no value. A width
+depends on the draft's `rare`, so many proposals with one `rare` after another would show how many levels have how many
+rows; each of them is typed by somebody at the party that answers.
 
     label party                                 every other party
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
     PROPOSAL_DRAFT      ->
-                        <-                      PROPOSAL_WIDTH
-    PROPOSAL_PLAN       ->                      checked: the draft, with the widths that were said
+                        <-                      PROPOSAL_WIDTH      (twice)
+    PROPOSAL_PLAN       ->                      checked: the second draft, with the widths that were said
 """
 
 import struct
@@ -38,15 +39,20 @@ LONGEST_PLAN = 2**16
 TOPIC = Topic("propose", "")
 WIDTH = struct.Struct("<Q")
 LABEL, FEATURES = b"label", b"features"
+DraftFor = Callable[[tuple[Party, ...]], Plan]
+"""A plan for these parties."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What this party brings: its table, and, at the label party, the plan's keys."""
+    """What this party brings: its table, and, at the label party, two drafts."""
 
     table: Table
     has_label: bool
-    draft: Callable[[tuple[Party, ...]], Plan]
+    draft: DraftFor
+    """The first."""
+    choose: Callable[[Plan], DraftFor]
+    """From the first one with everybody's columns to the second."""
 
 
 def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callable[[str], None]) -> Plan:
@@ -108,14 +114,20 @@ def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
 
 def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
     """At the label party."""
-    draft = proposal.draft(_parties(own, dict.fromkeys(channels, 1), 0))
-    for channel in channels.values():
-        channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
-    widths = {peer: WIDTH.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0))[0] for peer, channel in channels.items()}
-    plan = proposal.draft(_parties(own, widths, encoded_width(proposal.table, draft)))
+    first = _with_widths(own, proposal.draft, proposal.table, channels)
+    plan = _with_widths(own, proposal.choose(first), proposal.table, channels)
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_PLAN, 0, _pack(plan))
     return plan
+
+
+def _with_widths(own: str, draft_for: DraftFor, table: Table, channels: Mapping[str, Channel]) -> Plan:
+    """A draft, with the columns that everybody's table gives under it."""
+    draft = draft_for(_parties(own, dict.fromkeys(channels, 1), 0))
+    for channel in channels.values():
+        channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
+    widths = {peer: WIDTH.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0))[0] for peer, channel in channels.items()}
+    return draft_for(_parties(own, widths, encoded_width(table, draft)))
 
 
 def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party, ...]:
@@ -124,17 +136,23 @@ def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party
 
 
 def _accept(own: str, proposal: Proposal, channel: Channel) -> Plan:
-    """At every other party: its own width, and nothing but the draft with the widths filled in."""
-    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
-    width = encoded_width(proposal.table, draft)
-    if not width:
-        raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
-    channel.send(Kind.PROPOSAL_WIDTH, 0, WIDTH.pack(width))
+    """At every other party: its own width under each draft, and nothing but the second with the widths filled in."""
+    _answered(proposal.table, channel)
+    draft, width = _answered(proposal.table, channel)
     plan = _unpack(channel.receive(Kind.PROPOSAL_PLAN, 0), channel.peer)
     widths = [party.features for party in plan.learners]
     if plan.party(own).features != width or draft.replace(features=widths).hash() != plan.hash():
         raise RemoteProtocolError(f"{channel.peer}: its plan is not the draft with everybody's columns filled in")
     return plan
+
+
+def _answered(table: Table, channel: Channel) -> tuple[Plan, int]:
+    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
+    width = encoded_width(table, draft)
+    if not width:
+        raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
+    channel.send(Kind.PROPOSAL_WIDTH, 0, WIDTH.pack(width))
+    return draft, width
 
 
 def _pack(plan: Plan) -> bytes:

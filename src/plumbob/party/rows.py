@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
 from plumbob.data.cells import ColumnChoices
+from plumbob.data.ids import id_names
 from plumbob.errors import DataError
 from plumbob.party.aligned import kept_for
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 
 
-def own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
+def own_table(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
     """As the settings name it; raises DataError for an arbiter, which has none."""
     _refuse_arbiter(home, plan)
     file = data or home.data_file
@@ -23,28 +24,43 @@ def own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
     label = (home.settings.label_column or None) if is_label_party else None
     if is_label_party and label is None:
         raise DataError("label_column in party.toml: name the column that holds the label")
-    return with_slots(read_table(file, home.settings.id_column, label, choices=home.settings.reading), plan)
+    reading = home.settings.reading
+    choices = replace(reading, duplicates=duplicates or reading.duplicates)
+    return with_slots(read_table(file, home.settings.id_column, label, choices=choices), plan)
 
 
-def own_ids(home: Home, plan: Plan, data: Path | None = None) -> Table:
+def own_ids(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
     """A table without columns: rows to predict may lack a label, and alignment needs their ids only."""
     _refuse_arbiter(home, plan)
-    choices = ColumnChoices(columns=(), gaps=home.settings.reading.gaps)
+    choices = replace(ids_only(home), duplicates=duplicates or home.settings.reading.duplicates)
     return read_table(data or home.data_file, home.settings.id_column, choices=choices)
+
+
+def ids_only(home: Home) -> ColumnChoices:
+    """How the id is read, and no other column."""
+    reading = home.settings.reading
+    names = id_names(home.settings.id_column, reading.types)
+    types = {name: kind for name, kind in reading.types.items() if name in names}
+    return ColumnChoices(columns=(), types=types, gaps=reading.gaps, duplicates=reading.duplicates)
+
+
+def place_of(home: Home, plan: Plan) -> int:
+    """This party's among those that have rows."""
+    return [party.name for party in plan.learners].index(home.identity.name)
 
 
 def aligned_table(home: Home, plan: Plan) -> Table:
     """The common rows of it; raises DataError before there are any."""
-    whole = own_table(home, plan)
     aligned = kept_for(home, plan)
-    common = in_agreed_order(whole, aligned.ids)
+    whole = own_table(home, plan, duplicates=aligned.duplicates)
+    common = in_agreed_order(whole, aligned.ids, place=place_of(home, plan))
     if aligned.held_out is not None:
         common = replace(common, held_out=np.isin(np.arange(len(common)), aligned.held_out))
     return common
 
 
 def choice_of_held_out(
-    home: Home, plan: Plan, column: str | None, data: Path | None
+    home: Home, plan: Plan, column: str | None, data: str | Path | None, duplicates: str | None = None
 ) -> Callable[[tuple[str, ...]], NDArray[np.bool_]] | None:
     """The newest of the common rows, by a column of this party's file that need not be a feature."""
     if plan.held_out_by != home.identity.name:
@@ -57,14 +73,15 @@ def choice_of_held_out(
     if column is None:
         raise DataError("the plan lets this party choose the held-out rows; add --split-by COLUMN")
     reading = home.settings.reading
-    types = {name: kind for name, kind in reading.types.items() if name == column}
-    choices = ColumnChoices(columns=(column,), types=types, gaps=reading.gaps)
+    ids = ids_only(home)
+    types = {**ids.types, **{name: kind for name, kind in reading.types.items() if name == column}}
+    choices = replace(ids, columns=(column,), types=types, duplicates=duplicates or reading.duplicates)
     # Before anybody is met: a column that cannot be read is found here.
     table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
     newest_rows(table.columns[0], 0)
 
     def chosen(ids: tuple[str, ...]) -> NDArray[np.bool_]:
-        (times,) = in_agreed_order(table, ids).columns
+        (times,) = in_agreed_order(table, ids, place=place_of(home, plan)).columns
         return newest_rows(times, plan.held_out(len(ids)))
 
     return chosen

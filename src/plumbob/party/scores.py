@@ -31,7 +31,7 @@ def refuse_unwritable(out: Path) -> None:
         out.unlink()
 
 
-def threshold_of(threshold: str | None, cost: str | None, part: ModelPart) -> float:
+def threshold_of(threshold: str | float | None, cost: str | None, part: ModelPart) -> float:
     """The probability above which the positive class is predicted: given, from costs, or where both classes balance.
 
     With calibrated probabilities, costs are least at FALSE / (FALSE + MISSED). Balanced accuracy is largest where it

@@ -27,7 +27,7 @@ KEYS = (
     SettingKey("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = they cannot'),
     SettingKey("proxy", "", "", 'http://[user:password@]host:port to dial out through; "" = none'),
     SettingKey("data", "", "", "the table's file, from this folder if the path is not absolute"),
-    SettingKey("id_column", "", "id", "the column that identifies each row"),
+    SettingKey("id_column", "", "id", "the column that identifies each row, or several with commas between them"),
     SettingKey("label_column", "", "", 'the column that holds the label; "" = this party has none'),
     SettingKey("engine", "", "auto", "arithmetic backend: auto, native, python, ..."),
     SettingKey("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
@@ -132,6 +132,7 @@ class _TableSection(msgspec.Struct, forbid_unknown_fields=True):
     steps: list[str] = []
     monotone: list[str] = []
     positive: str = ""
+    duplicates: str = "refuse"
     types: dict[str, str] = {}
     ranges: dict[str, list[float]] = {}
 
@@ -148,6 +149,7 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
             tuple(table.monotone),
             {name: tuple(ends) for name, ends in table.ranges.items()},
             table.positive or None,
+            table.duplicates,
         )
     except (msgspec.ValidationError, DataError) as error:
         mistakes.append(f"{TABLE}: {error}")
@@ -163,6 +165,7 @@ def _table_section(reading: ColumnChoices) -> str:
         f"steps = {_toml_list(reading.stepped)}": "columns whose bins are encoded step by step",
         f"monotone = {_toml_list(reading.monotone)}": "columns along which the score may only rise, or only fall",
         f"positive = {_toml_value(reading.positive or '')}": 'the class to predict; "" = the second one, sorted',
+        f"duplicates = {_toml_value(reading.duplicates)}": "an id on several rows: refuse, first, last or repeat",
     }
     body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
     types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())

@@ -1,11 +1,12 @@
 """A party's word that it has read a plan: nothing moves before everybody has given it.
 
 The signature is over the plan's hash, by the key of the party's certificate, which the peers have pinned. It is kept
-with the run, so that each can show later what the others agreed to. A plan that leaks needs a second word of the same
-kind, which stays at home and is named in the party's own record.
+with the run, so that each can show later what the others agreed to. What a party accepts beside the plan (its leaks,
+what cheating could reach without a trace, evidence that outlives noise) is a word of the same kind each, which stays at
+home and is named in the party's own record.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
 
 PURPOSE = "plan"
-LEAKS = "leaks of a plan"
+ACCEPTED = ("leaks", "cheating", "evidence")
+"""What can be accepted, each apart."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,15 +28,16 @@ class PlanSignature:
 
     signature: bytes
     certificates: Mapping[str, Certificate]
-    accepts_leaks: bool = False
+    accepted: tuple[str, ...] = ()
 
 
-def sign(home: Home, plan: Plan, *, accepts_leaks: bool = False) -> Path:
-    """Sign, once; the signature's file. Whether leaks are accepted is as the last call says."""
-    if accepts_leaks:
-        _give_word(home, plan, LEAKS)
-    else:
-        _file(home, plan, LEAKS).unlink(missing_ok=True)
+def sign(home: Home, plan: Plan, accepted: Collection[str] = ()) -> Path:
+    """Sign, once; the signature's file. What is accepted is as the last call says."""
+    for one in ACCEPTED:
+        if one in accepted:
+            _give_word(home, plan, f"{one} of a plan")
+        else:
+            _file(home, plan, f"{one} of a plan").unlink(missing_ok=True)
     return _give_word(home, plan, PURPOSE)
 
 
@@ -53,11 +56,12 @@ def own_signature(home: Home, plan: Plan) -> PlanSignature:
     own = _own(home, plan, PURPOSE)
     if own is None:
         raise UnsignedPlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
-    return PlanSignature(own, home.pinned, accepts_leaks=_own(home, plan, LEAKS) is not None)
+    accepted = tuple(one for one in ACCEPTED if _own(home, plan, f"{one} of a plan") is not None)
+    return PlanSignature(own, home.pinned, accepted)
 
 
 def _own(home: Home, plan: Plan, purpose: str) -> bytes | None:
-    """Our word for this plan, or for its leaks, if there is one that holds."""
+    """Our word for this plan, or for what it makes us accept, if there is one that holds."""
     try:
         own = _file(home, plan, purpose).read_bytes()
         home.identity.certificate.verify(purpose, plan.hash().encode(), own)
@@ -80,4 +84,5 @@ def swap_signatures(channels: Mapping[str, Channel], own: PlanSignature, plan: P
 
 
 def _file(home: Home, plan: Plan, purpose: str) -> Path:
-    return home.signed / f"{plan.hash()}{'.leaks' if purpose == LEAKS else ''}.signature"
+    accepted = "" if purpose == PURPOSE else f".{purpose.split()[0]}"
+    return home.signed / f"{plan.hash()}{accepted}.signature"

@@ -108,11 +108,17 @@ def _train(
     record = run_record(party_run.plan, participant.engine.name, draws, [shown], rows, seed)
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
-    accepted = party_run.signature is not None and party_run.signature.accepts_leaks
+    accepted = () if party_run.signature is None else party_run.signature.accepted
     if scores is not None and isinstance(party, TrainingParty):
         found, curves = judged_at_home(party, scores)
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
-    return replace(record, accepted_leaks=accepted, notes=notes), absurd
+    record = replace(
+        record,
+        accepted_leaks="leaks" in accepted,
+        accepted_cheating="cheating" in accepted,
+        accepted_evidence="evidence" in accepted,
+    )
+    return replace(record, notes=notes), absurd
 
 
 def _divergence(party: TrainingParty | Arbiter) -> DivergenceError | None:

@@ -11,44 +11,51 @@ chunks. Then
 
 Who keeps to the protocol learns the common ids and what docs/alignment.md lists. An arbiter takes no part.
 
-A step is a chunk. All randomness is drawn before the first one. What a step produced is a piece of the party's state,
-and a party that is restored continues after the last piece.
+A step is a chunk. All randomness is drawn before the first one. What a step produced goes into a file, of which the
+party's state holds a hash, and a party that is restored continues after the last step. Lists stay on the disk.
 """
 
 import hashlib
 import hmac
+import math
+import os
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
-from typing import Any, TypeVar
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob.callbacks import Progress
 from plumbob.crypto.engines import cores
 from plumbob.crypto.ristretto import ORDER, POINT_BYTES
 from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data import canonical_ids
+from plumbob.data.ids import BETWEEN_COLUMNS, TEXT, paired_rows, parts_of, rows_per_id
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol import schedules
 from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, confirm, greet_peers, hash_fields
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_common, kept, shuffled
 
 CHUNK = 4096  # Ids of one message.
-MOST_IDS = 5_000_000  # A peer that announces more is refused, unless the operator says another number.
+MOST_IDS = 10_000_000  # A peer that announces more is refused, unless the operator says another number.
 SEED_BYTES = 32
+COUNTS_AT_ONCE = 1 << 15
+ONE_COLUMN = struct.Struct("<HI")
+LISTS = "points"  # The file with all lists, in the folder of the session.
 FORMAT = 2
 GROUP = "ristretto255"
 DOMAIN = b"plumbob alignment 2"
 DAMAGED = "the state of an interrupted alignment is damaged, or of other ids; align from the start"
 
-
-Item = TypeVar("Item", str, bytes)
 
 GoOn = Callable[[int], bool]
 """Asked with the size of the intersection, before anybody learns which ids it holds."""
@@ -59,7 +66,8 @@ class Alignment:
     """What all parties agreed on."""
 
     ids: tuple[str, ...] | None
-    """Those that all have, sorted as text; None where a party declined after hearing the size."""
+    """Those that all have, sorted as text; None where a party declined after hearing the size. Where ids are on several
+    rows, one for each pair of rows."""
     order_hash: str | None
     """Over the ordered ids, under a key that only those who took part know."""
     size: int
@@ -76,6 +84,10 @@ class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ids: int
     chunk: int
     size_first: bool
+    columns: tuple[str, ...]
+    """How each column of an id is written, in order."""
+    repeat: bool
+    """Whether everybody says on how many rows each common id is."""
 
 
 class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,13 +120,19 @@ class AlignmentParty:
         progress: Progress | None = None,
         chunk: int = CHUNK,
         most_ids: int = MOST_IDS,
+        folder: Path | None = None,
+        columns: Sequence[str] = (TEXT,),
+        repeat: bool = False,
     ) -> None:
         """`go_on` asks for the size first: all parties give one, or none does. `jobs` are threads, else all cores.
 
-        A peer that announces more than `most_ids` is refused before anything of its list is taken.
+        A peer that announces more than `most_ids` is refused before anything of its list is taken. Lists are kept in
+        `folder`, some 400 bytes for each id; without one, nothing can be restored. `columns` are those of an id, by
+        how each is written; with `repeat`, several rows may have the same id, and all parties must allow it.
         """
         self.participant = participant
-        self.ids = canonical_ids(ids)
+        self.rows = rows_per_id(canonical_ids(ids)) if repeat else None
+        self.ids = canonical_ids(ids) if self.rows is None else tuple(self.rows)
         if not self.ids:
             raise DataError("expected at least one id to align, got none")
         self._go_on = go_on
@@ -122,27 +140,35 @@ class AlignmentParty:
         self._progress = progress
         self._chunk = chunk
         self._most_ids = most_ids
+        self._columns = tuple(columns)
         self._pieces: list[bytes] = []
         self._done = 0
-        self._sent: set[bytes] = set()
-        self._passed_on = bytearray()
-        """All that we sent round the ring: between two, our own points in our order."""
-        self._received = bytearray()
-        """All that came round the ring, as it came: between two, the peer's points in its order."""
+        self._end = 0
+        """Of what the steps so far left in the file."""
+        self._folder = folder
+        self._sent: list[PointParts] = []
+        """All that we sent round the ring."""
 
     _drawn: Drawn
     _blinder: Blinder
+    _scratch: Scratch
+    _file: BinaryIO
+    _own: PointList
+    """Our own points, in our order."""
+    _received: PointList
+    """What came last round the ring, as it came: between two, the peer's points in its order."""
 
     def run(self) -> Alignment:
         """From the greeting to the confirmed order; after `restore`, from where it was."""
-        self._drawn = self._parse_drawn(self._in_step(self._open))
+        self._drawn = self._parse_drawn(self._first_piece())
         self._refuse_long_lists()
         # Steps that an earlier start finished are not said again.
         self.participant.follow(self._schedule.messages, may_skip=True)
         scalar = int.from_bytes(self._drawn.scalar, "little")
         self._blinder = Blinder(scalar, DOMAIN + self._drawn.identity, self._jobs)
         try:
-            return self._align()
+            with Scratch(self._folder) as self._scratch, self._open_file() as self._file:
+                return self._align()
         finally:
             self._blinder.close()
 
@@ -150,60 +176,85 @@ class AlignmentParty:
         held = self._travel()
         commitment = self._commit(held) if self._is_pair else b""
         if self._is_pair and self._go_on is None:
-            return self._finish(*self._recognise(self._get_back_own_points(held, commitment), set(held)))
+            return self._recognise(self._get_back_own_points(held, commitment), held)
         everybodys = self._show_all(held)
-        common = sorted(set.intersection(*map(set, everybodys.values())))
+        common = self._common(everybodys)
         if not self._all_go_on(len(common)):
             return Alignment(None, None, len(common), self.sizes)
         if not self._is_pair:
-            return self._finish(self._look_up(self._unblind(common)), common)
+            return self._look_up(self._unblind(common), common)
         returned = self._get_back_own_points(held, commitment)
-        if sorted(returned) != everybodys[self.participant.name]:
+        if self._kept(PointParts(returned, self._scratch).sorted_points()).digest() != everybodys[self._next].digest():
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
-        return self._finish(*self._recognise(returned, set(common)))
+        return self._recognise(returned, common)
 
     # What is kept for a restart.
 
-    def state(self) -> bytes:
-        """Everything done so far. Secret: it holds the scalar."""
-        return msgspec.msgpack.encode(self._pieces)
-
     def chunk_state(self, step: int) -> bytes:
-        """What one step added to the state; `restore_chunk` takes them back in the same order."""
+        """What one step added to the state; `restore_chunk` takes them back in the same order. The first is secret."""
         return self._pieces[step]
 
-    def restore(self, state: bytes) -> None:
-        """Go on from a state; it is looked through as the steps that it holds are passed again."""
-        try:
-            self._pieces = msgspec.msgpack.decode(state, type=list[bytes])
-        except msgspec.DecodeError:
-            raise DataError(DAMAGED) from None
-
     def restore_chunk(self, piece: bytes) -> None:
+        """Continue after this step; what it left is looked through as it is passed again."""
         self._pieces.append(piece)
 
-    def _in_step(self, work: Callable[[int], bytes], size: int | None = None) -> bytes:
-        """The piece of the next step: from the state where that has it, otherwise by doing the work."""
+    def _first_piece(self) -> bytes:
+        if not self._pieces:
+            self._pieces.append(self._open())
+            self._tell_progress()
+        self._done = 1
+        return self._pieces[0]
+
+    def _in_step(self, work: Callable[[int], bytes], size: int) -> bytes:
+        """What the next step leaves: from the file where the state has it, otherwise by doing the work."""
         step = self._done
         is_new = step == len(self._pieces)
+        left = self._write(work(step)) if is_new else self._read(size)
+        digest = hashlib.sha256(left).digest()
         if is_new:
-            self._pieces.append(work(step))
-        piece = self._pieces[step]
-        if size is not None and len(piece) != size:
+            self._pieces.append(digest)
+        if len(left) != size or digest != self._pieces[step]:
             raise DataError(DAMAGED)
         self._done += 1
-        if is_new and self._progress is not None:
-            self._progress(self._done, max(self._done, self._known_steps))
-        return piece
+        self._end += size
+        if is_new:
+            self._tell_progress()
+        return left
+
+    def _tell_progress(self) -> None:
+        if self._progress is not None:
+            done = len(self._pieces)
+            self._progress(done, max(done, self._known_steps))
+
+    def _open_file(self) -> BinaryIO:
+        if self._folder is None:
+            return self._scratch.file()
+        file = self._folder / LISTS
+        return os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+
+    def _write(self, data: bytes) -> bytes:
+        self._file.seek(self._end)
+        self._file.write(data)
+        if self._folder is not None:
+            # On the disk before the journal says so.
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        return data
+
+    def _read(self, size: int) -> bytes:
+        self._file.seek(self._end)
+        return self._file.read(size)
 
     # The opening: who, how many, and this party's secrets.
 
-    def _open(self, _step: int) -> bytes:
+    def _open(self) -> bytes:
         identity, _ = greet_peers(self.participant, None, "align")
         # All draws of the session: what follows is calculated.
         scalar = 1 + self.participant.draws.of("scalar").below(ORDER - 1)
         seed = self.participant.draws.of("order of ids").draw(SEED_BYTES)
-        ours = AlignmentTerms(GROUP, len(self.ids), self._chunk, self._go_on is not None)
+        ours = AlignmentTerms(
+            GROUP, len(self.ids), self._chunk, self._go_on is not None, self._columns, self.rows is not None
+        )
         self.participant.follow(partial(schedules.alignment_opening, self._ring))
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
         sizes = {self.participant.name: len(self.ids)}
@@ -233,40 +284,58 @@ class AlignmentParty:
 
     @cached_property
     def _ids_hash(self) -> bytes:
-        return hashlib.sha256(msgspec.msgpack.encode(self.ids)).digest()
+        return _hash_of_ids(self.ids)
 
     # Round the ring: every list gets every scalar.
 
-    def _travel(self) -> list[bytes]:
+    def _travel(self) -> PointList:
         """What this party holds at the end: the points of the party after it, under all scalars.
 
         Between two they are in their owner's order; otherwise every party has shuffled them.
         """
-        texts = list(map(encoded_id, self._shuffled_ids))
-        held = self._hop(0, lambda start: self._blinder.blind(texts[start : start + self._chunk]))
+        held = self._hop(0, self._blind)
         for hop in range(1, len(self._ring) - 1):
-            held = self._hop(hop, partial(self._ready, self._shuffle(held, hop)))
+            mixed = shuffled(held, self._order(len(held), hop), self._chunk, self._scratch)
+            held = self._hop(hop, partial(self._ready, mixed))
         return held
 
-    def _hop(self, hop: int, make: Callable[[int], Pending]) -> list[bytes]:
+    def _blind(self, start: int) -> Pending:
+        places = self._own_order[start : start + self._chunk].tolist()
+        return self._blinder.blind([encoded_id(self.ids[place]) for place in places])
+
+    def _ready(self, points: PointList, start: int) -> Pending:
+        return partial(points.chunk, start // self._chunk)
+
+    def _hop(self, hop: int, make: Callable[[int], Pending]) -> PointList:
         """Our chunks to the next party while those of the one before come in; these, times our scalar."""
         outgoing, incoming = self.sizes[self._before(hop)], self.sizes[self._before(hop + 1)]
         ahead = _Ahead(make)
-        held: list[bytes] = []
+        sent, received, held = (PointList(self._file) for _ in range(3))
         for start in self._starts(self._longest):
             sent_size, size = self._chunk_bytes(start, outgoing), self._chunk_bytes(start, incoming)
-            piece = self._in_step(partial(self._pass_on, ahead, start, sent_size, size), sent_size + 2 * size)
-            self._sent.update(split(piece[:sent_size]))
-            self._passed_on += piece[:sent_size]
-            self._received += piece[sent_size : sent_size + size]
-            held += split(piece[sent_size + size :])
-        if len(set(held)) != len(held):
-            raise RemoteProtocolError(f"{self._previous}: its list repeats {len(held) - len(set(held))} points")
+            at = self._end
+            self._in_step(partial(self._pass_on, ahead, start, sent_size, size), sent_size + 2 * size)
+            sent.note(at, sent_size)
+            received.note(at + sent_size, size)
+            held.note(at + sent_size + size, size)
+        self._sent.append(PointParts(sent, self._scratch))
+        self._own, self._received = (sent, received) if hop == 0 else (self._own, received)
+        # Before anything of the product leaves.
+        self._refuse_false_lists(received)
         return held
+
+    def _refuse_false_lists(self, received: PointList) -> None:
+        parts = PointParts(received, self._scratch)
+        if repeated := parts.repeated():
+            raise RemoteProtocolError(f"{self._previous}: its list repeats {repeated} points")
+        if self._holds_own_points(parts):
+            raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
+
+    def _holds_own_points(self, parts: PointParts) -> bool:
+        return any(len(records) for sent in self._sent for records in in_common(parts, sent))
 
     def _pass_on(self, ahead: "_Ahead", start: int, sent_size: int, size: int, step: int) -> bytes:
         sent = ahead.take(start) if sent_size else b""
-        self._sent.update(split(sent))
         if sent:
             self._channel(self._next).send(Kind.BLINDED_IDS, step, sent)
             # Now, so that it is calculated while messages travel.
@@ -274,8 +343,6 @@ class AlignmentParty:
         if not size:
             return sent
         received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step)
-        if not self._sent.isdisjoint(split(received)):
-            raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
         ask_for_more = partial(ahead.ask, start + 2 * self._chunk)
         return sent + received + self._multiply(self._blinder.raised, received, ask_for_more)
 
@@ -293,16 +360,16 @@ class AlignmentParty:
 
     # Two parties: each gets its own points back, and a proof that none was exchanged for another.
 
-    def _commit(self, held: Sequence[bytes]) -> bytes:
+    def _commit(self, held: PointList) -> bytes:
         """What we will return is fixed before anything comes back; the peer's commitment and its scalar's point."""
         ours = self._commitment(self.participant.name, self._salt, held) + self._blinder.public()
-        return self._in_step(partial(self._trade, Kind.RETURN_COMMITMENT, ours, len(ours)), len(ours))
+        return self._in_step(partial(self._trade, Kind.RETURN_COMMITMENT, ours), len(ours))
 
-    def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
         """Our own points under both scalars, in our order, once all of them are proved to carry the same one."""
         returned = self._return_in_order(held)
         asked = self._salt + self._challenge
-        answered = self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
+        answered = self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked), len(asked))
         salt, challenge = answered[:SEED_BYTES], answered[SEED_BYTES:]
         expected = self._commitment(self._next, salt, returned)
         if not hmac.compare_digest(expected, commitment[: len(expected)]):
@@ -310,13 +377,12 @@ class AlignmentParty:
         self._swap_proofs(returned, challenge, commitment[len(expected) :])
         return returned
 
-    def _swap_proofs(self, returned: Sequence[bytes], challenge: bytes, public: bytes) -> None:
+    def _swap_proofs(self, returned: PointList, challenge: bytes, public: bytes) -> None:
         def proof() -> bytes:
-            return self._blinder.prove(self._context(self.participant.name), self._in_chunks(self._received), challenge)
+            return self._blinder.prove(self._context(self.participant.name), self._received, challenge)
 
-        theirs = self._in_step(lambda step: self._trade(Kind.RETURN_PROOF, proof(), PROOF_BYTES, step), PROOF_BYTES)
-        lists = self._in_chunks(self._passed_on), self._in_chunks(b"".join(returned))
-        if not self._holds(self._next, self._context(self._next), public, *lists, self._challenge, theirs):
+        theirs = self._in_step(lambda step: self._trade(Kind.RETURN_PROOF, proof(), step), PROOF_BYTES)
+        if not self._holds(self._next, self._context(self._next), public, self._own, returned, self._challenge, theirs):
             raise RemoteProtocolError(
                 f"{self._next}: the points that it returned are not all ours under one scalar; its proof does not hold"
             )
@@ -326,8 +392,8 @@ class AlignmentParty:
         peer: str,
         context: bytes,
         public: bytes,
-        points: Iterable[bytes],
-        products: Iterable[bytes],
+        points: PointList,
+        products: PointList,
         challenge: bytes,
         proof: bytes,
     ) -> bool:
@@ -336,18 +402,13 @@ class AlignmentParty:
         except CryptoError as error:
             raise RemoteProtocolError(f"{peer}: {error}") from None
 
-    def _in_chunks(self, points: bytes | bytearray) -> Iterator[bytes]:
-        size = self._chunk * POINT_BYTES
-        return (bytes(points[start : start + size]) for start in range(0, len(points), size))
+    def _trade(self, kind: Kind, ours: bytes, step: int) -> bytes:
+        """A message to the peer and one from it."""
+        self._channel(self._next).send(kind, step, ours)
+        return self._channel(self._next).receive(kind, step)
 
-    def _trade(self, kind: Kind, ours: bytes, size: int, step: int) -> bytes:
-        """A message to the peer and one from it; one that would be empty is not sent."""
-        if ours:
-            self._channel(self._next).send(kind, step, ours)
-        return self._channel(self._next).receive(kind, step) if size else b""
-
-    def _commitment(self, name: str, salt: bytes, points: Sequence[bytes]) -> bytes:
-        return hash_fields(b"returned", self._context(name), salt, b"".join(points))
+    def _commitment(self, name: str, salt: bytes, points: PointList) -> bytes:
+        return hash_fields(b"returned", self._context(name), salt, points.digest())
 
     def _context(self, name: str) -> bytes:
         return hash_fields(b"alignment", self._drawn.identity, name.encode())
@@ -360,33 +421,41 @@ class AlignmentParty:
     def _challenge(self) -> bytes:
         return hash_fields(b"challenge", self._drawn.seed)
 
-    def _return_in_order(self, held: Sequence[bytes]) -> list[bytes]:
+    def _return_in_order(self, held: PointList) -> PointList:
         peer = self._next
-        incoming = {peer: len(self.ids)}
-        returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, incoming, self._longest)[peer]
-        if len(set(returned)) != len(returned) or not self._sent.isdisjoint(returned):
+        returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self.ids)}, self._longest)[peer]
+        parts = PointParts(returned, self._scratch)
+        if parts.repeated() or self._holds_own_points(parts):
             raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
         return returned
 
-    def _recognise(self, returned: Sequence[bytes], theirs: set[bytes]) -> tuple[list[str], list[bytes]]:
-        """Own ids whose points the peer has too, sorted, and these points in the same order."""
-        pairs = zip(self._shuffled_ids, returned, strict=True)
-        found = sorted(pair for pair in pairs if pair[1] in theirs)
-        return [identity for identity, _ in found], [point for _, point in found]
+    def _recognise(self, returned: PointList, theirs: PointList) -> Alignment:
+        """Own ids whose points the peer has too."""
+        places, points = [], hashlib.sha256()
+        for records in in_common(PointParts(returned, self._scratch), PointParts(theirs, self._scratch)):
+            places.append(records["place"])
+            points.update(records["point"].tobytes())
+        return self._finish(self._own_order[np.concatenate(places)], points.digest())
 
     # Three and more parties, or the size first: everybody counts.
 
-    def _show_all(self, held: Sequence[bytes]) -> dict[str, list[bytes]]:
-        """Everybody's points under all scalars, by owner, sorted, so that nobody can tell which one is whose id."""
-        ours = sorted(held)
+    def _show_all(self, held: PointList) -> dict[str, PointList]:
+        """Everybody's points under all scalars, by who shows them, sorted: nobody can tell which one is whose id."""
+        ours = self._kept(PointParts(held, self._scratch).sorted_points())
         outgoing = dict.fromkeys(self.participant.data_peers, ours)
         incoming = {peer: self.sizes[self._after(peer)] for peer in self.participant.data_peers}
-        shown = {self._after(self.participant.name): ours}
-        for peer, points in self._swap(Kind.SHUFFLED_IDS, outgoing, incoming, self._longest).items():
-            if any(left >= right for left, right in pairwise(points)):
+        shown = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming, self._longest)
+        for peer, points in shown.items():
+            if not points.is_sorted():
                 raise RemoteProtocolError(f"{peer}: expected its points sorted, each once; they are not")
-            shown[self._after(peer)] = points
-        return shown
+        return {self.participant.name: ours, **shown}
+
+    def _common(self, lists: Mapping[str, PointList]) -> PointList:
+        parts = [PointParts(lists[name], self._scratch) for name in self._ring]
+        return self._kept(records["point"].tobytes() for records in in_common(*parts))
+
+    def _kept(self, points: Iterable[bytes]) -> PointList:
+        return kept(self._scratch, points, self._chunk)
 
     def _all_go_on(self, size: int) -> bool:
         return self._go_on is None or all(self._in_step(partial(self._decide, self._go_on, size), len(self._ring)))
@@ -401,100 +470,124 @@ class AlignmentParty:
             decision += theirs
         return decision
 
-    def _unblind(self, common: Sequence[bytes]) -> Sequence[bytes]:
+    def _unblind(self, common: PointList) -> PointList:
         """The common points without any scalar: one party after the other takes its own off, and all check it."""
         self.participant.follow(partial(self._schedule.unblinding, self._done, len(common)))
         points = common
-        for name in self._ring if common else ():
+        for name in self._ring if len(common) else ():
             # Before the next scalar comes off: a point that somebody exchanged is never unblinded further.
             points = self._lowered_by(name, points)
         return points
 
-    def _lowered_by(self, name: str, above: Sequence[bytes]) -> list[bytes]:
-        lowered: list[bytes] = []
-        for start in self._starts(len(above)):
-            size = self._chunk_bytes(start, len(above))
-            lowered += split(self._in_step(partial(self._lower, name, above[start : start + self._chunk]), size))
+    def _lowered_by(self, name: str, above: PointList) -> PointList:
+        lowered = PointList(self._file)
+        for number, start in enumerate(self._starts(len(above))):
+            at, size = self._end, self._chunk_bytes(start, len(above))
+            self._in_step(partial(self._lower, name, above, number), size)
+            lowered.note(at, size)
         proof = self._in_step(partial(self._prove_unblinding, name, above, lowered), POINT_BYTES + PROOF_BYTES)
         self._check_unblinding(name, above, lowered, proof)
         return lowered
 
-    def _lower(self, name: str, points: Sequence[bytes], step: int) -> bytes:
+    def _lower(self, name: str, above: PointList, number: int, step: int) -> bytes:
         if name != self.participant.name:
             return self._channel(name).receive(Kind.UNBLINDED_IDS, step)
-        return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._blinder.lowered(b"".join(points))())
+        return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._blinder.lowered(above.chunk(number))())
 
-    def _prove_unblinding(self, name: str, above: Sequence[bytes], lowered: Sequence[bytes], step: int) -> bytes:
+    def _prove_unblinding(self, name: str, above: PointList, lowered: PointList, step: int) -> bytes:
         if name != self.participant.name:
             return self._channel(name).receive(Kind.UNBLINDING_PROOF, step)
         public = self._blinder.public()
         context = self._unblinding_context(name, public, above, lowered)
-        proof = self._blinder.prove(context, self._in_chunks(b"".join(lowered)), context)
+        proof = self._blinder.prove(context, lowered, context)
         return self._to_all_peers(Kind.UNBLINDING_PROOF, step, public + proof)
 
-    def _check_unblinding(self, name: str, above: Sequence[bytes], lowered: Sequence[bytes], proof: bytes) -> None:
-        if name == self.participant.name:
-            return
+    def _check_unblinding(self, name: str, above: PointList, lowered: PointList, proof: bytes) -> None:
         public, proof = proof[:POINT_BYTES], proof[POINT_BYTES:]
         context = self._unblinding_context(name, public, above, lowered)
-        lists = self._in_chunks(b"".join(lowered)), self._in_chunks(b"".join(above))
-        if not self._holds(name, context, public, *lists, context, proof):
+        is_own = name == self.participant.name
+        if not is_own and not self._holds(name, context, public, lowered, above, context, proof):
             raise RemoteProtocolError(
                 f"{name}: the points that it unblinded are not the common ones under one scalar less; its proof does "
                 "not hold"
             )
 
-    def _unblinding_context(self, name: str, public: bytes, above: Sequence[bytes], lowered: Sequence[bytes]) -> bytes:
+    def _unblinding_context(self, name: str, public: bytes, above: PointList, lowered: PointList) -> bytes:
         """The challenge too: it follows from all that the prover says, so that each other factor costs it a hash."""
-        return hash_fields(b"unblinding", self._context(name), public, b"".join(above), b"".join(lowered))
+        return hash_fields(b"unblinding", self._context(name), public, above.digest(), lowered.digest())
 
     def _to_all_peers(self, kind: Kind, step: int, body: bytes) -> bytes:
         for channel in self.participant.data_peers.values():
             channel.send(kind, step, body)
         return body
 
-    def _look_up(self, points: Sequence[bytes]) -> list[str]:
-        hashed = split(self._blinder.hashed(list(map(encoded_id, self.ids))))
-        owners = dict(zip(hashed, self.ids, strict=True))
-        found = [owners[point] for point in points if point in owners]
-        if len(set(found)) != len(points):
-            raise RemoteProtocolError(
-                f"{len(points) - len(set(found))} of {len(points)} common points are no ids of ours"
-            )
-        return found
+    def _look_up(self, unblinded: PointList, common: PointList) -> Alignment:
+        """Own ids among the points without any scalar."""
+        texts = map(encoded_id, self.ids)
+        hashed = self._kept(self._blinder.hashed(list(islice(texts, self._chunk))) for _ in self._starts(len(self.ids)))
+        found = in_common(PointParts(hashed, self._scratch), PointParts(unblinded, self._scratch))
+        places = np.concatenate([records["place"] for records in found])
+        if len(places) != len(common):
+            raise RemoteProtocolError(f"{len(common) - len(places)} of {len(common)} common points are no ids of ours")
+        return self._finish(places, common.digest())
 
     # The end: the same order everywhere.
 
-    def _finish(self, ids: Sequence[str], points: Sequence[bytes]) -> Alignment:
-        ordered = tuple(sorted(ids))
-        key = hash_fields(b"aligned", self._drawn.identity, b"".join(points))
-        order_hash = hash_fields(b"order", key, msgspec.json.encode(ordered)).hex()
+    def _finish(self, places: NDArray[np.uint32], points: bytes) -> Alignment:
+        """With the places of the common ids, and the hash of their points under all scalars, sorted."""
+        ordered = tuple(sorted(map(self.ids.__getitem__, places.tolist())))
+        key = hash_fields(b"aligned", self._drawn.identity, points)
+        order_hash = hash_fields(b"order", key, _hash_of_ids(ordered)).hex()
         confirm(self.participant, key, (order_hash,))
         if not ordered:
             raise DataError("the parties have no id in common; are their ids written in the same way?")
-        return Alignment(ordered, order_hash, len(ordered), self.sizes)
+        if self.rows is None:
+            return Alignment(ordered, order_hash, len(ordered), self.sizes)
+        return Alignment(self._paired(ordered, self.rows), order_hash, len(ordered), self.sizes)
+
+    def _paired(self, ids: Sequence[str], rows: Mapping[str, int]) -> tuple[str, ...]:
+        """Every row of an id with every row of the others: all say how many they have."""
+        pieces = [ids[start : start + COUNTS_AT_ONCE] for start in range(0, len(ids), COUNTS_AT_ONCE)]
+        self.participant.follow(partial(schedules.id_counts, self.participant.plan, list(map(len, pieces))))
+        for piece in pieces:
+            counts = np.array([rows[identity] for identity in piece], dtype="<u4")
+            self.participant.send_all(Kind.ID_COUNTS, counts.tobytes())
+        heard = {self.participant.name: [rows[identity] for identity in ids]}
+        for peer, channel in self.participant.data_peers.items():
+            body = b"".join(channel.receive(Kind.ID_COUNTS, 0) for _ in pieces)
+            heard[peer] = np.frombuffer(body, dtype="<u4").tolist()
+            if min(heard[peer]) < 1:
+                raise RemoteProtocolError(f"{peer}: expected at least one row for each common id")
+        pairs = sum(map(math.prod, zip(*heard.values(), strict=True)))
+        if pairs > self._most_ids:
+            raise RemoteProtocolError(
+                f"the parties' rows give {pairs} pairs, the limit is {self._most_ids}; if that is expected, raise"
+                " --at-most"
+            )
+        return paired_rows(ids, [heard[name] for name in self._ring])
 
     # Chunks, the ring, and this party's own order.
 
     def _swap(
-        self, kind: Kind, outgoing: Mapping[str, Sequence[bytes]], incoming: Mapping[str, int], longest: int
-    ) -> dict[str, list[bytes]]:
+        self, kind: Kind, outgoing: Mapping[str, PointList], incoming: Mapping[str, int], longest: int
+    ) -> dict[str, PointList]:
         """Points to some peers and from some peers, chunk by chunk; nothing is calculated."""
-        received: dict[str, list[bytes]] = {peer: [] for peer in incoming}
-        for start in self._starts(longest):
+        received = {peer: PointList(self._file) for peer in incoming}
+        for number, start in enumerate(self._starts(longest)):
             sizes = {peer: self._chunk_bytes(start, count) for peer, count in incoming.items()}
-            piece = self._in_step(partial(self._swap_chunk, kind, start, outgoing, sizes), sum(sizes.values()))
+            at = self._end
+            self._in_step(partial(self._swap_chunk, kind, number, outgoing, sizes), sum(sizes.values()))
             for peer, size in sizes.items():
-                received[peer] += split(piece[:size])
-                piece = piece[size:]
+                received[peer].note(at, size)
+                at += size
         return received
 
     def _swap_chunk(
-        self, kind: Kind, start: int, outgoing: Mapping[str, Sequence[bytes]], sizes: Mapping[str, int], step: int
+        self, kind: Kind, number: int, outgoing: Mapping[str, PointList], sizes: Mapping[str, int], step: int
     ) -> bytes:
         for peer, points in outgoing.items():
-            if chunk := points[start : start + self._chunk]:
-                self._channel(peer).send(kind, step, b"".join(chunk))
+            if chunk := points.chunk(number):
+                self._channel(peer).send(kind, step, chunk)
         return b"".join(self._channel(peer).receive(kind, step) for peer, size in sizes.items() if size)
 
     def _starts(self, count: int) -> range:
@@ -503,17 +596,14 @@ class AlignmentParty:
     def _chunk_bytes(self, start: int, count: int) -> int:
         return POINT_BYTES * max(0, min(self._chunk, count - start))
 
-    def _ready(self, points: Sequence[bytes], start: int) -> Pending:
-        return lambda: b"".join(points[start : start + self._chunk])
-
     @cached_property
-    def _shuffled_ids(self) -> list[str]:
-        """In the order of sending, which must not be that of the file."""
-        return self._shuffle(self.ids, hop=0)
+    def _own_order(self) -> NDArray[np.uint32]:
+        """The order of sending, which must not be that of the file."""
+        return self._order(len(self.ids), hop=0)
 
-    def _shuffle(self, items: Sequence[Item], hop: int) -> list[Item]:
-        drawn = hashlib.shake_256(self._drawn.seed + bytes([hop])).digest(8 * len(items))
-        return [items[place] for place in np.argsort(np.frombuffer(drawn, dtype="<u8"), kind="stable").tolist()]
+    def _order(self, count: int, hop: int) -> NDArray[np.uint32]:
+        drawn = hashlib.shake_256(self._drawn.seed + bytes([hop])).digest(8 * count)
+        return np.argsort(np.frombuffer(drawn, dtype="<u8"), kind="stable").astype(np.uint32)
 
     @property
     def _schedule(self) -> schedules.AlignmentSchedule:
@@ -584,6 +674,16 @@ def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
         raise RemoteProtocolError(f"{peer}: its opening cannot be read; is its version another one?") from None
     if opening.group != ours.group:
         raise RemoteProtocolError(f"{peer}: its points are of {opening.group[:40]!r}, ours of {ours.group!r}")
+    if opening.columns != ours.columns:
+        raise RemoteProtocolError(
+            f"{peer}: its ids have the columns {', '.join(opening.columns)[:80]}, ours {', '.join(ours.columns)}; "
+            "name the same columns with --id, in one order, and give them one type with --as"
+        )
+    if opening.repeat != ours.repeat:
+        raise RemoteProtocolError(
+            f"{peer}: one side has --duplicates repeat and the other does not; it shows how often an id occurs, so"
+            " agree on it"
+        )
     if opening.size_first != ours.size_first:
         raise RemoteProtocolError(f"{peer}: one side wants the size first and the other does not; agree on one")
     if opening.chunk != ours.chunk or opening.ids < 1:
@@ -595,10 +695,15 @@ def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
 
 def encoded_id(identity: str) -> bytes:
     """As it is hashed: how many columns it has and, of each, its length and its text."""
-    text = identity.encode()
-    return struct.pack("<HI", 1, len(text)) + text
+    if BETWEEN_COLUMNS not in identity:
+        text = identity.encode()
+        return ONE_COLUMN.pack(1, len(text)) + text
+    texts = [part.encode() for part in parts_of(identity)]
+    return struct.pack("<H", len(texts)) + b"".join(struct.pack("<I", len(text)) + text for text in texts)
 
 
-def split(points: bytes) -> list[bytes]:
-    """A message of points as single ones."""
-    return [points[start : start + POINT_BYTES] for start in range(0, len(points), POINT_BYTES)]
+def _hash_of_ids(ids: Iterable[str]) -> bytes:
+    hashing = hashlib.sha256()
+    for identity in ids:
+        hashing.update(encoded_id(identity))
+    return hashing.digest()

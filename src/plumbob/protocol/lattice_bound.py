@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from plumbob.crypto.lattice import Context, LatticeEngine, Owner, OwnerKey, TestedKey, local
+from plumbob.crypto.lattice import KeyContext, LatticeEngine, Owner, OwnerKey, TestedKey, local
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.handshake import HASH_BYTES, Participant, Session, hash_fields
 from plumbob.protocol.lattice_keys import KeyedProduct, agree_keys, known_key
@@ -43,11 +43,11 @@ class BoundLattice:
 
     def owner_key(self, engine: LatticeEngine, shape: LatticeShape, name: str, peer: str) -> OwnerKey:
         """The key under which this party's share was supplied, made again from its seed."""
-        return OwnerKey(engine, shape.profile[0], Context(self.session, name, peer, KIND, 0), self.seed)
+        return OwnerKey(engine, shape.profile[0], KeyContext(self.session, name, peer, KIND, 0), self.seed)
 
     def tested_key(self, engine: LatticeEngine, shape: LatticeShape, name: str, peer: str) -> TestedKey:
         """The peer's key, which passed its test when the shares were bound."""
-        return known_key(engine, shape.profile[0], Context(self.session, peer, name, KIND, 0), self.peers_key)
+        return known_key(engine, shape.profile[0], KeyContext(self.session, peer, name, KIND, 0), self.peers_key)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,11 +87,11 @@ def bind_lattice(
     """Supply our share of each peer's weights, and get the peers' shares of ours."""
     name = participant.name
     channels = {peer: participant.channels[peer] for peer in held if peer != name}
-    contexts = [Context(session.identity, *ends, KIND, 0) for peer in channels for ends in _ordered(name, peer)]
+    contexts = [KeyContext(session.identity, *ends, KIND, 0) for peer in channels for ends in _ordered(name, peer)]
     products = [KeyedProduct(context, shape.profile[0], (context.evaluator,)) for context in contexts]
     keys = agree_keys(participant, engine, channels, products)
     supplied = {
-        peer: Owner(keys.own[Context(session.identity, name, peer, KIND, 0)], shape.scores(peer, 1)).request(
+        peer: Owner(keys.own[KeyContext(session.identity, name, peer, KIND, 0)], 0, shape.scores(peer, 1)).request(
             local.pairs_of(held[peer])
         )
         for peer in channels
@@ -101,7 +101,7 @@ def bind_lattice(
     ends = {}
     for peer, channel in channels.items():
         received = channel.receive(Kind.BOUND_SHARE, 0)
-        ours, theirs = (Context(session.identity, *ends, KIND, 0) for ends in ((name, peer), (peer, name)))
+        ours, theirs = (KeyContext(session.identity, *ends, KIND, 0) for ends in ((name, peer), (peer, name)))
         public = keys.own_public[ours], keys.peers_public[theirs]
         ends[peer] = BoundLattice(session.identity, shape.number, keys.seeds[ours], *public, supplied[peer], received)
     if len(ends) == 1:

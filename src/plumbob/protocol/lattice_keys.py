@@ -1,4 +1,7 @@
-"""Keys for lattice products: one for each product, all of them made, handed over and tested before the first one.
+"""Keys for lattice products, all of them made, handed over and tested before the first one.
+
+Between two parties a key serves one kind of product in all passes. Three and more have a key for each product of each
+pass, because a label party that cheats can carry out a whole key behind the masks of one pass.
 
 The owner of a key encrypts a vector under it; the other party, the evaluator, multiplies. An evaluator that used a key
 as it came could have its own numbers read from it, so every key proves first that it decrypts what was encrypted for
@@ -15,7 +18,7 @@ import msgspec
 
 from plumbob.crypto.lattice import (
     MOST_TESTS,
-    Context,
+    KeyContext,
     KeyProof,
     KeyTest,
     LatticeEngine,
@@ -35,9 +38,9 @@ COMMITMENT_BYTES = 32
 
 
 class KeyedProduct(NamedTuple):
-    """One product that needs a key of its own, with one evaluator or with several; each of them tests the key."""
+    """What needs a key of its own, with one evaluator or with several; each of them tests the key."""
 
-    context: Context
+    context: KeyContext
     parameters: ParameterSet
     evaluators: tuple[str, ...]
 
@@ -51,28 +54,21 @@ class KeyedProduct(NamedTuple):
         return (one == owner and other in self.evaluators) or (other == owner and one in self.evaluators)
 
 
-def keyed_product(
-    session: bytes, kind: str, number: int, owner: str, evaluators: Sequence[str], parameters: ParameterSet
-) -> KeyedProduct:
-    """In the pass of that number."""
-    return KeyedProduct(product_context(session, kind, number, owner, evaluators), parameters, tuple(evaluators))
-
-
-def product_context(session: bytes, kind: str, number: int, owner: str, evaluators: Sequence[str]) -> Context:
-    """The evaluators' names stand together, because they share the key."""
-    return Context(session, owner, " & ".join(evaluators), kind, number)
+def key_context(session: bytes, kind: str, last: int, owner: str, evaluators: Sequence[str]) -> KeyContext:
+    """Up to that pass. The evaluators' names stand together, because they share the key."""
+    return KeyContext(session, owner, " & ".join(evaluators), kind, last)
 
 
 @dataclass(frozen=True, repr=False)
 class Keys:
     """All ends at one party: own keys, and those of its peers that passed their test."""
 
-    own: dict[Context, OwnerKey]
-    tested: dict[Context, TestedKey]
-    seeds: dict[Context, bytes]
+    own: dict[KeyContext, OwnerKey]
+    tested: dict[KeyContext, TestedKey]
+    seeds: dict[KeyContext, bytes]
     """What own keys are derived from."""
-    own_public: dict[Context, bytes]
-    peers_public: dict[Context, bytes]
+    own_public: dict[KeyContext, bytes]
+    peers_public: dict[KeyContext, bytes]
 
     def add(self, others: "Keys") -> None:
         """Those agreed on with another peer."""
@@ -80,13 +76,13 @@ class Keys:
             ours.update(theirs)
 
     def forget(self, number: int) -> None:
-        """The keys of one pass, once it is over."""
+        """The keys that no pass after this one needs."""
         for keys in self._every:
-            for context in [context for context in keys if context.number == number]:
+            for context in [context for context in keys if context.last == number]:
                 del keys[context]
 
     @property
-    def _every(self) -> list[dict[Context, Any]]:
+    def _every(self) -> list[dict[KeyContext, Any]]:
         return [self.own, self.tested, self.seeds, self.own_public, self.peers_public]
 
 
@@ -98,7 +94,7 @@ def settled_keys(
 ) -> Keys:
     """The keys of a whole run: agreed on now, or as an earlier start left them, without those of passes that are over.
 
-    The last thing before the first pass: what the keys are made of leaves the journal with the pass that they are for.
+    The last thing before the first pass: what a key is made of leaves the journal with the last pass that needs it.
     """
     journal = participant.journal
     listed = [product for product in products if participant.name in product.ends]
@@ -109,21 +105,21 @@ def settled_keys(
         return _restored(engine, listed, participant.name, needs)
     participant.begin_keys()
     keys = agree(listed)
-    passes = sorted({product.context.number for product in listed})
+    passes = sorted({product.context.last for product in listed})
     participant.hand_on({number: _needed(listed, keys, number) for number in passes})
     return keys
 
 
 def _needed(products: Sequence[KeyedProduct], keys: Keys, number: int) -> bytes:
-    """Of one pass: seeds of own keys, and the peers' keys, in the order of the products."""
+    """Up to one pass: seeds of own keys, and the peers' keys, in the order of the products."""
     either = {**keys.seeds, **keys.peers_public}
-    return msgspec.msgpack.encode([either[each.context] for each in products if each.context.number == number])
+    return msgspec.msgpack.encode([either[each.context] for each in products if each.context.last == number])
 
 
 def _restored(engine: LatticeEngine, products: Sequence[KeyedProduct], name: str, needs: Mapping[int, bytes]) -> Keys:
     keys = Keys({}, {}, {}, {}, {})
     for number, data in needs.items():
-        of_pass = (product for product in products if product.context.number == number)
+        of_pass = (product for product in products if product.context.last == number)
         for (context, parameters, _), found in zip(
             of_pass, msgspec.msgpack.decode(data, type=list[bytes]), strict=True
         ):
@@ -136,7 +132,7 @@ def _restored(engine: LatticeEngine, products: Sequence[KeyedProduct], name: str
     return keys
 
 
-def known_key(engine: LatticeEngine, parameters: ParameterSet, context: Context, public: bytes) -> TestedKey:
+def known_key(engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, public: bytes) -> TestedKey:
     """A peer's key that passed its test at an earlier start."""
     residues = engine.unpack(parameters, polynomials(parameters, public, 1)[0])
     return TestedKey(parameters, context, residues, hashlib.sha256(public).digest())
@@ -209,16 +205,16 @@ class _Tests:
         participant: Participant,
         engine: LatticeEngine,
         channel: Channel,
-        own: dict[Context, OwnerKey],
-        own_public: dict[Context, bytes],
+        own: dict[KeyContext, OwnerKey],
+        own_public: dict[KeyContext, bytes],
     ) -> None:
         self.participant, self.engine, self.channel = participant, engine, channel
         self.own, self.own_public = own, own_public
 
     def run(
-        self, theirs: Sequence[KeyedProduct], public: dict[Context, bytes]
-    ) -> Generator[None, None, dict[Context, TestedKey]]:
-        tested: dict[Context, TestedKey] = {}
+        self, theirs: Sequence[KeyedProduct], public: dict[KeyContext, bytes]
+    ) -> Generator[None, None, dict[KeyContext, TestedKey]]:
+        tested: dict[KeyContext, TestedKey] = {}
         proving, testing = list(self.own.values()), list(theirs)
         for number in range(MOST_TESTS):
             if not proving and not testing:
@@ -234,8 +230,8 @@ class _Tests:
         number: int,
         proving: list[OwnerKey],
         testing: list[KeyedProduct],
-        public: dict[Context, bytes],
-        tested: dict[Context, TestedKey],
+        public: dict[KeyContext, bytes],
+        tested: dict[KeyContext, TestedKey],
     ) -> Generator[None, None, tuple[list[OwnerKey], list[KeyedProduct]]]:
         """What has to be proved, and tested, once more."""
         tests = [self._test(product, public[product.context]) for product in testing]
@@ -272,7 +268,7 @@ class _Tests:
         except CiphertextRefusedError as error:
             raise KeyRefusedError(f"{self.channel.peer}: {error}") from None
 
-    def _draw(self, purpose: str, context: Context) -> bytes:
+    def _draw(self, purpose: str, context: KeyContext) -> bytes:
         place = f"{self.channel.peer}, {context.in_words}"
         return self.participant.draws.of(purpose, place).draw(SEED_BYTES)
 

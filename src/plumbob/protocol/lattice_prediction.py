@@ -117,14 +117,14 @@ class LatticePredictor:
         for peer, channel in self.company.channels.items():
             # Drawn for these rows alone: randomness that hid others must not hide them too.
             answering_key = self.participant.draws.of("answers", peer).draw(SEED_BYTES)
-            evaluator = Evaluator(matrix, self._tested_keys[peer], answering_key, Register())
+            evaluator = Evaluator(matrix, self._tested_keys[peer], 0, answering_key, Register())
             answer = evaluator.reply(self.ends[peer].received)
             channel.send(Kind.LATTICE_REPLY, step, answer.reply)
             total = total + answer.share[:, 0]
         for peer, channel in self.company.channels.items():
             layout = self.shape.scores(peer, len(X))
             reply = channel.receive(Kind.LATTICE_REPLY, step)
-            total = total + Owner(self._owner_keys[peer], layout).open(reply)[:, 0]
+            total = total + Owner(self._owner_keys[peer], 0, layout).open(reply)[:, 0]
         return total
 
     def _cut(self, shared: NDArray[np.uint64]) -> list[int]:

@@ -1,7 +1,7 @@
 """The products of a pass, as one party asks for them and answers them, and the lifting of shares behind masks.
 
 A product has two ends. The owner encrypts numbers of its own, the evaluator multiplies them with private ones, and both
-keep shares of the result. Every product has a key of its own.
+keep shares of the result.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ import numpy as np
 
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import (
-    Context,
     Evaluator,
+    KeyContext,
     Layout,
     MaskedOpening,
     Owner,
@@ -23,13 +23,14 @@ from plumbob.crypto.lattice import (
     SlotEvaluator,
     SlotLayout,
     SlotOwner,
+    TestedKey,
     pairs,
 )
 from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
 from plumbob.protocol.handshake import PolynomialCounts, Session
 from plumbob.protocol.lattice_company import ColumnHolders, said_by
-from plumbob.protocol.lattice_keys import Keys, product_context
+from plumbob.protocol.lattice_keys import Keys, key_context
 from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import Kind
 
@@ -60,8 +61,9 @@ class Products:
     counts: PolynomialCounts = field(default_factory=PolynomialCounts)
     register: lattice.Register = field(default_factory=lattice.Register)
 
-    def context(self, kind: str, number: int, owner: str, *evaluators: str) -> Context:
-        return product_context(self.session.identity, kind, number, owner, evaluators)
+    def key_for(self, kind: str, number: int, owner: str, *evaluators: str) -> KeyContext:
+        """Of the key that a product of this pass uses."""
+        return key_context(self.session.identity, kind, self.shape.last_pass_of_key(number), owner, evaluators)
 
     # With a private matrix.
 
@@ -71,7 +73,7 @@ class Products:
         """With each peer: shares of (own matrix with what it lends, its matrix with what we lend)."""
         name, channels = self.company.name, self.company.channels
         owners = {
-            peer: Owner(self.keys.own[self.context(kind, number, name, peer)], self.layout(kind, peer))
+            peer: Owner(self.keys.own[self.key_for(kind, number, name, peer)], number, self.layout(kind, peer))
             for peer in channels
         }
         # All are asked before any is answered, so that everybody works at the same time.
@@ -84,8 +86,8 @@ class Products:
     def _answered(self, kind: str, number: int, peer: str, matrix: PrivateMatrix) -> Pairs:
         channel = self.company.channels[peer]
         request = channel.receive_view(Kind.LATTICE_REQUEST, number)
-        key = self.keys.tested[self.context(kind, number, peer, self.company.name)]
-        evaluator = Evaluator(matrix, key, self.answering_key, self.register)
+        key = self.keys.tested[self.key_for(kind, number, peer, self.company.name)]
+        evaluator = Evaluator(matrix, key, number, self.answering_key, self.register)
         answer = said_by(peer, lambda: evaluator.reply(request))
         self.counts.randomisations += matrix.layout.replies
         channel.send(Kind.LATTICE_REPLY, number, self.use(f"replies for {kind}", number, answer.reply))
@@ -106,11 +108,11 @@ class Products:
         """This party's share of a stage's products, with its own numbers on its side of them."""
         owners, evaluators = (self._names_at(places) for places in (stage.owners, stage.evaluators))
         if self.company.name in owners:
-            context = self.context(slot_kind(piece, stage), number, self.company.name, *evaluators)
-            shares = self._asked(number, SlotOwner(self.keys.own[context], layout), evaluators, values)
+            own = self.keys.own[self.key_for(slot_kind(piece, stage), number, self.company.name, *evaluators)]
+            shares = self._asked(number, SlotOwner(own, number, layout), evaluators, values)
         else:
-            contexts = {owner: self.context(slot_kind(piece, stage), number, owner, *evaluators) for owner in owners}
-            shares = (self._answered_slots(number, contexts[owner], layout, values) for owner in owners)
+            keys = [self.key_for(slot_kind(piece, stage), number, owner, *evaluators) for owner in owners]
+            shares = (self._answered_slots(number, self.keys.tested[key], layout, values) for key in keys)
         return reduce(partial(pairs.add_modulo, modulus=layout.parameters.slot_modulus), shares)
 
     def _names_at(self, places: range) -> list[str]:
@@ -126,12 +128,13 @@ class Products:
             self.counts.decryptions += layout.replies
             yield owner.open(self.company.channels[name].receive_view(Kind.LATTICE_REPLY, number))
 
-    def _answered_slots(self, number: int, context: Context, layout: SlotLayout, values: SlotValues) -> Pairs:
+    def _answered_slots(self, number: int, key: TestedKey, layout: SlotLayout, values: SlotValues) -> Pairs:
         """Answer one owner's request in slots; the share of the products that stays here."""
-        channel = self.company.channels[context.owner]
+        owner = key.context.owner
+        channel = self.company.channels[owner]
         request = channel.receive_view(Kind.LATTICE_REQUEST, number)
-        evaluator = SlotEvaluator(self.engine, layout, self.keys.tested[context], self.answering_key, self.register)
-        answer = said_by(context.owner, lambda: evaluator.reply(request, values))
+        evaluator = SlotEvaluator(self.engine, layout, key, number, self.answering_key, self.register)
+        answer = said_by(owner, lambda: evaluator.reply(request, values))
         self.counts.randomisations += layout.replies
         channel.send(Kind.LATTICE_REPLY, number, answer.reply)
         return answer.share
@@ -145,7 +148,7 @@ class Products:
             hidden = [self._hidden_by(peer, number, opening, len(share)) for peer in peers]
             return opening.lifted(share, self.use("masked numbers", number, hidden))
         label = self.company.label
-        context = self.context(kind, number, self.company.name, label).encode(self.shape.profile[2])
+        context = self.key_for(kind, number, self.company.name, label).in_pass(number).encode(self.shape.profile[2])
         # Bound to what it hides: the same masks never serve two vectors.
         content = fingerprint(self.answering_key, b"masked " + context, np.ascontiguousarray(share, dtype="<u8"))
         key = derive(self.answering_key, "masks", context, content)

@@ -200,6 +200,18 @@ class LatticeShape:
         """Fraction bits of a sum of residuals times features."""
         return SLOT_BITS + self.plan.feature_bits - DROPPED_BITS
 
+    def last_pass_of_key(self, number: int) -> int:
+        """In which a key that is used in this pass is used for the last time.
+
+        Between two parties a key serves all passes. Among more, masked numbers could carry out a whole key in one.
+        """
+        return self.plan.passes if self.parties == 2 else number
+
+    @property
+    def keyed_passes(self) -> list[int]:
+        """The last passes of all keys."""
+        return sorted({self.last_pass_of_key(number) for number in range(1, self.plan.passes + 1)})
+
     @property
     def keys_in_all(self) -> int:
         """Of a whole run, with those that prediction is bound to."""
@@ -207,7 +219,7 @@ class LatticeShape:
         pairs = self.parties * (self.parties - 1)
         slots = len(self.pieces) * sum(len(stage.owners) for stage in self.stages)
         bound = pairs if self.plan.is_closed else 0
-        return self.plan.passes * (pairs * matrices + slots) + bound
+        return len(self.keyed_passes) * (pairs * matrices + slots) + bound
 
     def prove(self) -> None:
         """Refuse too many rows, and shares that are cut or lifted wrongly more often than is agreed."""
@@ -336,7 +348,7 @@ def most_opened_bits(plan: Plan, rows: int) -> int:
     """How much of a key a dishonest party can have carried out to it: what is opened, or all that weights' shares hold.
 
     Between two, the weights of both count: scores show the label party what the peer's own weights hold, too. More
-    parties are taken for honest. What is opened of rows is another number: `checking.prediction_rules`.
+    parties are taken for honest. What is opened of rows is another number: `checking.rules.prediction_equations`.
     """
     held = (plan.columns + 1) * _share_bits(plan)
     if plan.opens_weights:

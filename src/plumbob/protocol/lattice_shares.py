@@ -17,7 +17,7 @@ them behind masks, and then hold whole numbers, which each rounds off alone.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import permutations, product
 
 import msgspec
@@ -37,7 +37,7 @@ from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import AnyBound, bind_lattice
 from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
-from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, keyed_product, settled_keys
+from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
 from plumbob.protocol.lattice_products import GRADIENTS, PENALTIES, SCORES, Products, slot_kind
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
@@ -124,18 +124,24 @@ class LatticeParty(TrainingParty):
 
     def _listed_products(self) -> Iterator[KeyedProduct]:
         """Everything that needs a key, in the order in which keys travel."""
-        names, make = self.company.names, partial(keyed_product, self.session.identity)
-        for number in range(1, self.plan.passes + 1):
+        names, shape = self.company.names, self.shape
+        for last in shape.keyed_passes:
             for owner, evaluator in permutations(names, 2):
-                scores, gradients, _ = self.shape.sets_for(evaluator)
-                yield make(SCORES, number, owner, [evaluator], scores)
-                yield make(GRADIENTS, number, owner, [evaluator], gradients)
-                if self.shape.has_penalty_products:
-                    yield make(PENALTIES, number, owner, [evaluator], gradients)
-            for stage, piece in product(self.shape.stages, range(len(self.shape.pieces))):
-                evaluators = [names[place] for place in stage.evaluators]
+                scores, gradients, _ = shape.sets_for(evaluator)
+                yield self._keyed(SCORES, last, owner, (evaluator,), scores)
+                yield self._keyed(GRADIENTS, last, owner, (evaluator,), gradients)
+                if shape.has_penalty_products:
+                    yield self._keyed(PENALTIES, last, owner, (evaluator,), gradients)
+            for stage, piece in product(shape.stages, range(len(shape.pieces))):
+                evaluators = tuple(names[place] for place in stage.evaluators)
                 for place in stage.owners:
-                    yield make(slot_kind(piece, stage), number, names[place], evaluators, self.shape.profile[2])
+                    yield self._keyed(slot_kind(piece, stage), last, names[place], evaluators, shape.profile[2])
+
+    def _keyed(
+        self, kind: str, last: int, owner: str, evaluators: tuple[str, ...], parameters: lattice.ParameterSet
+    ) -> KeyedProduct:
+        context = key_context(self.session.identity, kind, last, owner, evaluators)
+        return KeyedProduct(context, parameters, evaluators)
 
     def step(self, batch: Batch) -> Vector:
         self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)

@@ -66,6 +66,7 @@ class Kind(IntEnum):
     PROPOSAL_PLAN = 53  # proposal: the plan with all columns, compressed TOML
     HELD_OUT_ROWS = 54  # alignment: a bit for each common row, from the party that chooses those held out
     UNBLINDING_PROOF = 55  # alignment of three and more: all points that the sender unblinded carried the same scalar
+    ID_COUNTS = 56  # alignment, where all ask for it: on how many of the sender's rows each common id is
     RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
     # 27 is retired: it carried signs, which points no longer need.
     RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about

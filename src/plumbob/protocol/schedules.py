@@ -27,7 +27,7 @@ COMMITMENT_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
-POINT_BYTES = 32  # Of alignment.
+POINT_BYTES, COUNT_BYTES = 32, 4  # Of alignment.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -225,7 +225,7 @@ class SharesSchedule(TrainingSchedule):
             yield from tested_keys(ends, owned, theirs, "test of keys", "step 0")
 
     def _sets_between(self, owner: str, evaluator: str) -> list[ParameterSet]:
-        """Of the keys of all passes under which one party encrypts for another."""
+        """Of all keys under which one party encrypts for another."""
         scores, gradients, _ = self.shape.sets_for(evaluator)
         matrices = [scores, gradients, *([gradients] if self.shape.has_penalty_products else [])]
         names = names_of(self.plan)
@@ -233,7 +233,8 @@ class SharesSchedule(TrainingSchedule):
             names.index(owner) in stage.owners and names.index(evaluator) in stage.evaluators
             for stage in self.shape.stages
         )
-        return self.plan.passes * (matrices + [self.shape.profile[2]] * (staged * len(self.shape.pieces)))
+        slots = [self.shape.profile[2]] * (staged * len(self.shape.pieces))
+        return len(self.shape.keyed_passes) * (matrices + slots)
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
         if self.shape.has_penalty_products:
@@ -452,6 +453,13 @@ def alignment_opening(names: Iterable[str]) -> Iterator[Due]:
         yield text(Kind.ALIGNMENT_OPENING, *ends)
 
 
+def id_counts(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
+    """A number for each common id, from everybody to everybody."""
+    for size in pieces:
+        for ends in permutations(names_of(plan), 2):
+            yield Due(Kind.ID_COUNTS, 0, *ends, COUNT_BYTES * size)
+
+
 def held_out_rows(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
     """A bit for each common row, from the party that chooses those held out."""
     for size in pieces:
@@ -470,8 +478,9 @@ def proposed_roles(names: Iterable[str]) -> Iterator[Due]:
 
 
 def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
-    """The label party drafts, everybody names its width, and the plan comes back."""
+    """The label party drafts twice, everybody names its width each time, and the plan comes back."""
     for name in others:
-        yield text(Kind.PROPOSAL_DRAFT, label, name)
-        yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
+        for _ in range(2):
+            yield text(Kind.PROPOSAL_DRAFT, label, name)
+            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
         yield text(Kind.PROPOSAL_PLAN, label, name)

@@ -4,26 +4,24 @@ Each sentence is one that this plan makes true; docs/privacy-officers.md explain
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plumbob.checking.facts import SaidWhere, carried_in_words, said
-from plumbob.checking.rules.masked_shares import is_masked
-from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
+from plumbob.checking.facts import SaidWhere, said
+from plumbob.checking.figures import Figures
+from plumbob.checking.filing import figures_of_run
+from plumbob.checking.headlines import Headlines, headlines
+from plumbob.checking.names import sentence, spoken_names
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.privacy.rows import coin_flip_bound, odds_factor
 from plumbob.protocol.defences import label_cost
-from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
 from plumbob.report.markup import shortened
-from plumbob.report.run import attacks_not_run, warnings
-from plumbob.report.verdicts import verdicts_of
+from plumbob.report.run import attacks_not_run, headlines_of, warnings
 
 MOST_NAMES = 3
-MOST_WORST = 3
 LONGEST_NAME = 24
 LONGEST_SENTENCE = 150
 LONGEST_TITLE = 80
@@ -35,13 +33,9 @@ class Decision:
 
     title: str
     about: str
-    verdict: str
-    """The worst one."""
-    headline: str
+    headlines: Headlines
     basis: str
-    """What the counts rest on."""
-    counts: dict[str, int]
-    worst: list[str]
+    """What they rest on."""
     protected: list[str]
     opened: list[str]
     not_protected: list[str]
@@ -54,24 +48,32 @@ class Decision:
 def decision_on_run(record: RunRecord) -> Decision:
     """After a run: what was found, or what the plan lets expect where nobody attacked it."""
     findings = record.findings or record.predicted
-    run = _Sources(record.parsed_plan, record.rows, findings, record)
-    return _decision(run, record.plan_hash, record.plumbob)
+    run = _Sources(figures_of_run(record), findings, record)
+    return _decision(run, headlines_of(record), record.plan_hash, record.plumbob)
 
 
 def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
     """The decision sheet of a plan that nobody has run yet."""
-    training = plan.rows - plan.held_out(plan.rows)
-    return _decision(_Sources(plan, training, findings, None), plan.hash(), version)
+    figures = Figures.of(plan)
+    return _decision(_Sources(figures, findings, None), headlines(findings, figures), plan.hash(), version)
 
 
 @dataclass(frozen=True)
 class _Sources:
     """What the sentences are made from; without a record nothing has run yet."""
 
-    plan: Plan
-    rows: int
+    figures: Figures
     findings: Sequence[Finding]
     record: RunRecord | None
+
+    @property
+    def plan(self) -> Plan:
+        return self.figures.plan
+
+    @property
+    def rows(self) -> int:
+        """Trained on; 0 where nobody knows."""
+        return 0 if self.figures.is_assumed else self.figures.rows
 
     @property
     def is_attacked(self) -> bool:
@@ -84,27 +86,26 @@ class _Sources:
     @property
     def others(self) -> str:
         """Whoever holds columns only, as far as names fit."""
-        return _enumerate_names([party.name for party in self.plan.feature_parties])
+        return _enumerate_names([self._spoken[party.name] for party in self.plan.feature_parties])
 
     @property
     def label(self) -> str:
-        return _short(self.plan.label_party.name)
+        return _short(self._spoken[self.plan.label_party.name])
+
+    @property
+    def _spoken(self) -> dict[str, str]:
+        return spoken_names([party.name for party in self.plan.parties])
 
 
-def _decision(run: _Sources, plan_hash: str, version: str) -> Decision:
-    counts = Counter(finding.verdict for finding in run.findings)
-    worst = next((verdict for verdict in ORDER if counts[verdict]), "")
+def _decision(run: _Sources, told: Headlines, plan_hash: str, version: str) -> Decision:
     return Decision(
         title=shortened(run.plan.title or f"A model trained with {run.plan.protocol}", LONGEST_TITLE),
         about=_about(run),
-        verdict=worst,
-        headline=_headline(run, counts),
+        headlines=told,
         basis=_basis(run),
-        counts={verdict: counts[verdict] for verdict in ORDER},
-        worst=_worst_sentences(run),
         protected=[*_protection_lines(run), *_strength(run)],
-        opened=list(_opening_lines(run)),
-        not_protected=list(said(SaidWhere.SHEET_LIMITS, run.plan)),
+        opened=list(said(SaidWhere.OPENED, run.figures)),
+        not_protected=list(said(SaidWhere.LIMITS, run.figures)),
         assumed=list(_assumption_lines(run)),
         not_tested=list(_not_tested(run)),
         plan_hash=plan_hash,
@@ -118,41 +119,20 @@ def _about(run: _Sources) -> str:
     columns = counted(plan.label_party.features, "column") if plan.label_party.features else "no columns"
     rows = f"{run.rows:,} rows" if run.rows else "rows"
     hold = "holds" if len(plan.feature_parties) == 1 else "hold"
-    return (
+    return sentence(
         f"{run.label} holds the label and {columns}; {run.others} {hold} {counted(theirs, 'column')}. Together "
         f"they train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
     )
 
 
-def _headline(run: _Sources, counts: Counter[str]) -> str:
-    found = len(run.findings)
-    if not found:
-        return "Nothing was checked: this page cannot help to decide."
-    partial = " The test was partial, so it decides nothing." if run.left_out else ""
-    if counts[LEAKS]:
-        leak = "leaks" if counts[LEAKS] == 1 else "leak"
-        return f"{counts[LEAKS]} of {found} findings {leak}: an organisation can work out another's data.{partial}"
-    if counts[DEGRADES]:
-        return (
-            f"None of {found} findings leaks beyond tolerance; {counts[DEGRADES]} may, depending on the data.{partial}"
-        )
-    return f"None of {found} findings leaks: no known attack is shown to work.{partial}"
-
-
 def _basis(run: _Sources) -> str:
+    if not run.findings:
+        return "Nothing was checked: this page cannot help to decide."
     if not run.is_attacked:
         return "Calculated from the plan alone; nobody has attacked a run of it."
-    return (
-        f"Found by {len({finding.attack for finding in run.findings})} attacks on this run, scored against the truth."
-    )
-
-
-def _worst_sentences(run: _Sources) -> list[str]:
-    verdicts = verdicts_of(run.findings, is_prediction=not run.is_attacked)
-    open_ones = [one for one in verdicts if one.verdict in (LEAKS, DEGRADES)]
-    said = [shortened(one.says, LONGEST_SENTENCE) for one in open_ones[:MOST_WORST]]
-    more = len(open_ones) - MOST_WORST
-    return [*said, f"{more} more such sentences are in the report."] if more > 0 else said
+    partial = " The test was partial, so it decides nothing." if run.left_out else ""
+    attacks = len({finding.attack for finding in run.findings})
+    return f"Found by {attacks} attacks on this run, scored against the truth.{partial}"
 
 
 # What is protected, from whom, how strongly.
@@ -228,32 +208,19 @@ def _odds(epsilon: float, delta: float, whom: str, other: str) -> str:
     )
 
 
-# What is opened, and what is taken for granted.
-
-
-def _opening_lines(run: _Sources) -> Iterator[str]:
-    plan = run.plan
-    yield from said(SaidWhere.SHEET_OPENINGS, plan)
-    yield f"To {run.label}: the score of every row that it asks for, {_limit(run)}."
-    yield "To everyone: who takes part, and how many rows, columns and steps there are."
-
-
-def _limit(run: _Sources) -> str:
-    most = most_scored_rows(run.plan, run.rows)
-    held_out = ", rows held out for testing included" if run.plan.test_share else ""
-    return f"at most {most:,} rows in all{held_out}" if most else "without a limit in the plan"
+# What is taken for granted.
 
 
 def _assumption_lines(run: _Sources) -> Iterator[str]:
     plan = run.plan
-    yield f"Every organisation keeps to the protocol, however closely it studies what it gets. {_deviating(run)}"
+    yield "For the first headline: every organisation keeps to the protocol, however closely it studies what it gets."
     yield "Each organisation's own machines, keys and staff can be trusted by that organisation."
     if plan.arbiter is not None:
         yield f"{_short(plan.arbiter.name)}, which holds the key, sides with nobody."
     if plan.noise == "rows":
         yield (
-            "For the promise in numbers, each organisation shortens its rows as agreed and sends true messages. Nobody "
-            "can check this, and the promise does not bind one that cheats."
+            "For the promise in numbers, each organisation shortens its rows as agreed and sends true messages: the "
+            "promise does not bind one that cheats."
         )
     yield f"These rows are used once: {_twice(plan, run.rows)}."
 
@@ -269,17 +236,6 @@ def _twice(plan: Plan, rows: int) -> str:
     return f"after a second run like this one, the factor is {factor:.3g}"
 
 
-def _deviating(run: _Sources) -> str:
-    """What is known of one that does not."""
-    plan = run.plan
-    if is_masked(plan):
-        label = plan.label_party.name
-        return f"One that cheats can learn more ({label}: others' columns, bit by bit), and spoil the model."
-    if plan.kind.has_lattices and plan.is_between_two:
-        return f"One that cheats can spoil the model, and {carried_in_words(plan, max(run.rows, 1))}."
-    return "One that cheats can learn more, and spoil the model."
-
-
 def _not_tested(run: _Sources) -> Iterator[str]:
     if run.record is not None and not run.record.is_finished:
         yield f"The run did not finish: {shortened(run.record.status, LONGEST_SENTENCE)}."
@@ -289,7 +245,7 @@ def _not_tested(run: _Sources) -> Iterator[str]:
         yield "No attack was run. `plumbob audit` attacks a run on data like yours."
     else:
         yield "Other data: these attacks may reach more, or less, on other rows."
-    yield "What predictions tell after training, and attacks that nobody has thought of."
+    yield "Attacks that nobody has thought of."
     yield "No outside experts have reviewed Plumbob."
 
 

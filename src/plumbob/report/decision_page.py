@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from plumbob.checking.verdict_words import MEANINGS
+from plumbob.checking.headlines import HeadlineBlock
 from plumbob.record import RunRecord
 from plumbob.report.decision import Decision, decision_on_run
-from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.markup import joined, shortened, tag
 from plumbob.report.page import asset, bullets, frame
-from plumbob.report.verdicts import badge, class_of
+from plumbob.report.verdicts import class_of, remedy
 
+MOST_LINES = 4
+LONGEST_SENTENCE = 200
 NOT_A_PROOF = "A verdict is about known attacks. It is not a proof that nothing leaks."
 
 
@@ -28,25 +30,31 @@ def summary_page(decision: Decision) -> str:
         tag("p", decision.about, class_="about"),
         class_="masthead",
     )
-    main = tag("main", _headline(decision), tag("div", *_sections(decision), class_="grid"), _signature(decision))
+    headlines = (_headline(block) for block in decision.headlines.blocks)
+    basis = tag("p", f"{decision.basis} {NOT_A_PROOF}", class_="note")
+    main = tag("main", *headlines, basis, tag("div", *_sections(decision), class_="grid"), _signature(decision))
     return frame(decision.title, joined(masthead, main), [asset("summary.css")])
 
 
-def _headline(decision: Decision) -> Markup:
-    lines = tag("ul", *(tag("li", line) for line in decision.worst)) if decision.worst else NOTHING
+def _headline(block: HeadlineBlock) -> Markup:
+    """One of the two, with as many lines as fit."""
+    lines = [shortened(line.says, LONGEST_SENTENCE) for line in block.lines[:MOST_LINES]]
+    more = len(block.lines) - MOST_LINES
+    lines += [f"{more} more such sentences are in the report."] if more > 0 else []
+    said = tag("ul", *(tag("li", line) for line in lines)) if lines else tag("p", block.nothing)
     return tag(
         "section",
-        tag("h2", decision.headline),
-        lines,
-        tag("p", f"{decision.basis} {NOT_A_PROOF}", class_="note"),
-        class_=f"headline {class_of(decision.verdict)}",
+        tag("h2", block.heading),
+        said,
+        remedy(block),
+        tag("p", block.counts, class_="note"),
+        class_=f"headline {class_of(block.verdict)}",
     )
 
 
 def _sections(decision: Decision) -> list[Markup]:
     return [
         _part("What is protected, from whom, and how strongly", decision.protected),
-        _counts(decision),
         _part("What is opened", decision.opened),
         _part("What is not protected", decision.not_protected),
         _part("What is assumed", decision.assumed),
@@ -56,15 +64,6 @@ def _sections(decision: Decision) -> list[Markup]:
 
 def _part(heading: str, lines: Sequence[str]) -> Markup:
     return tag("section", tag("h2", heading), bullets(lines))
-
-
-def _counts(decision: Decision) -> Markup:
-    rows = (
-        tag("tr", tag("th", badge(verdict), scope="row"), tag("td", count), tag("td", MEANINGS[verdict]))
-        for verdict, count in decision.counts.items()
-    )
-    head = tag("thead", tag("tr", *(tag("th", word, scope="col") for word in ("verdict", "findings", "meaning"))))
-    return tag("section", tag("h2", "The verdicts"), tag("table", head, tag("tbody", *rows), class_="counts"))
 
 
 def _signature(decision: Decision) -> Markup:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from plumbob.checking.facts import SaidWhere, said
+from plumbob.checking.figures import Figures
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.decision import Decision, decision_on_plan
@@ -10,7 +11,7 @@ from plumbob.report.glossary import GLOSSARY
 from plumbob.report.markup import joined, tag
 from plumbob.report.page import PageTable, Section, bullets, render
 from plumbob.report.run import plan_section
-from plumbob.report.verdicts import badge, verdict_list, verdicts_of
+from plumbob.report.verdicts import badge, headline_blocks
 
 BEFORE = "Calculated by `check` from the plan's numbers, before any run. No data were looked at."
 
@@ -19,20 +20,20 @@ def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str],
     """The verdict first, then each finding with its reason, and the whole plan."""
     decision = decision_on_plan(plan, findings, version)
     sections = [
-        _verdict_section(decision, findings),
+        _verdict_section(decision),
         Section("Finding by finding", table=_findings_table(findings)),
         Section("What has no verdict", special=bullets(notes)),
         plan_section(plan, plan.to_toml()),
-        Section("What is not protected", special=bullets(said(SaidWhere.LIMITS, plan))),
+        Section("What is not protected", special=bullets(said(SaidWhere.LIMITS, Figures.of(plan)))),
         Section("Words used here", special=tag("dl", *_words(), class_="words")),
     ]
     return render(plan.title or f"A plan with {plan.protocol}", sections, decision.about)
 
 
-def _verdict_section(decision: Decision, findings: Sequence[Finding]) -> Section:
-    verdicts = verdict_list(verdicts_of(findings, is_prediction=True))
+def _verdict_section(decision: Decision) -> Section:
     hashed = tag("p", "Plan ", tag("code", decision.plan_hash), f", Plumbob {decision.version}.", class_="note")
-    return Section("What each party could work out", [decision.headline, BEFORE], special=joined(verdicts, hashed))
+    blocks = headline_blocks(decision.headlines)
+    return Section("What each party could work out", [BEFORE], special=joined(blocks, hashed))
 
 
 def _findings_table(findings: Sequence[Finding]) -> PageTable:

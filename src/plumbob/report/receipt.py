@@ -5,7 +5,6 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 
-from plumbob.checking.facts import carried_in_words, masked_in_words
 from plumbob.checking.row_notes import BOUND
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
@@ -48,26 +47,22 @@ def keys_in_words(record: RunRecord) -> str:
 
 
 def _lattice_in_words(plan: Plan, rows: int) -> str:
-    """Parameter sets, keys, the series, what a dishonest party can read, and how often shares are rounded wrongly."""
+    """Parameter sets, keys, the series, what keys and masks withstand, and how often shares are rounded wrongly."""
     shape = LatticeShape(plan, max(rows, 1))
     numbers = ", ".join(str(one.number) for one in shape.profile)
     return (
         f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); rests on RLWE with ternary secrets, by "
         f"the table of Bossuat et al. (2024); {shape.keys_in_all} keys, each tested before use; Fourier series of "
-        f"period 64 with 8 harmonics; {_trust_in_words(shape)}; rounding shares goes wrong in at most "
-        f"one of 2**{math.floor(-shape.failure_bits)} runs"
+        f"period 64 with 8 harmonics; {_limits_in_words(shape)}; rounding shares goes wrong in at most one of "
+        f"2**{math.floor(-shape.failure_bits)} runs"
     )
 
 
-def _trust_in_words(shape: LatticeShape) -> str:
-    """What a dishonest party can reach between two; what is assumed of everybody among more."""
+def _limits_in_words(shape: LatticeShape) -> str:
+    """What keys withstand between two; how often masks fail among more."""
     if shape.parties == 2:
-        carried, opened = carried_in_words(shape.plan, shape.rows), most_opened_bits(shape.plan, shape.rows)
-        return f"{carried}, if dishonest; keys withstand the {opened:,} bits that can depend on one"
-    return (
-        f"for parties that keep to the protocol (honest-but-curious): masks reveal something in at most one of "
-        f"2**{math.floor(-shape.shown_bits)} runs; {masked_in_words(shape.plan, shape.rows)}"
-    )
+        return f"keys withstand the {most_opened_bits(shape.plan, shape.rows):,} bits that can depend on one"
+    return f"masks reveal something in at most one of 2**{math.floor(-shape.shown_bits)} runs"
 
 
 def noise_in_words(plan: Plan, rows: int = 0) -> str:

@@ -6,6 +6,9 @@ from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
 from plumbob.checking.facts import SaidWhere, said
+from plumbob.checking.filing import figures_of_run
+from plumbob.checking.gains import WORSE_THAN_NOTHING
+from plumbob.checking.headlines import Headlines, headlines
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
 from plumbob.checking.verdict_words import NOT_APPLICABLE
@@ -26,7 +29,7 @@ from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import PageTable, Section, bullets, facts_list, folded, render, table_of
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
 from plumbob.report.scale import shown as number
-from plumbob.report.verdicts import badge, partial, verdict_list, verdicts_of
+from plumbob.report.verdicts import badge, headline_blocks
 
 METRICS = {
     "auc": "AUC",
@@ -91,23 +94,28 @@ def limits_section(record: RunRecord) -> Section:
     """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
     told = {str(one) for one in agreements(record.predicted, record.findings)}
     notes = [note for note in record.notes if note not in told]
-    return Section("What is not protected", special=bullets([*said(SaidWhere.LIMITS, record.parsed_plan), *notes]))
+    return Section("What is not protected", special=bullets([*said(SaidWhere.LIMITS, figures_of_run(record)), *notes]))
+
+
+def headlines_of(record: RunRecord) -> Headlines:
+    """What was found, or what the plan lets expect where nobody attacked the run."""
+    found = record.findings or record.predicted
+    return headlines(found, figures_of_run(record), is_partial=bool(attacks_not_run(record)))
 
 
 def verdict_section(record: RunRecord) -> Section:
-    """One sentence for each party and target, and the utility beside it."""
+    """Both headlines, and the utility beside them."""
     heading = "The verdict" if record.findings else "What the plan lets happen"
     left_out = attacks_not_run(record)
-    verdicts = verdicts_of(record.findings or record.predicted, is_prediction=not record.findings)
-    verdicts = [partial(one) for one in verdicts] if left_out else verdicts
     sentences = [] if record.is_finished else [f"The run did not finish: {record.status}."]
     if left_out:
         sentences.append(partial_sentence(left_out))
-    if not record.findings and verdicts:
+    if not record.findings and record.predicted:
         sentences.append("This run has not been attacked. What follows is `check`'s prediction from the plan alone.")
     facts = facts_list(_utility(record))
     warned = (tag("p", line, class_="warning") for line in warnings(record))
-    return Section(heading, sentences, special=joined(*warned, verdict_list(verdicts), facts))
+    blocks = headline_blocks(headlines_of(record)) if record.findings or record.predicted else NOTHING
+    return Section(heading, sentences, special=joined(*warned, blocks, facts))
 
 
 def attacks_not_run(record: RunRecord) -> list[str]:
@@ -172,7 +180,7 @@ def badged_table(findings: Sequence[Finding]) -> PageTable:
     rows = [
         [
             *(one.attack, badge(one.verdict)),
-            *(number(value, "percent") for value in (one.rate, one.baseline)),
+            *(_reached(value) for value in (one.rate, one.baseline)),
             *(one.by, one.against, one.target),
             *(shown(value, 3) for value in (one.auc, one.baseline_auc)),
             shown(None if one.advantage is None else max(0.0, one.advantage), 2),
@@ -180,6 +188,11 @@ def badged_table(findings: Sequence[Finding]) -> PageTable:
         for one in findings
     ]
     return PageTable(header, rows, ADVANTAGE)
+
+
+def _reached(value: float | None) -> str:
+    """A share, or an R² of what is explained; below 0 it has no percentage."""
+    return WORSE_THAN_NOTHING if value is not None and value < 0 else number(value, "percent")
 
 
 def quality_sections(record: RunRecord) -> Iterator[Section]:
@@ -248,7 +261,7 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
     """The rows of the receipt's table: what, and its value."""
     noise = noise_in_words(record.parsed_plan, record.rows)
     lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
-    lines += [["randomness", record.randomness], ["leaks accepted", _setting(record.accepted_leaks)]]
+    lines += [["randomness", record.randomness], *(list(item) for item in consents(record).items())]
     if record.by_place:
         lines.append(["rows paired", "by their place in the files"])
     lines.append(["Plumbob", record.plumbob])
@@ -259,6 +272,15 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
         ]
         lines.append(["all streams", transcript_hash(record.parties)])
     return lines
+
+
+def consents(record: RunRecord) -> dict[str, str]:
+    """What this party accepted when it signed, each apart."""
+    return {
+        "leaks accepted": _setting(record.accepted_leaks),
+        "cheating accepted": _setting(record.accepted_cheating),
+        "evidence accepted": _setting(record.accepted_evidence),
+    }
 
 
 def summary(record: RunRecord) -> str:
@@ -294,12 +316,17 @@ def findings_table(findings: Sequence[Finding]) -> PageTable:
     rows = [
         [
             *(finding.attack, finding.by, finding.against, finding.target, finding.verdict),
-            *(shown(value) for value in (finding.rate, finding.baseline, finding.auc, finding.baseline_auc)),
+            *(_of_rate(value) for value in (finding.rate, finding.baseline)),
+            *(shown(value) for value in (finding.auc, finding.baseline_auc)),
             shown(finding.advantage),
         ]
         for finding in findings
     ]
     return PageTable(header, rows, "rate: share of labels recovered correctly, for scores and features R^2")
+
+
+def _of_rate(value: float | None) -> str:
+    return WORSE_THAN_NOTHING if value is not None and value < 0 else shown(value)
 
 
 def reasons(findings: Sequence[Finding]) -> Iterator[str]:

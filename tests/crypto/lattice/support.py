@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from plumbob.crypto.lattice import (
     MOST_TESTS,
     Answer,
-    Context,
     Evaluator,
+    KeyContext,
     KeyProof,
     KeyTest,
     LatticeEngine,
@@ -37,9 +37,9 @@ TINY_SLOTS = sets.insecure_for_tests(64, 6, has_slots=True)
 OWNER_SEED, EVALUATOR_SEED = bytes(range(32)), bytes(range(32, 64))
 
 
-def context(kind: str = "scores", number: int = 1) -> Context:
+def context(kind: str = "scores", number: int = 1) -> KeyContext:
     """One product of a run between two parties."""
-    return Context(b"session", "bank", "shop", kind, number)
+    return KeyContext(b"session", "bank", "shop", kind, number)
 
 
 def make_key(engine: LatticeEngine, parameters: ParameterSet, kind: str = "scores", number: int = 1) -> OwnerKey:
@@ -75,8 +75,8 @@ class Played:
 def play(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], values: Pairs) -> Played:
     """A product with a private matrix."""
     key = make_key(engine, layout.parameters, layout.direction)
-    owner = Owner(key, layout)
-    evaluator = Evaluator(PrivateMatrix(engine, layout, entries), admitted(key), EVALUATOR_SEED, Register())
+    owner = Owner(key, 1, layout)
+    evaluator = Evaluator(PrivateMatrix(engine, layout, entries), admitted(key), 1, EVALUATOR_SEED, Register())
     request = owner.request(values)
     answer = evaluator.reply(request)
     return Played(request, answer, owner.open(answer.reply))
@@ -85,8 +85,8 @@ def play(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], valu
 def play_slots(engine: LatticeEngine, layout: SlotLayout, left: SlotValues, right: SlotValues) -> Played:
     """Inner products, or complex ones, row by row."""
     key = make_key(engine, layout.parameters, "sigmoid")
-    owner = SlotOwner(key, layout)
-    evaluator = SlotEvaluator(engine, layout, admitted(key), EVALUATOR_SEED, Register())
+    owner = SlotOwner(key, 1, layout)
+    evaluator = SlotEvaluator(engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
     request = owner.request(left)
     answer = evaluator.reply(request, right)
     return Played(request, answer, owner.open(answer.reply))

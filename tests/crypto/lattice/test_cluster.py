@@ -139,8 +139,8 @@ def asked(engine: LatticeEngine) -> tuple[Evaluator, bytes]:
     """Somebody with a matrix of several blocks, and a request to it."""
     layout, key = Layout(TINY, "scores", 100, 5, 3, 51, 32), make_key(engine, TINY)
     matrix = PrivateMatrix(engine, layout, np.ones((100, 5), dtype=np.int64))
-    request = Owner(key, layout).request(random_pairs(np.random.default_rng(8), 5, 51))
-    return Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register()), request
+    request = Owner(key, 1, layout).request(random_pairs(np.random.default_rng(8), 5, 51))
+    return Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, Register()), request
 
 
 def messages_of(run: Run) -> dict[str, dict[str, list[bytes]]]:

@@ -59,8 +59,8 @@ def product(
     bits = (SCORE_RING, 32) if direction == "scores" else (RESIDUAL_RING, GRADIENT_RING)
     layout = Layout.choose(parameters, direction, len(matrix), matrix.shape[1], *bits)
     key = make_key(engine, parameters, direction, number)
-    owner = Owner(key, layout)
-    answer = Evaluator(PrivateMatrix(engine, layout, matrix), admitted(key), EVALUATOR_SEED, Register()).reply(
+    owner = Owner(key, 1, layout)
+    answer = Evaluator(PrivateMatrix(engine, layout, matrix), admitted(key), 1, EVALUATOR_SEED, Register()).reply(
         owner.request(pairs.reduce(other, layout.input_bits))
     )
     mine = pairs.add(answer.share, own_product(matrix, own, layout))
@@ -72,8 +72,8 @@ def series(engine: LatticeEngine, first: Pairs, second: Pairs) -> tuple[Pairs, P
     turns = [share[:, 0].astype(np.uint32) for share in (first, second)]
     layout = SlotLayout(sets.SLOTS, ROWS, 2 * len(HARMONICS))
     key = make_key(engine, sets.SLOTS, "sigmoid")
-    owner = SlotOwner(key, layout)
-    evaluator = SlotEvaluator(engine, layout, admitted(key), EVALUATOR_SEED, Register())
+    owner = SlotOwner(key, 1, layout)
+    evaluator = SlotEvaluator(engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
     request = owner.request(angles.owner_factors(engine, turns[1], HARMONICS))
     answer = evaluator.reply(request, angles.evaluator_factors(engine, turns[0], HARMONICS, AMPLITUDES))
     modulus = sets.SLOTS.slot_modulus

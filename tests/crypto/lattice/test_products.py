@@ -162,10 +162,10 @@ def test_the_same_request_gets_the_same_bytes(lattice_engine: LatticeEngine) -> 
     """After a restart, from the kept entries, a repeated request is answered as before."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
     matrix = PrivateMatrix(lattice_engine, layout, random_entries(np.random.default_rng(1), 20, 3))
-    request = Owner(key, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
+    request = Owner(key, 1, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
     register = Register()
-    first = Evaluator(matrix, admitted(key), EVALUATOR_SEED, register).reply(request)
-    again = Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register(dict(register.entries))).reply(request)
+    first = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, register).reply(request)
+    again = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, Register(dict(register.entries))).reply(request)
     assert first.reply == again.reply
     assert (first.share == again.share).all()
 
@@ -174,13 +174,13 @@ def test_a_changed_request_is_refused(lattice_engine: LatticeEngine) -> None:
     """A second request for the same product ends the run, and so does a seed that another product had."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
     matrix, register = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64)), Register()
-    evaluator = Evaluator(matrix, admitted(key), EVALUATOR_SEED, register)
-    owner = Owner(key, layout)
+    evaluator = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, register)
+    owner = Owner(key, 1, layout)
     first, second = (owner.request(random_pairs(np.random.default_rng(k), 3, 51)) for k in (1, 2))
     evaluator.reply(first)
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
         evaluator.reply(second)
-    later = Evaluator(matrix, admitted(make_key(lattice_engine, TINY, number=2)), EVALUATOR_SEED, register)
+    later = Evaluator(matrix, admitted(key), 2, EVALUATOR_SEED, register)
     with pytest.raises(CiphertextRefusedError, match="a seed that was used before"):
         later.reply(first[:32] + second[32:])
 
@@ -188,14 +188,14 @@ def test_a_changed_request_is_refused(lattice_engine: LatticeEngine) -> None:
 def test_another_matrix_for_the_same_request_is_refused(lattice_engine: LatticeEngine) -> None:
     """An evaluator whose matrix changed stops; one that forgot the first draws other randomness for the second."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
-    request = Owner(key, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
+    request = Owner(key, 1, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
     first, second = (PrivateMatrix(lattice_engine, layout, np.full((20, 3), value)) for value in (0, 1))
     register = Register()
-    zero = Evaluator(first, admitted(key), EVALUATOR_SEED, register).reply(request)
+    zero = Evaluator(first, admitted(key), 1, EVALUATOR_SEED, register).reply(request)
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
-        Evaluator(second, admitted(key), EVALUATOR_SEED, register).reply(request)
-    other = Evaluator(second, admitted(key), EVALUATOR_SEED, Register()).reply(request)
-    same = Evaluator(first, admitted(key), EVALUATOR_SEED, Register()).reply(request)
+        Evaluator(second, admitted(key), 1, EVALUATOR_SEED, register).reply(request)
+    other = Evaluator(second, admitted(key), 1, EVALUATOR_SEED, Register()).reply(request)
+    same = Evaluator(first, admitted(key), 1, EVALUATOR_SEED, Register()).reply(request)
     assert same.reply == zero.reply != other.reply
 
 
@@ -204,10 +204,10 @@ def test_requests_are_bound_to_what_they_encrypt(lattice_engine: LatticeEngine) 
     layout = layout_for("scores", 20, 3)
     values = random_pairs(np.random.default_rng(1), 3, 51)
     other = pairs.add(values, pairs.from_integers(np.array([0, 0, 1])))
-    owner = Owner(make_key(lattice_engine, TINY), layout)
+    owner = Owner(make_key(lattice_engine, TINY), 1, layout)
     assert owner.request(values) == owner.request(values)
     assert owner.request(values)[:32] != owner.request(other)[:32]
-    later = Owner(make_key(lattice_engine, TINY, number=2), layout)
+    later = Owner(owner.key, 2, layout)
     assert owner.request(values)[:32] != later.request(values)[:32]
 
 
@@ -215,9 +215,9 @@ def test_requests_are_bound_to_what_they_encrypt(lattice_engine: LatticeEngine) 
 def test_wrong_lengths_are_refused(lattice_engine: LatticeEngine, change: int) -> None:
     """Requests and replies have exactly the length that the public shape gives them."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
-    owner = Owner(key, layout)
+    owner = Owner(key, 1, layout)
     matrix = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
-    evaluator = Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register())
+    evaluator = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, Register())
     request = owner.request(random_pairs(np.random.default_rng(1), 3, 51))
     wrong = request[:change] if change < 0 else request + bytes(change)
     with pytest.raises(CiphertextRefusedError, match="expected"):
@@ -231,10 +231,10 @@ def test_residues_out_of_range_are_refused(lattice_engine: LatticeEngine) -> Non
     """A residue of 50 ones is not below its prime, wherever it stands."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
     matrix = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
-    request = Owner(key, layout).request(random_pairs(np.random.default_rng(1), 3, 51))
+    request = Owner(key, 1, layout).request(random_pairs(np.random.default_rng(1), 3, 51))
     for place in (32, len(request) - 7, len(request) // 2):
         spoiled = request[:place] + b"\xff" * 13 + request[place + 13 :]
-        evaluator = Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register())
+        evaluator = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, Register())
         with pytest.raises(CiphertextRefusedError, match="outside its range"):
             evaluator.reply(spoiled[: len(request)])
 
@@ -247,11 +247,11 @@ def test_our_own_mistakes_are_said(lattice_engine: LatticeEngine) -> None:
     with pytest.raises(CryptoError, match="use fewer fraction bits"):
         PrivateMatrix(lattice_engine, layout, np.full((20, 3), 1 << 20, dtype=np.int64))
     with pytest.raises(CryptoError, match="expected 3 numbers"):
-        Owner(make_key(lattice_engine, TINY), layout).request(np.zeros((4, 2), dtype=np.uint64))
+        Owner(make_key(lattice_engine, TINY), 1, layout).request(np.zeros((4, 2), dtype=np.uint64))
     with pytest.raises(CryptoError, match="draw it from the kernel"):
         OwnerKey(lattice_engine, TINY, context(), b"short")
     with pytest.raises(KeyRefusedError, match="use its own"):
-        Owner(make_key(lattice_engine, TINY_WIDE), layout)
+        Owner(make_key(lattice_engine, TINY_WIDE), 1, layout)
 
 
 def test_shares_look_uniform() -> None:
@@ -276,8 +276,8 @@ def test_a_hundred_million_outputs_are_within_a_unit() -> None:
         values = generator.integers(0, 2**40, 2)
         matrix = PrivateMatrix(engine, layout, entries)
         for again in range(10):
-            owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), layout)
-            evaluator = Evaluator(matrix, admitted(owner.key), EVALUATOR_SEED, Register())
+            owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), 1, layout)
+            evaluator = Evaluator(matrix, admitted(owner.key), 1, EVALUATOR_SEED, Register())
             answer = evaluator.reply(owner.request(pairs.from_integers(values)))
             total = pairs.add(owner.open(answer.reply), answer.share)[:, 0].astype(np.uint32)
             # Entries of 21 bits and numbers of 40 bits: the exact product fits 64 bits, its ring has 51.
@@ -300,8 +300,8 @@ def test_a_hundred_million_gradients_are_within_a_unit() -> None:
         matrix = PrivateMatrix(engine, layout, entries)
         for again in range(10):
             values = generator.integers(0, 2**40, 2)
-            owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), layout)
-            evaluator = Evaluator(matrix, admitted(owner.key), EVALUATOR_SEED, Register())
+            owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), 1, layout)
+            evaluator = Evaluator(matrix, admitted(owner.key), 1, EVALUATOR_SEED, Register())
             answer = evaluator.reply(owner.request(pairs.from_integers(values)))
             total = pairs.reduce(pairs.add(owner.open(answer.reply), answer.share), layout.output_bits)
             # The exact product fits 62 bits, so the upper word holds nothing but its sign.

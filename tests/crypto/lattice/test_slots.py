@@ -151,11 +151,11 @@ def test_the_failure_bound_is_that_of_the_page() -> None:
 def test_malformed_slots_are_refused(lattice_engine: LatticeEngine) -> None:
     """Wrong lengths and residues out of range, in requests and in replies."""
     layout, key = SlotLayout(TINY_SLOTS, 10, 2), make_key(lattice_engine, TINY_SLOTS, "sigmoid")
-    owner, values = SlotOwner(key, layout), drawn(1, 2, 10)
+    owner, values = SlotOwner(key, 1, layout), drawn(1, 2, 10)
     request = owner.request(values)
 
     def answer(data: bytes) -> bytes:
-        evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), EVALUATOR_SEED, Register())
+        evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
         return evaluator.reply(data, values).reply
 
     reply = answer(request)
@@ -169,7 +169,7 @@ def test_malformed_slots_are_refused(lattice_engine: LatticeEngine) -> None:
 
 def test_our_own_mistakes_in_slots_are_said(lattice_engine: LatticeEngine) -> None:
     """Numbers that are too large, other shapes, and sets without slots are refused."""
-    owner = SlotOwner(make_key(lattice_engine, TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 1))
+    owner = SlotOwner(make_key(lattice_engine, TINY_SLOTS), 1, SlotLayout(TINY_SLOTS, 4, 1))
     with pytest.raises(CryptoError, match="use fewer fraction bits"):
         owner.request(np.full((1, 4), 2**23, dtype=np.int32))
     with pytest.raises(CryptoError, match="expected numbers of shape"):
@@ -181,8 +181,8 @@ def test_our_own_mistakes_in_slots_are_said(lattice_engine: LatticeEngine) -> No
 def test_other_numbers_for_the_same_request_are_refused(lattice_engine: LatticeEngine) -> None:
     """An evaluator that would answer one request with two sets of numbers stops instead."""
     layout, key = SlotLayout(TINY_SLOTS, 10, 2), make_key(lattice_engine, TINY_SLOTS, "sigmoid")
-    evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), EVALUATOR_SEED, Register())
-    request = SlotOwner(key, layout).request(drawn(1, 2, 10))
+    evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
+    request = SlotOwner(key, 1, layout).request(drawn(1, 2, 10))
     first = evaluator.reply(request, drawn(2, 2, 10)).reply
     assert evaluator.reply(request, drawn(2, 2, 10)).reply == first
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
@@ -222,10 +222,10 @@ def test_one_request_serves_several_evaluators() -> None:
     """Each multiplies it with its own numbers and its own randomness, and the owner opens every reply by itself."""
     engine, layout = choose(threads=1), SlotLayout(TINY_SLOTS, 70, 2, is_turn=True)
     key = make_key(engine, TINY_SLOTS)
-    owner, left, right = SlotOwner(key, layout), drawn(1, 2, 70), drawn(2, 2, 70)
+    owner, left, right = SlotOwner(key, 1, layout), drawn(1, 2, 70), drawn(2, 2, 70)
     request = owner.request(left)
     answers = [
-        SlotEvaluator(engine, layout, admitted(key), bytes([own]) * 32, Register()).reply(request, right)
+        SlotEvaluator(engine, layout, admitted(key), 1, bytes([own]) * 32, Register()).reply(request, right)
         for own in range(2)
     ]
     assert answers[0].reply != answers[1].reply
@@ -239,6 +239,6 @@ def test_half_a_turn_is_refused() -> None:
     """Cosines without sines, and shares of another shape, are a mistake of ours."""
     with pytest.raises(CryptoError, match="as many sines as cosines"):
         SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
-    owner = SlotOwner(make_key(choose(threads=1), TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
+    owner = SlotOwner(make_key(choose(threads=1), TINY_SLOTS), 1, SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
     with pytest.raises(CryptoError, match="expected numbers of shape"):
         owner.request(np.zeros((4, 2, 2), dtype=np.uint64))

@@ -13,9 +13,9 @@ from plumbob.checking.figures import Figures
 from plumbob.commands.check import exit_code
 from plumbob.errors import DataError
 from plumbob.lab.attacks import Attack, LabelClaim, NotApplicable, View
-from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS, ChosenRowsLatticeParty
-from plumbob.lab.attacks.packing import PACKING_BY_FEATURE_PARTY
+from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS, OpenedWeights
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
+from plumbob.lab.attacks.packing import PACKING_BY_FEATURE_PARTY
 from plumbob.lab.audit import budget, redteam
 from plumbob.lab.audit.again import plan_again, tables_again
 from plumbob.lab.audit.coalitions import merged_truth
@@ -94,12 +94,12 @@ def test_a_real_attack_through_the_real_protocol(monkeypatch: pytest.MonkeyPatch
     solve = Attack("label-first-epoch", "features", first_epoch, "Criterion 4.2")
     monkeypatch.setattr(redteam, "PASSIVE", (solve,))
     keys: dict[str, Any] = {"protocol": "exchange", "batch_size": 16, "epochs": 1, "learning_rate": 0.01}
-    (open_run,) = plumbob.audit(small_run((1, 16), rows=160, **keys).record)
+    (open_run,) = plumbob.audit(small_run((1, 16), rows=160, **keys).record, predicted=0)
     assert (open_run.rate, open_run.verdict, open_run.determined) == (1, "leaks", 1)
     # Of real noise one draw in some forty happens to point to the labels.
     monkeypatch.setattr(TrainingParty, "_noise", always_the_same)
     noisy = small_run((1, 16), rows=160, noise="std", noise_std=20.0, row_norm=1.0, **keys)
-    (defended,) = plumbob.audit(noisy)
+    (defended,) = plumbob.audit(noisy, predicted=0)
     assert defended.verdict == "blocked"
 
 
@@ -269,7 +269,7 @@ def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> No
     X, y = cut("breast-cancer", 300, 30)
     # Labels that no column predicts: all that is read comes from the attack.
     shuffled = np.random.default_rng(3).permutation(y)
-    (found,) = plumbob.audit(trained(plan, (X, shuffled)))
+    (found,) = plumbob.audit(trained(plan, (X, shuffled)), predicted=0)
     assert found.n == Figures.of(plan, 300).labels_in_opened_weights("features") == 300
     assert (found.rate, found.verdict) == (1.0, "leaks")
 
@@ -291,7 +291,7 @@ def test_label_sign_is_found_and_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def verdict(**keys: Any) -> str:
         plan = plan_for((4, 16), learning_rate=0.01, row_norm=1.0, intercept=False, epochs=1, **keys)
-        (found,) = plumbob.audit(trained(plan, data))
+        (found,) = plumbob.audit(trained(plan, data), predicted=0)
         return found.verdict
 
     assert verdict(protocol="exchange") == "leaks"
@@ -326,8 +326,8 @@ def test_those_in_doubt_are_chosen() -> None:
     """Of whom a party can choose, those whom its own part of an honest run tells least about come first."""
     run = trained(plan_for((2, 3), protocol="shares", open="own", start="small", epochs=2))
     truth = Truth.of(run)
-    doubting = after_those_in_doubt(ChosenRowsLatticeParty, truth, "features")
-    assert issubclass(doubting, ChosenRowsLatticeParty)
+    doubting = after_those_in_doubt(OpenedWeights(), truth, "features")
+    assert isinstance(doubting, OpenedWeights)
     view = truth.views["features"]
     scores = view.X @ view.weights
     threshold = np.sort(scores)[-int(truth.is_positive.sum())]

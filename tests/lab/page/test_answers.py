@@ -130,13 +130,14 @@ def with_fix(keys: dict[str, Any], fix: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_three_parties_are_checked_in_shares() -> None:
-    """The page takes them, finds nothing that leaks while weights stay shared, and notes whom that holds for."""
+    """The page takes them: while weights stay shared, nothing leaks as long as everyone keeps to the protocol."""
     three = {"names": ["bank", "shop", "fund"], "features": [10, 10, 10]}
     keys = {key: value for key, value in chosen(Plan.for_columns((10, 10, 10)), 455, "").items() if key == "keys"}
     answer = checked(asked({**FIRST_DRAFT, **three, **keys}))
-    assert not [one for one in answer["findings"] if one["verdict"] == "leaks"]
+    leaking = [one["assumes"] for one in answer["findings"] if one["verdict"] == "leaks"]
+    assert set(leaking) == {"cheating"}
     assert {"shop+fund", "bank+shop", "bank+fund"} <= {one["by"] for one in answer["findings"]}
-    assert any("keep to the protocol" in note for note in answer["notes"])
+    assert next(block["heading"] for block in answer["headlines"].values()) == "If everyone keeps to the protocol"
 
 
 @pytest.mark.parametrize("keys", [{"label_flip_epsilon": 1e300}, {"noise": "std", "noise_std": 1e300}])
@@ -163,7 +164,8 @@ def test_it_begins_with_the_safe_defaults() -> None:
     plan = asked(FIRST_DRAFT).plan
     assert (plan.protocol, plan.open) == ("shares", "never")
     assert (plan.scale, plan.sigmoid) == ("whitened", "fourier")
-    assert {finding["verdict"] for finding in checked(asked(FIRST_DRAFT))["findings"]} <= {"blocked", "not applicable"}
+    leaking = [one for one in checked(asked(FIRST_DRAFT))["findings"] if one["verdict"] == "leaks"]
+    assert {one["assumes"] for one in leaking} == {"cheating"}
 
 
 def test_own_tables_say_how_many_columns_and_rows() -> None:

@@ -75,7 +75,7 @@ def quiet(tab: Tab, lab: OpenLab) -> bool:
 def test_it_loads_without_a_complaint(tab: Tab, lab: OpenLab) -> None:
     """Findings are there, nothing was complained of, nobody else was asked, and the token is out of sight."""
     page = first_shown(tab, lab)
-    expect(page.locator("#sentence")).to_contain_text("None of 21 findings leak")
+    expect(page.locator("#sentence")).to_contain_text("If someone cheats")
     expect(page.locator(".option .cost").first).to_contain_text("MB sent", timeout=SECONDS)
     assert lab.token not in page.url
     assert lab.token not in page.content()

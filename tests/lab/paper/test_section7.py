@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.lab.commands.paper import PaperOptions, run
+from plumbob.lab.commands import Paper
 from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.encrypted import EncryptedSample
 from plumbob.lab.paper.quality import curves_of
@@ -12,6 +12,7 @@ from plumbob.lab.paper.readings import CREDIT, MNIST, settings_of
 from plumbob.lab.paper.result_store import ResultStore
 from plumbob.lab.paper.section7 import book_of
 from plumbob.lab.paper.statements import Evidence, claims_of, first_epochs
+from plumbob.verb import Caller
 from tests.lab.paper.support import DIGITS, QUICK, SMALL_PIECE, needs_data
 
 
@@ -64,7 +65,7 @@ def test_credit(tmp_path: Path) -> None:
 @needs_data
 def test_the_theorems(tmp_path: Path) -> None:
     """All experiments with all seeds: what disagrees is what is known to."""
-    result = run("attacks", PaperOptions(), tmp_path, lambda _: None)
+    result = Paper("attacks", tmp_path).do(Caller())
     claims = result["claims"]
     assert isinstance(claims, list)
     wrong = {claim["name"] for claim in claims if claim["verdict"] == "disagrees"}

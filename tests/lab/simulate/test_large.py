@@ -16,7 +16,8 @@ ROOM = 50
 PROGRAM = """
 import resource, sys
 from pathlib import Path
-from plumbob.lab.commands import predict, train
+from plumbob.lab.commands import PredictHere, train
+from plumbob.verb import Caller
 from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.protocol import transcript
@@ -33,7 +34,7 @@ def whole_job(name, features):
     data = [f"{party}={folder / name}-{party}.parquet" for party in ("label", "features")]
     plan = Plan.for_columns((features, features), protocol="clear", epochs=1, batch_size=500, seed=1)
     train.run(plan, train.Inputs(data, "id", "y"), out / name, train.TrainingOptions(accept_leaks=True, quiet=True))
-    predict.run(out / name, train.Inputs(data, "id"), folder / "scores.csv")
+    PredictHere([str(out / name)], data, ["id"], out=folder / "scores.csv").do(Caller())
 
 whole_job("small", 3)
 status = Path("/proc/self/status").read_text().split()

@@ -47,6 +47,11 @@ def rule_for(name: str, by: str, target: str) -> Rule:
     return next((rule for rule in found if (rule.by, rule.target) == (by, target)), found[0])
 
 
+def leaves_a_trace(name: str) -> bool:
+    """Whether an attack takes other software than ours, so that a replay of kept evidence names whoever made it."""
+    return any(rule.assumes == "cheating" and rule.is_named_by_replay for rule in RULES if rule.name == name)
+
+
 def assumes(name: str) -> Assumes:
     """Whether an attack needs a party that cheats; a name that no rule has needs none."""
     return next((rule.assumes for rule in RULES if rule.name == name), "honest")

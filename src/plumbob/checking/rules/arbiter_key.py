@@ -6,7 +6,6 @@ it decrypts that party's messages, and reads residuals row by row.
 
 from collections.abc import Iterator
 
-from plumbob.checking.advice import fix_for
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
 from plumbob.checking.rules.interface import Rule, finding
@@ -60,8 +59,8 @@ def _with_feature_party(figures: Figures, arbiter: str, party: str) -> Finding:
         f"{arbiter} and {party} together decrypt every joint residual{blurred}, row by row, at any batch size: about "
         f"{expected.accuracy:.0%} of labels right."
     )
-    verdict, fix = expected.verdict(plan.tolerance_labels), fix_for(plan, RULE.name, "labels")
-    return finding(RULE, f"{arbiter}+{party}", plan.label_party.name, verdict, why, fix)
+    verdict = expected.verdict(plan.tolerance_labels)
+    return finding(RULE, f"{arbiter}+{party}", plan.label_party.name, verdict, why)
 
 
 def _with_label_party(figures: Figures, arbiter: str) -> Iterator[Finding]:
@@ -72,5 +71,4 @@ def _with_label_party(figures: Figures, arbiter: str) -> Iterator[Finding]:
         if noise:
             why += f" Noise of {noise:.3g} is on each."
         verdict = DEGRADES if noise else LEAKS
-        fix = fix_for(figures.plan, RULE.name, "scores")
-        yield finding(RULE, f"{arbiter}+{label_party}", peer.name, verdict, why, fix, "scores")
+        yield finding(RULE, f"{arbiter}+{label_party}", peer.name, verdict, why, target="scores")

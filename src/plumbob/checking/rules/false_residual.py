@@ -9,7 +9,7 @@ from plumbob.checking.rules.interface import Judgement, Rule, not_applicable
 def judge(figures: Figures, party: str) -> Judgement:
     """By the scores that are opened from shares."""
     if not figures.plan.is_closed:
-        return not_applicable("Weights are opened: off-the-circle and label-chosen-rows read more from those.")
+        return not_applicable("Weights are opened, and other attacks read more from those.")
     return in_scores(figures, party)
 
 

@@ -31,7 +31,7 @@ def judge(figures: Figures, party: str) -> Judgement:
     return blocked(
         f"The {columns} opened weights of {party}, {WEIGHTS.bits} bits each, can show "
         f"{math.ceil(known * math.log2(3))} bits of a peer's key: {known} of its {gradients.degree} coefficients. The "
-        f"key serves one pass and withstands the loss of {gradients.most_opened_bits} bits, so no residual and no "
+        f"key withstands the loss of {gradients.most_opened_bits} bits, so no residual and no "
         "label is read; the model is spoilt."
     )
 

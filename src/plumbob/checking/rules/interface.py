@@ -44,6 +44,8 @@ class Rule:
     assumes: Assumes = "honest"
     """cheating: it takes data of the attacker's choice, or other software."""
     stage: Literal["training", "prediction"] = "training"
+    is_named_by_replay: bool = True
+    """Of a cheat: whether a replay of kept evidence names it. It does not where all messages are honest."""
 
 
 def finding(rule: Rule, by: str, against: str, verdict: str, why: str, fix: str = "", target: str = "") -> Finding:

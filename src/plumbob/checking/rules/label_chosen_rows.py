@@ -96,5 +96,6 @@ RULES = (
         judge=judge,
         draw=draw,
         assumes="cheating",
+        is_named_by_replay=False,
     ),
 )

@@ -1,14 +1,14 @@
 """Products of private matrices and encrypted vectors by RLWE, ending in additive shares. docs/lattice.md is the proof.
 
 layout = Layout.choose(sets.SCORES, "scores", rows, columns, input_bits=51, output_bits=32)
-owner = Owner(OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(32)), layout)
+owner = Owner(OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(32)), number, layout)
 matrix = PrivateMatrix(engine, layout, entries)
-answer = Evaluator(matrix, tested_key, SYSTEM_RANDOMNESS.draw(32), Register()).reply(request)
+answer = Evaluator(matrix, tested_key, number, SYSTEM_RANDOMNESS.draw(32), Register()).reply(request)
 share = owner.open(answer.reply)        # share + answer.share is the product modulo 2**output_bits
 """
 
 from plumbob.crypto.lattice import angles, local, pairs, sets
-from plumbob.crypto.lattice.context import Context
+from plumbob.crypto.lattice.context import KeyContext, ProductContext
 from plumbob.crypto.lattice.engine import choose
 from plumbob.crypto.lattice.interface import LatticeEngine, Pairs, Small
 from plumbob.crypto.lattice.key_test import MOST_TESTS, KeyProof, KeyTest
@@ -30,8 +30,8 @@ from plumbob.crypto.lattice.sets import ParameterSet
 __all__ = [
     "MOST_TESTS",
     "Answer",
-    "Context",
     "Evaluator",
+    "KeyContext",
     "KeyProof",
     "KeyTest",
     "LatticeEngine",
@@ -42,6 +42,7 @@ __all__ = [
     "Pairs",
     "ParameterSet",
     "PrivateMatrix",
+    "ProductContext",
     "Register",
     "SlotEvaluator",
     "SlotLayout",

@@ -19,24 +19,42 @@ SEED_BYTES = 32
 
 
 @dataclass(frozen=True)
-class Context:
-    """One product of a run: no two may have equal contexts."""
+class KeyContext:
+    """What a key is for: no two of a run may have equal contexts. A key's uniform polynomial comes from it."""
 
     session: bytes
     owner: str
     evaluator: str
     kind: str
-    number: int
-    """The pass."""
+    last: int
+    """The last pass in which the key is used: it is erased then. Between two parties it served all passes before."""
 
     @property
     def in_words(self) -> str:
         """Everything but the session."""
-        return f"{self.kind}, pass {self.number}, {self.owner} to {self.evaluator}"
+        return f"{self.kind}, up to pass {self.last}, {self.owner} to {self.evaluator}"
 
     def encode(self, parameters: ParameterSet) -> bytes:
         fields = (self.session, self.owner.encode(), self.evaluator.encode(), self.kind.encode())
-        return join(struct.pack("<IIQ", parameters.number, parameters.degree, self.number), *fields)
+        return join(struct.pack("<IIQ", parameters.number, parameters.degree, self.last), *fields)
+
+    def in_pass(self, number: int) -> "ProductContext":
+        return ProductContext(self, number)
+
+
+@dataclass(frozen=True)
+class ProductContext:
+    """One product of a run: no two may have equal contexts. What is drawn for requests and replies comes from it.
+
+    A key may serve a product in every pass. Without the pass, two requests with equal content would have the same seed.
+    """
+
+    key: KeyContext
+    number: int
+    """The pass."""
+
+    def encode(self, parameters: ParameterSet) -> bytes:
+        return join(self.key.encode(parameters), struct.pack("<Q", self.number))
 
 
 def join(*fields: bytes) -> bytes:

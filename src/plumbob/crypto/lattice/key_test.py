@@ -12,7 +12,7 @@ import hmac
 
 import numpy as np
 
-from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand, join
+from plumbob.crypto.lattice.context import SEED_BYTES, KeyContext, derive, expand, join
 from plumbob.crypto.lattice.interface import LatticeEngine
 from plumbob.crypto.lattice.products import (
     OwnerKey,
@@ -43,7 +43,7 @@ class KeyTest:
     """The evaluator's side, for one key and one sigma from the kernel."""
 
     def __init__(
-        self, engine: LatticeEngine, parameters: ParameterSet, context: Context, public: bytes, sigma: bytes
+        self, engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, public: bytes, sigma: bytes
     ) -> None:
         check_length("public key", public, parameters.polynomial_bytes)
         self.engine, self.parameters, self.context, self._sigma = engine, parameters, context, sigma
@@ -115,18 +115,18 @@ class KeyProof:
 
 
 def _challenge(
-    engine: LatticeEngine, parameters: ParameterSet, context: Context, residues: np.ndarray, sigma: bytes
+    engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, residues: np.ndarray, sigma: bytes
 ) -> bytes:
     streams = tuple(_stream(parameters, context, sigma, label) for label in STREAMS)
     return engine.challenge(parameters, (residues, key_stream(parameters, context)), streams).tobytes()
 
 
-def _rho(engine: LatticeEngine, parameters: ParameterSet, context: Context, sigma: bytes) -> bytes:
+def _rho(engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, sigma: bytes) -> bytes:
     drawn = engine.uniform(parameters, _stream(parameters, context, sigma, STREAMS[-1]))
     return engine.high_bits(parameters, drawn, dropped_bits(parameters))
 
 
-def _stream(parameters: ParameterSet, context: Context, sigma: bytes, label: str) -> bytes:
+def _stream(parameters: ParameterSet, context: KeyContext, sigma: bytes, label: str) -> bytes:
     return derive(sigma, f"key test {label}", context.encode(parameters))
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand, fingerprint
+from plumbob.crypto.lattice.context import SEED_BYTES, KeyContext, ProductContext, derive, expand, fingerprint
 from plumbob.crypto.lattice.interface import (
     LatticeEngine,
     Packed,
@@ -45,7 +45,7 @@ class TestedKey:
     __test__ = False  # pytest would take the name for that of a test.
 
     parameters: ParameterSet
-    context: Context
+    context: KeyContext
     residues: Residues
     digest: bytes
 
@@ -55,30 +55,34 @@ class TestedKey:
 
 
 class OwnerKey:
-    """The key of one product: made from 32 bytes of the kernel, which the caller keeps until the product is done."""
+    """The key of one kind of product: made from 32 bytes of the kernel, which the caller keeps as long as the key."""
 
-    def __init__(self, engine: LatticeEngine, parameters: ParameterSet, context: Context, local_key: bytes) -> None:
+    def __init__(self, engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, local_key: bytes) -> None:
         if len(local_key) != SEED_BYTES:
             raise CryptoError(f"a local key has {SEED_BYTES} bytes, got {len(local_key)}: draw it from the kernel")
         self.engine, self.parameters, self.context = engine, parameters, context
         self._local_key = local_key
-        self.secret = engine.secret(parameters, self.derive("secret"))
+        self.secret = engine.secret(parameters, self._derive("secret"))
 
     def public_bytes(self) -> bytes:
         """What the evaluator gets, and tests before use."""
         stream = key_stream(self.parameters, self.context)
-        packed = self.engine.public_key(self.parameters, self.secret, stream, self.derive("key errors"))
+        packed = self.engine.public_key(self.parameters, self.secret, stream, self._derive("key errors"))
         return packed.tobytes()
 
-    def derive(self, label: str, *fields: bytes) -> bytes:
-        return derive(self._local_key, label, self.context.encode(self.parameters), *fields)
+    def _derive(self, label: str) -> bytes:
+        return derive(self._local_key, label, self.context.encode(self.parameters))
 
-    def fingerprint(self, content: NDArray[np.generic]) -> bytes:
-        """By which one content of a request is told from another, here alone."""
-        return fingerprint(self._local_key, self.context.encode(self.parameters), np.ascontiguousarray(content))
+    def derive_for(self, product: ProductContext, label: str, *fields: bytes) -> bytes:
+        """The key of a secret stream of one product."""
+        return derive(self._local_key, label, product.encode(self.parameters), *fields)
+
+    def fingerprint(self, product: ProductContext, content: NDArray[np.generic]) -> bytes:
+        """By which one content of a product's request is told from another, here alone."""
+        return fingerprint(self._local_key, product.encode(self.parameters), np.ascontiguousarray(content))
 
 
-def key_stream(parameters: ParameterSet, context: Context) -> bytes:
+def key_stream(parameters: ParameterSet, context: KeyContext) -> bytes:
     """The public stream of the key's uniform polynomial."""
     return expand("key", context.encode(parameters))
 
@@ -114,9 +118,10 @@ class Answer:
 class Owner:
     """Encrypts a vector of ring elements for a private matrix, and opens the reply."""
 
-    def __init__(self, key: OwnerKey, layout: Layout) -> None:
+    def __init__(self, key: OwnerKey, number: int, layout: Layout) -> None:
         check_same_set(key.parameters, layout.parameters)
         self.key, self.layout = key, layout
+        self.product = key.context.in_pass(number)
 
     def request(self, values: Pairs) -> bytes:
         """From numbers (inputs, 2) modulo 2**input_bits."""
@@ -127,7 +132,9 @@ class Owner:
         def encrypt(keys: RequestKeys, placed: Pairs, seed: bytes) -> bytes:
             return engine.encrypt(parameters, keys, placed, self.layout.input_bits, seed)
 
-        return make_request(self.key, [self.layout.place_inputs(values)] if self.layout.requests else [], encrypt)
+        return make_request(
+            self.key, self.product, [self.layout.place_inputs(values)] if self.layout.requests else [], encrypt
+        )
 
     def open(self, reply: MessageBody) -> Pairs:
         """The owner's shares (outputs, 2) modulo 2**output_bits."""
@@ -188,36 +195,40 @@ class PrivateMatrix:
 class Evaluator:
     """Multiplies its matrix with an owner's encrypted vector."""
 
-    def __init__(self, matrix: PrivateMatrix, key: TestedKey, local_key: bytes, register: Register) -> None:
+    def __init__(
+        self, matrix: PrivateMatrix, key: TestedKey, number: int, local_key: bytes, register: Register
+    ) -> None:
         check_same_set(key.parameters, matrix.layout.parameters)
-        self.matrix, self.key, self._local_key, self._register = matrix, key, local_key, register
+        self.matrix, self.key, self.product = matrix, key, key.context.in_pass(number)
+        self._local_key, self._register = local_key, register
 
     def reply(self, request: MessageBody) -> Answer:
         """A fresh encryption of the owner's share, and the evaluator's share (outputs, 2) modulo 2**output_bits."""
         layout, engine = self.matrix.layout, self.matrix.engine
         seed, packed = read_request(layout.parameters, request, layout.requests)
         # The reply's randomness depends on the matrix too: the same request with another must not repeat it.
-        streams = admit(self._register, self.key, self._local_key, request, self.matrix.digest)
+        streams = admit(self._register, self.key, self.product, self._local_key, request, self.matrix.digest)
         if not layout.requests:
             return Answer(b"", layout.nothing)
         with refusing_residues():
-            sent, share = engine.reply(self.matrix, reply_keys(self.key, seed, streams), packed)
+            sent, share = engine.reply(self.matrix, reply_keys(self.key, self.product, seed, streams), packed)
         return Answer(sent.tobytes(), layout.take_outputs(share))
 
 
 class SlotOwner:
     """Encrypts numbers in slots, for one evaluator or for several, and opens their replies."""
 
-    def __init__(self, key: OwnerKey, layout: SlotLayout) -> None:
+    def __init__(self, key: OwnerKey, number: int, layout: SlotLayout) -> None:
         check_same_set(key.parameters, layout.parameters)
         self.key, self.layout = key, layout
+        self.product = key.context.in_pass(number)
 
     def request(self, values: SlotValues) -> bytes:
         """From small numbers (terms, rows), or from numbers (terms, rows, 2) below the slot modulus t."""
         check_values(values, self.layout)
         engine, parameters = self.key.engine, self.key.parameters
         encrypt = engine.encrypt_slots if values.ndim == 2 else engine.encrypt_wide_slots
-        return make_request(self.key, flattened(self.layout.place(values)), partial(encrypt, parameters))
+        return make_request(self.key, self.product, flattened(self.layout.place(values)), partial(encrypt, parameters))
 
     def open(self, reply: MessageBody) -> Pairs:
         """The owner's shares (rows, 2), or (terms, rows, 2) where they turn, modulo the slot modulus t."""
@@ -235,10 +246,16 @@ class SlotEvaluator:
     """Multiplies its own numbers with an owner's, row by row, and adds the terms, or turns them."""
 
     def __init__(
-        self, engine: LatticeEngine, layout: SlotLayout, key: TestedKey, local_key: bytes, register: Register
+        self,
+        engine: LatticeEngine,
+        layout: SlotLayout,
+        key: TestedKey,
+        number: int,
+        local_key: bytes,
+        register: Register,
     ) -> None:
         check_same_set(key.parameters, layout.parameters)
-        self.engine, self.layout, self.key = engine, layout, key
+        self.engine, self.layout, self.key, self.product = engine, layout, key, key.context.in_pass(number)
         self._local_key, self._register = local_key, register
 
     def reply(self, request: MessageBody, values: SlotValues) -> Answer:
@@ -249,12 +266,12 @@ class SlotEvaluator:
         placed = layout.place(values)
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
         own = b"".join(fingerprint(self._local_key, b"values", each) for each in placed)
-        streams = admit(self._register, self.key, self._local_key, request, own)
+        streams = admit(self._register, self.key, self.product, self._local_key, request, own)
         multiply = self.engine.reply_turns if layout.is_turn else self.engine.reply_slots
         asked = cut(packed, [part.requests for part in layout.parts])
         with refusing_residues():
             answers = [
-                multiply(parameters, reply_keys(self.key, seed, streams, place), part, numbers)
+                multiply(parameters, reply_keys(self.key, self.product, seed, streams, place), part, numbers)
                 for place, (part, numbers) in enumerate(zip(asked, placed, strict=True))
             ]
         sent, shares = zip(*answers, strict=True) if answers else ((), ())
@@ -267,26 +284,30 @@ class SlotEvaluator:
 Part = TypeVar("Part", bound=NDArray[Any])
 
 
-def make_request(key: OwnerKey, parts: Sequence[Part], encrypt: Callable[[RequestKeys, Part, bytes], bytes]) -> bytes:
-    """A seed that is bound to what is encrypted, then the polynomials; each part has streams of its own."""
-    content = b"".join(map(key.fingerprint, parts))
-    seed = key.derive("request seed", content)
+def make_request(
+    key: OwnerKey, product: ProductContext, parts: Sequence[Part], encrypt: Callable[[RequestKeys, Part, bytes], bytes]
+) -> bytes:
+    """A seed that is bound to the product and to what is encrypted, then polynomials; each part has its own streams."""
+    content = b"".join(key.fingerprint(product, part) for part in parts)
+    seed = key.derive_for(product, "request seed", content)
     made = []
     for place, part in enumerate(parts):
-        uniform = request_stream(key.parameters, key.context, seed, place)
-        errors = key.derive("request errors", content, _number(place))
+        uniform = request_stream(key.parameters, product, seed, place)
+        errors = key.derive_for(product, "request errors", content, _number(place))
         made.append(encrypt(RequestKeys(key.secret, uniform, errors), part, b"" if place else seed))
     return b"".join(made) or seed
 
 
-def request_stream(parameters: ParameterSet, context: Context, seed: bytes, part: int = 0) -> bytes:
+def request_stream(parameters: ParameterSet, product: ProductContext, seed: bytes, part: int = 0) -> bytes:
     """The public stream of a request's uniform polynomials, which are never sent."""
-    return expand("request", context.encode(parameters), seed, _number(part))
+    return expand("request", product.encode(parameters), seed, _number(part))
 
 
-def reply_keys(key: TestedKey, seed: bytes, streams: "ReplyStreams", part: int = 0) -> ReplyKeys:
+def reply_keys(
+    key: TestedKey, product: ProductContext, seed: bytes, streams: "ReplyStreams", part: int = 0
+) -> ReplyKeys:
     """For a part of a request with that seed."""
-    uniform = request_stream(key.parameters, key.context, seed, part)
+    uniform = request_stream(key.parameters, product, seed, part)
     return ReplyKeys(uniform, key.residues, key.stream, *streams(_number(part)))
 
 
@@ -320,9 +341,11 @@ ReplyStreams = Callable[[bytes], tuple[bytes, bytes]]
 """The keys of the streams of u and e2, for each part of a reply."""
 
 
-def admit(register: Register, key: TestedKey, local_key: bytes, request: MessageBody, own: bytes) -> ReplyStreams:
+def admit(
+    register: Register, key: TestedKey, product: ProductContext, local_key: bytes, request: MessageBody, own: bytes
+) -> ReplyStreams:
     """Refuse what was answered otherwise before, and derive the reply's streams; `own` tells own numbers apart."""
-    context = key.context.encode(key.parameters)
+    context = product.encode(key.parameters)
     content = fingerprint(local_key, b"request", request)
     register.admit(context, bytes(request[:SEED_BYTES]), hashlib.sha256(content + own).digest())
     fields = (context, content, key.digest, own)

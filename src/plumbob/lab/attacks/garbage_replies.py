@@ -28,7 +28,7 @@ PLACES = 6
 
 
 class GarbageReplies(Bare):
-    """Reads coefficients of its peer's key of the last pass, from its opened weights; between two parties."""
+    """Reads coefficients of its peer's key, from its opened weights; between two parties."""
 
     def replies_for_gradients(self, me: LatticeParty, step: int, reply: bytes) -> bytes:
         return garbage(layout_of(me), _unit(me)) if self.is_last(me, step) else reply
@@ -60,7 +60,7 @@ class GarbageReplies(Bare):
             bits=bits,
             most=most,
             why=(
-                f"It carried out {known} of the {degree} coefficients of its peer's key of one pass: {bits} of the "
+                f"It carried out {known} of the {degree} coefficients of its peer's key: {bits} of the "
                 f"{most} bits opened to it. The key withstands {withstood}, so it read no residual and no label. Its "
                 "own part of the model is spoilt."
             ),

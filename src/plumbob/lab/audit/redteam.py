@@ -12,7 +12,7 @@ import numpy as np
 
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
-from plumbob.checking.check import all_findings
+from plumbob.checking.check import all_findings, finished
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.rules.altered_shares import RULE as ALTERED
@@ -66,7 +66,8 @@ def audit(
     figures = Figures.of(truth.plan.replace(test_share=0.0, rows=0), truth.rows, predicted=predicted)
     measured = one_each(_measured(truth, figures.scored, only, lambda line: _tell(progress, line)))
     expected = [one for one in all_findings(figures) if only is None or one.attack in only]
-    return worst_first(_on_opened_weights(truth.plan, one) for one in as_measured(expected, measured))
+    judged = (_on_opened_weights(truth.plan, one) for one in as_measured(expected, measured))
+    return worst_first((finished(truth.plan, one) for one in judged), figures)
 
 
 def as_measured(expected: Sequence[Finding], measured: Sequence[Finding]) -> list[Finding]:

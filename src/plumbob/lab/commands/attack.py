@@ -7,7 +7,9 @@ from pathlib import Path
 from plumbob.callbacks import Tell
 from plumbob.checking.agreement import Agreement, agreements
 from plumbob.checking.facts import SaidWhere, said
-from plumbob.checking.findings import summary
+from plumbob.checking.filing import figures_of_run
+from plumbob.checking.findings import Findings
+from plumbob.checking.headlines import headlines
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import plan_again, tables_again
 from plumbob.lab.audit.budget import budget_note, cut_short, cut_short_sentence
@@ -37,15 +39,23 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     record = RunFolder(folder).record()
     truth = Truth.of(folder)
     canaries = canary_notes(truth, only, tell)
-    notes = [*canaries, *said(SaidWhere.NOTES, record.parsed_plan), budget_note(record.parsed_plan, record.rows)]
+    figures = figures_of_run(record)
+    notes = [*canaries, *said(SaidWhere.NOTES, figures), budget_note(record.parsed_plan, record.rows)]
     if keep:
         file_findings(record, truth, _beside(record.findings, findings), folder, canaries)
     listed = [asdict(finding) for finding in findings]
     left_out = not_run(only, Plan.from_toml(record.plan))
     short = cut_short(record.parsed_plan, record.rows, findings)
-    lines = [*lines_of(findings), *partial_lines(left_out, short), *notes]
+    lines = [*lines_of(findings, bool(left_out)), *partial_lines(left_out, short), *notes]
     left = {"attacks_not_run": left_out, "attacks_cut_short": short}
-    return {"out": str(folder), "findings": listed, **left, "notes": notes, "lines": lines}
+    return {
+        "out": str(folder),
+        "findings": listed,
+        "headlines": findings.headlines.to_dict(),
+        **left,
+        "notes": notes,
+        "lines": lines,
+    }
 
 
 def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
@@ -61,7 +71,7 @@ def audit_plan(
     options: train.TrainingOptions,
     only: Sequence[str] | None,
     tell: Tell,
-    predicted: int = 0,
+    predicted: int | None = None,
 ) -> dict[str, object]:
     """Train, attack, score, report."""
     # Before hours of training, not after them.
@@ -75,8 +85,14 @@ def audit_plan(
     agreement = [asdict(one) for one in compared]
     short = cut_short(truth.plan, truth.rows, findings)
     left = {"attacks_not_run": left_out, "attacks_cut_short": short}
-    result = {**train.shown(record, inputs, out), "agreement": agreement, **left}
-    lines = [*lines_of(findings), *partial_lines(left_out, short), *beside_lines(record, compared), *record.notes]
+    shown = {**train.shown(record, inputs, out), "headlines": findings.headlines.to_dict()}
+    result = {**shown, "agreement": agreement, **left}
+    lines = [
+        *lines_of(findings, bool(left_out)),
+        *partial_lines(left_out, short),
+        *beside_lines(record, compared),
+        *record.notes,
+    ]
     return {**result, "lines": [*lines, *results.lines_of(record, out)]}
 
 
@@ -95,7 +111,7 @@ def file_findings(
     filed = with_findings(record, truth, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
-    told = [*said(SaidWhere.NOTES, truth.plan), budget_note(truth.plan, truth.rows)]
+    told = [*said(SaidWhere.NOTES, figures_of_run(filed)), budget_note(truth.plan, truth.rows)]
     notes = dict.fromkeys([*canaries, *filed.notes, *told, *disagreements])
     filed = replace(filed, notes=list(notes))
     RunFolder(folder).keep(filed)
@@ -112,14 +128,14 @@ def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:
     return [*lines, "the paper's theorems:", *as_text(table), ""]
 
 
-def lines_of(findings: Sequence[Finding]) -> list[str]:
-    """Findings for people: the table, why, and theory beside practice."""
+def lines_of(findings: Findings, is_partial: bool) -> list[str]:
+    """Findings for people: both headlines, the table, why, and theory beside practice."""
     if not findings:
         return ["no attack was run"]
-    headline = summary(findings)
+    headline = headlines(findings, findings.figures, is_partial=is_partial).lines()
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
-    return [headline, "", *as_text(findings_table(findings)), "", *reasons(findings), *theory, ""]
+    return [*headline, "", *as_text(findings_table(findings)), "", *reasons(findings), *theory, ""]
 
 
 def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:

@@ -3,25 +3,21 @@
 from pathlib import Path
 
 from plumbob.errors import DataError
+from plumbob.lab.commands import Export
 from plumbob.lab.simulate.export import export, refuse_unfinished
 from plumbob.lab.simulate.scorecard import ScorecardScale
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Result
 
-__all__ = ["ScorecardScale", "refuse_absent_parts", "run"]
 
-
-def run(
-    folder: Path,
-    to: str,
-    party: str | None,
-    out: Path | None,
-    scale: ScorecardScale = ScorecardScale(),  # noqa: B008  # Frozen.
-) -> dict[str, object]:
+def run(asked: Export) -> Result:
     """Where it was written."""
+    folder, party = asked.folder, asked.party
     refuse_absent_parts(folder, party)
-    target = export(folder, to, party, out, scale)
-    return {"out": str(target), "to": to, "party": party, "lines": [str(target), *_remarks(folder, party)]}
+    scale = ScorecardScale(asked.base_score, asked.odds, asked.pdo)
+    target = export(folder, asked.to, party, asked.out, scale)
+    return {"out": str(target), "to": asked.to, "party": party, "lines": [str(target), *_remarks(folder, party)]}
 
 
 def _remarks(folder: Path, party: str | None) -> list[str]:

@@ -5,14 +5,16 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbob.callbacks import Tell
 from plumbob.errors import PlumbobError
+from plumbob.lab.commands import OpenLab
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Result
 
 if TYPE_CHECKING:
     from plumbob.lab.page.server import Lab
@@ -21,20 +23,7 @@ NEEDED = ("sse_starlette", "starlette", "uvicorn")
 WORKER = (sys.executable, "-m", "plumbob.lab.commands.lab_worker")
 
 
-@dataclass(frozen=True)
-class LabOptions:
-    """What the command line was asked for."""
-
-    folder: Path | None
-    """A run to open on."""
-    out: Path
-    port: int
-    opens: bool
-    """Whether the browser is to be opened too."""
-    data_dir: Path | None
-
-
-def run(options: LabOptions, announce: Callable[[dict[str, object]], None], tell: Tell) -> None:
+def run(options: OpenLab, announce: Callable[[Result], None], tell: Tell) -> None:
     """Serve until Ctrl-C; the address is announced as soon as it can be opened."""
     refuse_without_extra()
     # Late: the message above must come also where none of these can be imported.

@@ -2,11 +2,12 @@
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from plumbob.callbacks import Tell
 from plumbob.errors import DataError
+from plumbob.lab.commands import Paper
 from plumbob.lab.paper import section7, theory
 from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.encrypted import EncryptedSample
@@ -16,28 +17,19 @@ from plumbob.lab.paper.result_store import ResultStore
 from plumbob.lab.reports.paper import claims_csv, claims_table, curves_csv, figure_file, in_short, page_of
 from plumbob.report.page import as_text
 from plumbob.report.results import make_folder
+from plumbob.verb import Result
 
 STUDIES = {study.name: study for study in (MNIST, CREDIT)}
 PARTS = (*STUDIES, "attacks")
 
 
-@dataclass(frozen=True)
-class PaperOptions:
-    """What is asked for."""
-
-    preset: str | None = None
-    """None: both readings, where there are readings."""
-    seeds: int = 5
-    is_quick: bool = False
-    data_dir: Path | None = None
-
-
-def run(part: str, options: PaperOptions, out: Path, tell: Callable[[str], None]) -> dict[str, object]:
+def run(options: Paper, tell: Tell) -> Result:
     """Run what is not in the folder yet, judge every claim, and write all of it."""
     started = time.perf_counter()
-    effort = Effort(options.seeds, options.is_quick, tell, str(options.data_dir) if options.data_dir else None)
+    part, out = options.part, options.out
+    effort = Effort(options.seeds, options.quick, tell, str(options.data_dir) if options.data_dir else None)
     if part in STUDIES:
-        book = book_of_study(replace(STUDIES[part], data_dir=effort.data_dir), options, out, effort)
+        book = book_of_study(replace(STUDIES[part], data_dir=effort.data_dir), options.preset, out, effort)
     elif part == "attacks":
         if options.preset is not None:
             raise DataError("--preset is for mnist and credit: the theorems have one reading")
@@ -50,18 +42,18 @@ def run(part: str, options: PaperOptions, out: Path, tell: Callable[[str], None]
 
 def book_of_study(
     study: Study,
-    options: PaperOptions,
+    preset: str | None,
     out: Path,
     effort: Effort,
     piece: EncryptedSample = EncryptedSample(),  # noqa: B008  # Frozen.
 ) -> Book:
     """One data set of section 7."""
-    presets = presets_of(options.preset or "both")
+    presets = presets_of(preset or "both")
     make_folder(out)
     return section7.book_of(study, presets, ResultStore(out / "results"), effort, piece)
 
 
-def written(book: Book, out: Path, seconds: float) -> dict[str, object]:
+def written(book: Book, out: Path, seconds: float) -> Result:
     """Every file, and what the command prints."""
     index = out / "index.html"
     figures = {out / "figures" / f"{figure.name}.svg": figure_file(figure) for figure in book.figures}

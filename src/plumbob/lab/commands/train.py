@@ -16,7 +16,6 @@ from typing import Any
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.refusal import refuse_leaks
 from plumbob.checking.rules.keys import KEYS
-from plumbob.commands.flags import plan_from
 from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import ColumnChoices, column_names
 from plumbob.data.ids import IdColumns
@@ -35,6 +34,7 @@ from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import JOURNAL, RunFolder
+from plumbob.verb.plan_flags import plan_from
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,8 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         if not checkpoint.step and not options.is_new:
             # A start that was killed before its first step left a journal with nothing to resume from.
             refuse_finished(out)
-        if loaded.left_out:
-            progress.say(loaded.left_out)
+        for remark in (*loaded.remarks, *filter(None, [loaded.left_out])):
+            progress.say(remark)
         if checkpoint.step:
             progress.reached = checkpoint.step
             progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbob.checking.check import check, notes
-from plumbob.checking.findings import summary
 from plumbob.errors import DataError, PlanError
 from plumbob.lab.page.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
 from plumbob.lab.page.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
@@ -76,7 +75,7 @@ def checked(draft: PlanDraft) -> dict[str, Any]:
         raise PlanError(BEYOND) from error
     return {
         "plan_hash": draft.plan.hash(),
-        "summary": summary(findings),
+        "headlines": findings.headlines.to_dict(),
         "findings": [shown(finding) for finding in findings],
         "notes": notes(draft.plan),
         "keys": keys_in_short(draft.plan),

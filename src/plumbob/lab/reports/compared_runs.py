@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from plumbob.checking.facts import SaidWhere, said
+from plumbob.checking.filing import figures_of_run
 from plumbob.lab.audit.defences import LABELS, VALUES, DefenceOutcome
 from plumbob.lab.reports.defences import badged_table, leakage, tradeoff_charts
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
@@ -16,13 +17,14 @@ from plumbob.report.page import PageTable, Section, bullets, render
 from plumbob.report.run import (
     LEDGER,
     findings_section,
+    headlines_of,
     plan_section,
     quality_sections,
     receipt_lines,
     warnings,
 )
 from plumbob.report.scale import shown
-from plumbob.report.verdicts import badge, verdicts_of, worst
+from plumbob.report.verdicts import badge
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,14 @@ def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterat
     yield plan_section(first.parsed_plan, first.plan)
     lines = [[f"{run.name}, {what}", value] for run in runs for what, value in receipt_lines(run.record)]
     yield Section("The receipt", table=PageTable(["what", "value"], lines))
-    limits = dict.fromkeys(line for run in runs for line in said(SaidWhere.LIMITS, run.record.parsed_plan))
+    limits = dict.fromkeys(line for run in runs for line in said(SaidWhere.LIMITS, figures_of_run(run.record)))
     yield Section("What is not protected", special=bullets(limits))
 
 
 def _card(run: ComparedRun) -> Markup:
     """A run's verdict about labels in one sentence, and its numbers."""
-    about_labels = [one for one in run.record.findings if one.target == "labels"]
-    says = verdicts_of([worst(about_labels)])[0].says if about_labels else ""
+    honest = headlines_of(run.record).honest
+    says = next((line.says for line in honest.lines if line.target == "labels"), honest.nothing)
     verdict = run.outcome.verdicts[LABELS]
     numbers = (
         ("AUC", "-" if run.outcome.auc is None else f"{run.outcome.auc:.3f}"),

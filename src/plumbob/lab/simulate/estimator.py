@@ -20,8 +20,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plumbob.arrays import Vector
+from plumbob.checking.check import check
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.refusal import LeakWarning, unaccepted, warning_about
+from plumbob.checking.refusal import LeakWarning, refusing, warning_about
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import encoded_width
@@ -255,8 +256,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
 
     def _warn_of_leaks(self, plan: Plan, rows: int) -> None:
         # All data are here already: short keys give nothing away that this machine does not have.
-        if leaking := unaccepted(plan, rows, but=[WEAK_KEYS]):
-            warnings.warn(warning_about(leaking, rows), LeakWarning, stacklevel=3)
+        if leaking := refusing(check(plan, rows), but=[WEAK_KEYS]):
+            warnings.warn(warning_about(leaking), LeakWarning, stacklevel=3)
 
     def _progress(self, plan: Plan) -> "AbstractContextManager[AfterStep | None]":
         if not self.verbose:

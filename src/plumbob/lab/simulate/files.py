@@ -28,9 +28,10 @@ from plumbob.data import (
     store,
     with_slots,
 )
+from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
 from plumbob.data.encoder import Encoder, RareRows, encoded_width, fit_encoder
 from plumbob.data.frames import NO_ROWS
-from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
+from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, id_names, is_named_like_an_id, refuse_other_parties
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
 from plumbob.plan import Plan, suggestion
@@ -56,6 +57,8 @@ class LoadedTables:
     """Of rows to predict, by party and column: levels that count as rare."""
     id_columns: IdColumns = None
     """How the rows of files were paired; None for a data set, whose rows were never apart."""
+    remarks: tuple[str, ...] = ()
+    """On the ids of each party's file, in words."""
 
     @property
     def has_ids(self) -> bool:
@@ -118,17 +121,18 @@ def _load_files(
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
     read = read_training_files(plan, files, id_columns, label_column, reading)
     aligned, sizes = common_rows(plan, read, id_columns), _sizes(read)
+    remarks = tuple(f"{party}: {remark}" for party, table in read.items() for remark in remarks_on_ids(table))
     if testing.split_by is not None:
-        is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids)
+        is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids, reading)
         training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
         held_out = {party: table.take(np.flatnonzero(is_new)) for party, table in aligned.items()}
-        return LoadedTables("files", training, held_out, sizes, id_columns=id_columns)
+        return LoadedTables("files", training, held_out, sizes, id_columns=id_columns, remarks=remarks)
     test: dict[str, Table] = {}
     if testing.files:
         new = read_training_files(plan, _files(plan, testing.files), id_columns, label_column, reading)
         test = _align(new, id_columns)
         _refuse_other_classes(plan, aligned, test)
-    return LoadedTables("files", aligned, test, sizes, id_columns=id_columns)
+    return LoadedTables("files", aligned, test, sizes, id_columns=id_columns, remarks=remarks)
 
 
 def encoded_widths(
@@ -165,15 +169,23 @@ def _refuse_nothing_to_learn_from(table: Table) -> None:
     raise DataError(f"{told} the same value in every row, so there is nothing to learn from; add a column that varies")
 
 
-def _newest(files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: Sequence[str]) -> NDArray[np.bool_]:
+def _newest(
+    files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: Sequence[str], reading: ColumnChoices
+) -> NDArray[np.bool_]:
     """Which of the aligned rows are the newest fifth by this column, of whichever party has it."""
     holders = [(party, file) for party, file in files.items() if column in column_names(file)]
     if len(holders) != 1:
         found = "no file has" if not holders else "more than one file has"
         raise DataError(f"--split-by {column}: {found} this column; expected one file with it")
     ((party, file),) = holders
-    table = read_table(file, id_column_of(id_columns, party), columns=[column])
-    (times,) = (table if id_columns is BY_PLACE else in_agreed_order(table, ids)).columns
+    own = id_column_of(id_columns, party)
+    named = (*(() if own is None else id_names(own, column_names(file))), column)
+    types = {name: kind for name, kind in reading.types.items() if name in named}
+    choices = ColumnChoices(columns=(column,), types=types, duplicates=reading.duplicates)
+    table = read_table(file, own, choices=choices)
+    if id_columns is not BY_PLACE:
+        table = in_agreed_order(table, ids, place=list(files).index(party))
+    (times,) = table.columns
     return newest_rows(times, round(NEWEST_SHARE * len(times.values)))
 
 
@@ -334,6 +346,8 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
 def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
     """The rows that all parties have, in one order."""
     # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
+    for table in read.values():
+        refuse_repeats_with_row_privacy(plan, table)
     shaped_tables = {party: with_slots(table, plan) for party, table in read.items()}
     return _align(shaped_tables, id_columns)
 

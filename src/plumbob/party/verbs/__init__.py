@@ -1,6 +1,381 @@
-"""The verbs of `plumbob party`, one module each; `setup` has the short ones (init, renew, invite, join, doctor).
+"""The verbs of `plumbob party`: what can be typed, and what `Home` offers in Python. The work is in the modules beside.
 
-Each opens the party's folder, does its work, and returns the fields of the command's JSON, the printed lines among
-them. Every verb can be stopped and started again. What checks a plan or draws a page is imported late:
-most need neither.
+Every verb opens the party's folder and can be stopped and started again.
 """
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plumbob.verb import Caller, Result, Verb
+from plumbob.verb.flags import (
+    HOME,
+    AcceptCheating,
+    AcceptEvidence,
+    AcceptLeaks,
+    Cost,
+    EngineOption,
+    GivenPlan,
+    HomeFolder,
+    Jobs,
+    PlanFile,
+    StrictRows,
+    Threshold,
+)
+from plumbob.verb.plan_flags import PlanKeys
+from plumbob.verb.table_flags import NOTHING_SAID, TableFlags, own_id_column
+
+if TYPE_CHECKING:
+    from plumbob.data import ColumnChoices
+
+SET_UP, AGREE, RUN, LOOK_AFTER = "Set up", "Agree on a plan", "Run", "Look after runs"
+USUAL_DAYS = 730
+
+OwnTable = Annotated[
+    str | Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
+]
+MostAnsweredRows = Annotated[
+    int | None,
+    typer.Option(
+        help="Answer at most this many rows for this plan, across all sessions (default: most_rows in party.toml); "
+        "the plan's own limit holds as well.",
+        min=1,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class PartyVerb(Verb):
+    """A verb of one organisation, in its folder."""
+
+    home: HomeFolder = field(default=HOME, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Init(
+    PartyVerb,
+    words="party init",
+    section=SET_UP,
+    example="party init bank --data bank.csv --id customer --label late --listen 0.0.0.0:9001",
+):
+    """Set up your side: key, certificate, settings.
+
+    Shows a summary of your table, and your invitation for peers.
+    """
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as it appears in plans.")]
+    _: KW_ONLY
+    listen: Annotated[
+        str,
+        typer.Option(
+            help="Address to listen on; without it, this party only makes outgoing connections.", metavar="HOST:PORT"
+        ),
+    ] = ""
+    address: Annotated[
+        str,
+        typer.Option(
+            help="Address peers should connect to, written into invitations (default: --listen).", metavar="HOST:PORT"
+        ),
+    ] = ""
+    proxy: Annotated[str, typer.Option(help="Dial out through this HTTP proxy.", metavar="URL")] = ""
+    data: Annotated[str | Path | None, typer.Option(help="File of this party's table.", dir_okay=False)] = None
+    id_words: Annotated[
+        Sequence[str],
+        typer.Option(
+            "--id",
+            help="Column that identifies each row; PARTY=COLUMN for every party works too (default: id).",
+            metavar="[PARTY=]COLUMN",
+        ),
+    ] = ()
+    label_column: Annotated[
+        str, typer.Option("--label", help="Column that holds the label, if this party has it.", metavar="COLUMN")
+    ] = ""
+    engine: EngineOption = "auto"
+    days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = USUAL_DAYS
+    table: TableFlags = NOTHING_SAID
+    reading: "ColumnChoices | None" = None
+    """In Python, instead of the flags about the table."""
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.settings import HomeSettings
+        from plumbob.party.verbs.setup import init
+
+        settings = HomeSettings(
+            name=self.name,
+            listen=self.listen,
+            address=self.address,
+            proxy=self.proxy,
+            data=str(Path(self.data).resolve()) if self.data else "",
+            id_column=own_id_column(self.id_words, self.name) or "id",
+            label_column=self.label_column,
+            engine=self.engine,
+            reading=self.reading or self.table.choices(),
+        )
+        return init(self.home, settings, self.days)
+
+
+@dataclass(frozen=True)
+class Invite(PartyVerb, words="party invite", section=SET_UP):
+    """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.setup import invite
+
+        return invite(self.home)
+
+
+@dataclass(frozen=True)
+class Join(PartyVerb, words="party join", section=SET_UP, example="party join plumbob-invite-1.eyJuYW1lIjo..."):
+    """Accept a peer's invitation; from then on the peer must show the certificate in it."""
+
+    token: Annotated[str, typer.Argument(metavar="TOKEN", help="The line that the peer's `party invite` printed.")]
+    _: KW_ONLY
+    address: Annotated[
+        str | None,
+        typer.Option(help="Connect to this address instead of the one in the invitation.", metavar="HOST:PORT"),
+    ] = None
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the pinned identity.")] = False
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.setup import join
+
+        return join(self)
+
+
+@dataclass(frozen=True)
+class Renew(PartyVerb, words="party renew", section=SET_UP, example="party renew --days 365"):
+    """Issue a new certificate for the same key; peers must join again.
+
+    You can do this before or after the old one expires.
+    """
+
+    days: Annotated[int, typer.Option(help="Validity of the new certificate, in days.", min=1)] = USUAL_DAYS
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.setup import renew
+
+        return renew(self.home, self.days)
+
+
+@dataclass(frozen=True)
+class Propose(PartyVerb, words="party propose", section=AGREE, example="party propose --bins 10 --out joint.toml"):
+    """Draft a plan with your peers from everybody's tables; of these, only the number of columns is sent.
+
+    Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
+    """
+
+    out: Annotated[str | Path, typer.Option(help="Plan file to write.", dir_okay=False)] = Path("joint.toml")
+    _: KW_ONLY
+    table: TableFlags = NOTHING_SAID
+    keys: PlanKeys = field(default_factory=dict)
+    reading: "ColumnChoices | None" = None
+    """In Python, instead of the flags about the table."""
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.propose import propose
+
+        return propose(self.home, self.keys, self.reading or self.table.choices(), Path(self.out), caller.tell)
+
+
+@dataclass(frozen=True)
+class Doctor(PartyVerb, words="party doctor", section=AGREE, example="party doctor joint.toml"):
+    """Check your own table, then test network, clock, versions, plan and message size with each peer.
+
+    Run it on all sides at once.
+    """
+
+    plan: Annotated[GivenPlan | None, typer.Argument(metavar="PLAN", help="A plan's TOML file, to compare it too.")] = (
+        None
+    )
+    _: KW_ONLY
+    peers: Annotated[
+        Sequence[str], typer.Option("--peer", help="Only this peer; may be repeated.", metavar="NAME")
+    ] = ()
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the peers.", min=0)] = 60
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.setup import doctor
+
+        return doctor(self, caller)
+
+    def exit_code(self, result: Result) -> int:
+        return 0 if result["ready"] else 1
+
+
+@dataclass(frozen=True)
+class Sign(PartyVerb, words="party sign", section=AGREE, example="party sign joint.toml"):
+    """Sign a plan; training starts only once every party has signed.
+
+    Shows what each party can work out if everyone keeps to the protocol, and what if someone cheats; in a terminal it
+    asks first. What must be accepted by name is refused without its flag.
+    """
+
+    plan: PlanFile
+    _: KW_ONLY
+    accept_leaks: AcceptLeaks = False
+    accept_cheating: AcceptCheating = False
+    accept_evidence: AcceptEvidence = False
+    yes: Annotated[bool, typer.Option("--yes", help="Sign without asking for confirmation.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show all findings, with the reason for each.")] = False
+
+    @property
+    def accepted(self) -> list[str]:
+        """What is accepted, by the names of `signature.ACCEPTED`."""
+        return [name for name in ("leaks", "cheating", "evidence") if getattr(self, f"accept_{name}")]
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.sign import sign
+
+        return sign(self, None if self.yes else caller.ask)
+
+
+@dataclass(frozen=True)
+class Align(PartyVerb, words="party align", section=RUN, example="party align joint.toml"):
+    """Find the rows that all parties share, without revealing any other ids."""
+
+    plan: PlanFile
+    _: KW_ONLY
+    data: OwnTable = None
+    name: Annotated[
+        str, typer.Option(help="Name for this row list (all parties must use the same one), e.g. for rows to predict.")
+    ] = ""
+    at_least: Annotated[
+        int | None,
+        typer.Option(help="Reveal the overlap size first; continue only if at least this many rows are shared.", min=1),
+    ] = None
+    at_most: Annotated[int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)] = (
+        10_000_000
+    )
+    new: Annotated[
+        bool, typer.Option("--new", help="Start over and drop what was interrupted; all parties must do so.")
+    ] = False
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            help="An id on several rows: refuse it, use its first or its last row, or repeat (pair all of its rows;"
+            " all sides must ask for it). Default: as in party.toml.",
+            metavar="refuse|first|last|repeat",
+        ),
+    ] = None
+    split_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Hold out the newest rows by this column of your file, if the plan lets you choose them.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    jobs: Jobs = None
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.align import align
+
+        return align(self, caller)
+
+
+@dataclass(frozen=True)
+class Train(PartyVerb, words="party train", section=RUN, example="party train joint.toml"):
+    """Train with your peers.
+
+    Every party types this at about the same time. If it is interrupted, type it again to resume.
+    """
+
+    plan: PlanFile
+    _: KW_ONLY
+    new: Annotated[bool, typer.Option("--new", help="Start another run of the same plan; all parties must do so.")] = (
+        False
+    )
+    allow_test_keys: Annotated[
+        bool, typer.Option("--allow-test-keys", help="Train with keys that are too short to protect anything.")
+    ] = False
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.train import train
+
+        return train(self, caller)
+
+
+@dataclass(frozen=True)
+class Predict(PartyVerb, words="party predict", section=RUN, example="party predict joint.toml --out scores.csv"):
+    """Score aligned rows: the label party gets the scores, the others answer."""
+
+    plan: PlanFile
+    _: KW_ONLY
+    ids: Annotated[
+        Sequence[str],
+        typer.Option("--ids", help="Id of a row to score; may be repeated (default: all rows).", metavar="ID"),
+    ] = ()
+    data: OwnTable = None
+    name: Annotated[str, typer.Option(help="Name under which these rows were aligned.")] = ""
+    most_rows: MostAnsweredRows = None
+    out: Annotated[str | Path, typer.Option(help="CSV file to write, at the label party.", dir_okay=False)] = Path(
+        "scores.csv"
+    )
+    threshold: Threshold = None
+    cost: Cost = None
+    strict: StrictRows = False
+    test: Annotated[
+        str | Path | None,
+        typer.Option(
+            help="File of your test rows: aligned with those of the peers (who use --test too), scored and judged.",
+            dir_okay=False,
+        ),
+    ] = None
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.predict import predict
+
+        return predict(self, caller.tell)
+
+
+@dataclass(frozen=True)
+class Serve(PartyVerb, words="party serve", section=RUN, example="party serve joint.toml --most-rows 5000"):
+    """Train a signed plan with your peers, then answer predictions until you stop it.
+
+    For a scheduler or a service. It waits for absent peers, and never signs, aligns or proposes.
+    """
+
+    plan: PlanFile
+    _: KW_ONLY
+    data: Annotated[
+        str | Path | None,
+        typer.Option(help="Answer from this table instead of the one named in party.toml.", dir_okay=False),
+    ] = None
+    name: Annotated[str, typer.Option(help="Name under which the rows to answer were aligned.")] = ""
+    most_rows: MostAnsweredRows = None
+    sessions: Annotated[
+        int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
+    ] = None
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.serve import serve
+
+        return serve(self, caller.tell)
+
+
+@dataclass(frozen=True)
+class ShowStatus(PartyVerb, words="party status", section=LOOK_AFTER):
+    """Show the progress of each run and which peers it is waiting for."""
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.status import status
+
+        return status(self.home)
+
+
+@dataclass(frozen=True)
+class Forget(PartyVerb, words="party forget", section=LOOK_AFTER, example="party forget RUN --give-up"):
+    """Erase the secrets that a run keeps for a peer to resume with; results stay."""
+
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of the run, as `party status` shows it.")]
+    _: KW_ONLY
+    give_up: Annotated[
+        bool, typer.Option("--give-up", help="Also delete an unfinished run; no party will be able to complete it.")
+    ] = False
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.forget import forget
+
+        return forget(self)

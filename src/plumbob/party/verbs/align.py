@@ -3,56 +3,50 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from plumbob.callbacks import Tell
 from plumbob.counting import counted
+from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
+from plumbob.data.ids import id_forms
 from plumbob.net import Connection
 from plumbob.party import aligned, alignment
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
-from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns, make_run_folder
 from plumbob.party.rows import choice_of_held_out, own_ids, own_table
+from plumbob.party.verbs import Align
 from plumbob.plan import Plan
-from plumbob.protocol.alignment import MOST_IDS, Alignment
+from plumbob.protocol.alignment import Alignment
 from plumbob.report.progress import StepProgress
+from plumbob.verb import Caller, Result
 
 CHOSEN_BY_COLUMN = "all parties know which, and nothing else about the column that decided"
 
 
-@dataclass(frozen=True)
-class AlignmentOptions:
-    """As the command line has them."""
-
-    name: str = ""
-    data: Path | None = None
-    at_least: int | None = None
-    at_most: int = MOST_IDS
-    jobs: int | None = None
-    is_new: bool = False
-    split_by: str | None = None
-
-
-def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, Any]:
+def align(options: Align, caller: Caller) -> Result:
     """The rows that all parties have; with `at_least`, only if there are at least that many."""
-    home, plan = Home.open(folder), plan_of(given)
+    home, plan, tell = Home.open(options.home), plan_of(options.plan), caller.tell
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name = aligned.checked_list_name(options.name)
     with tell_refusals_at(home, plan, "align", tell, name):
-        table = (own_ids if name else own_table)(home, plan, options.data)
-        choose = None if name else choice_of_held_out(home, plan, options.split_by, options.data)
+        table = (own_ids if name else own_table)(home, plan, options.data, options.duplicates)
+        choose = None
+        if not name:
+            choose = choice_of_held_out(home, plan, options.split_by, options.data, options.duplicates)
+        refuse_repeats_with_row_privacy(plan, table)
+    for remark in remarks_on_ids(table):
+        tell(remark)
     place = PlanRuns(home, plan).alignment_folder(name)
-    if options.is_new:
+    if options.new:
         shutil.rmtree(place, ignore_errors=True)
     party_run = replace(party_run_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
     with (
-        StepProgress("align", quiet) as progress,
+        StepProgress("align", caller.quiet) as progress,
         _folder_if_met(party_run) as party_run,
         open_journal(place) as journal,
     ):
@@ -62,21 +56,25 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
             options.jobs,
             lambda done, steps: progress(_Chunk(done), steps),
             most_ids=options.at_most,
+            columns=id_forms(home.settings.id_column, home.settings.reading.types),
             holds_out=not name,
             choose=choose,
         )
         found, peers_are_done = alignment.align(party_run, journal, journal.draws(), intersection)
     # Before its journal goes: whoever is killed in between need not ask the peers again.
-    file = None if found.ids is None else aligned.keep(home, plan, found, name)
+    duplicates = table.choices.duplicates
+    file = None if found.ids is None else aligned.keep(home, plan, found, name, duplicates)
     if peers_are_done:
         shutil.rmtree(place)
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
         return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
-    return {**result, "file": str(file), "lines": _lines(plan, found, file, plan_argument(given), options)}
+    repeated = {"repeated_rows": table.repeated, "rows": len(found.ids or ())}
+    lines = _lines(plan, found, file, plan_argument(options.plan), options)
+    return {**result, **repeated, "file": str(file), "lines": lines}
 
 
-def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: AlignmentOptions) -> list[str]:
+def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: Align) -> list[str]:
     lines = [_sizes(found), f"hash of their order, the same at every party: {found.order_hash}", str(file)]
     if found.held_out is not None:
         lines.append(f"{plan.held_out_by} chose {len(found.held_out)} of them to be held out: {CHOSEN_BY_COLUMN}")
@@ -87,7 +85,8 @@ def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: Al
 
 def _sizes(found: Alignment) -> str:
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
-    return f"{counted(found.size, 'row')} in common ({sizes})"
+    pairs = "" if found.ids is None or len(found.ids) == found.size else f", {len(found.ids)} pairs of rows"
+    return f"{counted(found.size, 'row')} in common ({sizes}){pairs}"
 
 
 @contextmanager

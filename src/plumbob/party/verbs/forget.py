@@ -2,17 +2,18 @@
 
 import shutil
 from contextlib import suppress
-from pathlib import Path
 
 from plumbob.errors import DataError, JournalError
 from plumbob.party import training
 from plumbob.party.home import Home
 from plumbob.party.journals import journal_contents, open_journal
+from plumbob.party.verbs import Forget
+from plumbob.verb import Result
 
 
-def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
+def forget(asked: Forget) -> Result:
     """Erase a run's secrets; results stay, a run without them goes."""
-    home = Home.open(folder)
+    home, run = Home.open(asked.home), asked.run
     place = next((place for place in home.runs.glob("*") if place.name == run), None)
     if place is None:
         raise DataError(f"{run}: no run of this party has that name; plumbob party status lists them")
@@ -25,7 +26,7 @@ def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
             line = (
                 f"{run}: journal erased, results kept; a party that has not finished this run can no longer finish it"
             )
-        elif gives_up:
+        elif asked.give_up:
             # Overwritten first, if the disk has room for that: a file that is only removed can be brought back.
             with suppress(JournalError):
                 journal.forget()

@@ -1,7 +1,7 @@
 """`party predict`: scores of aligned rows at the label party; at the others, one session of answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,20 @@ from plumbob.party import prediction
 from plumbob.party.aligned import checked_list_name, kept_for
 from plumbob.party.home import Home
 from plumbob.party.journals import one_session
-from plumbob.party.outcome import GivenPlan, plan_of
+from plumbob.party.outcome import plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
+from plumbob.party.rows import ids_only, place_of
 from plumbob.party.scores import refuse_unwritable, threshold_of, unusual_lines, write_scores
-from plumbob.party.verbs.align import AlignmentOptions, align
+from plumbob.party.verbs import Align, Predict
+from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import RowLimit
 from plumbob.protocol.quality import measured
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Caller, Result
 
 TEST = "test"  # The name under which test rows are aligned.
 NEW_ROWS = (
@@ -36,36 +39,19 @@ NEW_ROWS = (
 )
 
 
-@dataclass(frozen=True)
-class PredictionOptions:
-    """As the command line has them."""
-
-    ids: Sequence[str] = ()
-    name: str = ""
-    data: Path | None = None
-    most_rows: int | None = None
-    out: Path = Path("scores.csv")
-    threshold: str | None = None
-    cost: str | None = None
-    is_strict: bool = False
-    test: Path | None = None
-    """Rows of this party's own to judge the model on: they are aligned first."""
-
-
-def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Tell) -> dict[str, object]:
+def predict(options: Predict, tell: Tell) -> Result:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
-    home, plan = Home.open(folder), plan_of(given)
+    home, plan = Home.open(options.home), plan_of(options.plan)
     if options.test is None:
         return _predict_aligned(home, plan, options, None, tell)
     with tell_refusals_at(home, plan, "align", tell, TEST):
         labels = _test_labels(home, plan, options)
-    tell(align(folder, given, AlignmentOptions(TEST, options.test, is_new=True), True, tell)["lines"][0])
+    aligning = Align(options.plan, home=options.home, name=TEST, data=options.test, new=True)
+    tell(align(aligning, Caller(tell))["lines"][0])
     return _predict_aligned(home, plan, replace(options, name=TEST, data=options.test), labels, tell)
 
 
-def _predict_aligned(
-    home: Home, plan: Plan, options: PredictionOptions, labels: dict[str, int] | None, tell: Tell
-) -> dict[str, object]:
+def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
     """With the labels of test rows, by id, how good the scores are."""
     name = checked_list_name(options.name)
     is_asking = home.identity.name == plan.label_party.name
@@ -78,7 +64,7 @@ def _predict_aligned(
         rows = _rows_asked(table, options.ids) if is_asking else []
         threshold = threshold_of(options.threshold, options.cost, part)
         if is_asking:
-            refuse_unwritable(options.out)
+            refuse_unwritable(Path(options.out))
     unseen, rare = part.encoder.unseen(table), part.encoder.counted_as_rare(table)
     unusual = unusual_lines(home.identity.name, unseen, rare, len(table))
     place = runs.make_prediction_folder()
@@ -92,9 +78,10 @@ def _predict_aligned(
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
-    options.out.touch(mode=0o600)
+    out = Path(options.out)
+    out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    written = write_scores(options.out, ids, scores, part.classes, unusual, threshold, plan, _held_out(home, plan, run))
+    written = write_scores(out, ids, scores, part.classes, unusual, threshold, plan, _held_out(home, plan, run))
     return written if labels is None else {**written, **_quality(labels, ids, log_odds(plan, scores), written)}
 
 
@@ -104,7 +91,7 @@ def _answer(
     part: ModelPart,
     ledger: prediction.AnsweredRows,
     limit: RowLimit | None,
-) -> dict[str, Any]:
+) -> Result:
     served = prediction.answer(party_run, journal, journal.draws(), part, ledger, limit)
     in_all = ledger.answered()
     asker = party_run.plan.label_party.name
@@ -115,14 +102,17 @@ def _answer(
     return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
 
 
-def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: PredictionOptions) -> Table:
+def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: Predict) -> Table:
     """Only the model's columns: rows to predict need no label."""
     reading = part.encoder.reading
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
     file = options.data or home.data_file
-    table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
-    common = in_agreed_order(table, kept_for(home, plan, options.name).ids, NEW_ROWS)
-    if options.is_strict:
+    aligned = kept_for(home, plan, options.name)
+    types = {**reading.types, **ids_only(home).types}
+    choices = replace(reading, gaps=gaps, types=types, duplicates=aligned.duplicates)
+    table = read_table(file, home.settings.id_column, choices=choices)
+    common = in_agreed_order(table, aligned.ids, NEW_ROWS, place_of(home, plan))
+    if options.strict:
         part.encoder.refuse_unseen(common)
     return common
 
@@ -151,14 +141,14 @@ def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
     return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
 
 
-def _test_labels(home: Home, plan: Plan, options: PredictionOptions) -> dict[str, int] | None:
+def _test_labels(home: Home, plan: Plan, options: Predict) -> dict[str, int] | None:
     """By id, at the label party; read before anybody is met, so that a file without labels is refused here."""
     if options.name or options.data is not None or options.ids:
         raise DataError("--test goes without --name, --data and --ids: all rows of that file are aligned and judged")
     run = PlanRuns(home, plan).last_finished()
     if home.identity.name != plan.label_party.name:
         return None
-    reading = replace(home.settings.reading, columns=(), drop=(), types={}, stepped=(), monotone=(), ranges={})
+    reading = replace(ids_only(home), positive=home.settings.reading.positive)
     table = read_table(
         options.test or home.data_file, home.settings.id_column, home.settings.label_column, choices=reading
     )

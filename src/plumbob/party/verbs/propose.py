@@ -3,7 +3,8 @@
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,21 @@ from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
-from plumbob.party.proposal import Proposal, tell_refusals_at
+from plumbob.party.noise_draft import NoiseForecast, drafted, noise_keys, runs_in_words, trained_rows
+from plumbob.party.proposal import DraftFor, Proposal, tell_refusals_at
 from plumbob.party.proposal import propose as propose_to_peers
 from plumbob.plan import Party, Plan, suggested_keys
+from plumbob.verb import Result
 
 
-def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
+def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> Result:
     """The plan, its file, and what this party's own table gives under it."""
     home = Home.open(folder)
     with tell_refusals_at(home, tell):
         home = _with_choices(home, reading)
-        own, proposal = _prepare(home, keys, out)
+        own = _own_table(home)
+        drafts = _Drafts(own, keys)
+        proposal = _prepare(home, drafts, out)
     plan = _agree_on_plan(home, proposal, tell)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(plan.to_toml(), encoding="utf-8")
@@ -33,27 +38,66 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
     lines = [
         *summary.lines(),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
+        *([] if drafts.forecast is None else drafted(drafts.forecast, plan)),
+        *runs_in_words(plan, home.settings, trained_rows(own, plan)),
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
     return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
 
 
-def _prepare(home: Home, keys: Mapping[str, Any], out: Path) -> tuple[Table, Proposal]:
-    """This party's table, and what it proposes with it."""
+@dataclass
+class _Drafts:
+    """What the label party drafts: with noise for whole rows first, unless it is told which noise to take."""
+
+    table: Table
+    keys: Mapping[str, Any]
+    forecast: NoiseForecast | None = None
+    """What noise would cost, once everybody's columns are known."""
+
+    def first(self, parties: tuple[Party, ...]) -> Plan:
+        return self._plan(parties, self.noise) if self._may_add_noise else self.without(parties)
+
+    def choose(self, first: Plan) -> DraftFor:
+        """The same again where noise is cheap, or was asked for."""
+        if not self._may_add_noise:
+            return self.without
+        self.forecast = NoiseForecast.of(first, self.without(first.learners), self.table)
+        return self.first if self.forecast.is_cheap else self.without
+
+    def without(self, parties: tuple[Party, ...]) -> Plan:
+        return self._plan(parties, {})
+
+    @property
+    def noise(self) -> dict[str, Any]:
+        return noise_keys(len(self.table))
+
+    @cached_property
+    def _may_add_noise(self) -> bool:
+        """Whether nobody said anything about noise, and the other keys go with it."""
+        if {"noise", "epsilon", "label_flip_epsilon"} & set(self.keys):
+            return False
+        try:
+            self._plan((Party("a", "label", 1), Party("b", "features", 1)), self.noise)
+        except PlanError:
+            return False
+        return True
+
+    def _plan(self, parties: tuple[Party, ...], noise: Mapping[str, Any]) -> Plan:
+        # A name means somebody only among the real parties.
+        others = {name: value for name, value in self.keys.items() if name != "held_out_by"}
+        named = {name: value for name, value in self.keys.items() if name == "held_out_by"}
+        keys = suggested_keys({**others, **noise})
+        return Plan.for_columns([party.features for party in parties], **keys).replace(parties=parties, **named)
+
+
+def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
+    """What this party proposes with its table."""
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
-    own, has_label = _own_table(home), bool(home.settings.label_column)
-    if keys and not has_label:
+    has_label = bool(home.settings.label_column)
+    if drafts.keys and not has_label:
         raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
-
-    def draft(parties: tuple[Party, ...]) -> Plan:
-        widths = [party.features for party in parties]
-        # A name means somebody only among the real parties.
-        others = {name: value for name, value in keys.items() if name != "held_out_by"}
-        named = {name: value for name, value in keys.items() if name == "held_out_by"}
-        return Plan.for_columns(widths, **suggested_keys(others)).replace(parties=parties, **named)
-
-    return own, Proposal(own, has_label, draft)
+    return Proposal(drafts.table, has_label, drafts.first, drafts.choose)
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:

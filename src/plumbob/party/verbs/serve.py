@@ -6,19 +6,19 @@ must decide, it does not: it never signs, aligns or proposes, and a mistake of i
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from plumbob.callbacks import Tell
 from plumbob.counting import counted
 from plumbob.errors import RemoteProtocolError, TransportError
 from plumbob.party.home import Home
-from plumbob.party.outcome import GivenPlan, plan_of
+from plumbob.party.outcome import plan_of
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import is_arbiter
-from plumbob.party.verbs.predict import PredictionOptions, predict
+from plumbob.party.verbs import Predict, Serve, Train
+from plumbob.party.verbs.predict import predict
 from plumbob.party.verbs.train import train
+from plumbob.verb import Caller, Result
 
 SECONDS_BETWEEN = (
     10.0  # After a session that failed: a port in use, or a peer that is not ready, need not be asked often.
@@ -26,25 +26,17 @@ SECONDS_BETWEEN = (
 MOST_RESTARTS = 5  # After a peer's mistake or refusal: one that comes back each time needs a person.
 WAITING = "waiting for "  # How the lines begin that a person in front of a terminal wants to see, and a log does not.
 
-Result = TypeVar("Result")
+Done = TypeVar("Done")
 
 
-@dataclass(frozen=True)
-class ServiceOptions:
-    """As the command line has them."""
-
-    prediction: PredictionOptions
-    sessions: int | None = None
-    """Of answers, after which it ends; None for as long as nobody stops it."""
-
-
-def serve(folder: Path, given: GivenPlan, options: ServiceOptions, tell: Tell) -> dict[str, object]:
+def serve(options: Serve, tell: Tell) -> Result:
     """Train once with everybody, unless that is done; then, at a feature party, answer."""
-    home, plan = Home.open(folder), plan_of(given)
+    home, plan = Home.open(options.home), plan_of(options.plan)
     events = _events(tell)
     if not PlanRuns(home, plan).has_finished():
         events("ready to train")
-        trained = _repeat_until_done(lambda: train(folder, given, False, quiet=True, tell=events), events)
+        part = Train(options.plan, home=options.home)
+        trained = _repeat_until_done(lambda: train(part, Caller(events)), events)
         events(f"trained: {trained['out']}")
     if home.identity.name == plan.label_party.name or is_arbiter(home, plan):
         return {
@@ -52,16 +44,17 @@ def serve(folder: Path, given: GivenPlan, options: ServiceOptions, tell: Tell) -
             "rows": 0,
             "lines": ["trained; this party answers no predictions, so there is no more to do"],
         }
-    return _answer(folder, given, options, events)
+    return _answer(options, events)
 
 
-def _answer(folder: Path, given: GivenPlan, options: ServiceOptions, events: Tell) -> dict[str, object]:
+def _answer(options: Serve, events: Tell) -> Result:
     sessions = rows = 0
+    asked = Predict(options.plan, home=options.home, name=options.name, data=options.data, most_rows=options.most_rows)
     events("ready to answer")
     while options.sessions is None or sessions < options.sessions:
-        told = _repeat_until_done(lambda: predict(folder, given, options.prediction, events), events)
-        sessions, rows = sessions + 1, rows + int(str(told["rows"]))
-        events(str(told["lines"][-1]) if isinstance(told["lines"], list) else "answered")
+        told = _repeat_until_done(lambda: predict(asked, events), events)
+        sessions, rows = sessions + 1, rows + told["rows"]
+        events(told["lines"][-1])
     return {
         "sessions": sessions,
         "rows": rows,
@@ -69,7 +62,7 @@ def _answer(folder: Path, given: GivenPlan, options: ServiceOptions, events: Tel
     }
 
 
-def _repeat_until_done(work: Callable[[], Result], events: Tell) -> Result:
+def _repeat_until_done(work: Callable[[], Done], events: Tell) -> Done:
     """Until it succeeds: a peer that is away or interrupted is waited for, one that makes mistakes only so often."""
     restarts = 0
     while True:

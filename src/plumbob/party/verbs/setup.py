@@ -1,6 +1,6 @@
 """`party init / renew / invite / join / doctor`: one organisation's identity, its peers, and whether all is ready."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -12,14 +12,18 @@ from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate
 from plumbob.net.invitation import Invitation
 from plumbob.party.home import Home
-from plumbob.party.outcome import GivenPlan, plan_of
+from plumbob.party.outcome import plan_of
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
+from plumbob.party.verbs import Doctor, Join
 from plumbob.plan import SUGGESTED_BINS, Plan
+from plumbob.verb import Caller, Result
 
+MOST_EPSILON = 6.0
+"""For all runs together, of a new party: enough for two of the plans that `propose` drafts."""
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 
-def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
+def init(folder: Path, settings: HomeSettings, days: int) -> Result:
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
     table = _own_table(settings)
     summary = None if table is None else summarise(table, EncodingChoices(bins=SUGGESTED_BINS), has_ends=True)
@@ -28,6 +32,7 @@ def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
     if settings.listen and not settings.address and not settings.listen.startswith(ANYWHERE):
         settings = replace(settings, address=settings.listen)
+    settings = replace(settings, most_epsilon=settings.most_epsilon or MOST_EPSILON)
     home = Home.create(folder, settings, days)
     missing = list(_missing(settings, folder))
     lines = [
@@ -91,7 +96,7 @@ def _label(settings: HomeSettings, table: Table) -> Label | None:
     return Label(settings.label_column, positive, negative, float(table.labels.mean()))
 
 
-def renew(folder: Path, days: int) -> dict[str, object]:
+def renew(folder: Path, days: int) -> Result:
     """The same key for longer."""
     home = Home.open(folder).renewed(days)
     certificate = home.identity.certificate
@@ -101,10 +106,10 @@ def renew(folder: Path, days: int) -> dict[str, object]:
         "until they have joined the new invitation, your peers refuse you",
         "next: plumbob party invite; then each peer: plumbob party join TOKEN",
     ]
-    return {**_certificate_fields(certificate), "lines": lines}
+    return {**_certificate_fields(certificate), "token": home.invitation().token(), "lines": lines}
 
 
-def invite(folder: Path) -> dict[str, object]:
+def invite(folder: Path) -> Result:
     """Our own invitation, alone on its line."""
     invitation = Home.open(folder).invitation()
     described = _certificate_fields(invitation.certificate)
@@ -112,13 +117,13 @@ def invite(folder: Path) -> dict[str, object]:
     return {"token": invitation.token(), "address": invitation.address, **described, "lines": lines}
 
 
-def join(folder: Path, token: str, address: str | None, may_replace: bool) -> dict[str, object]:
+def join(asked: Join) -> Result:
     """Pin the peer of an invitation."""
-    invitation = Invitation.parse(token)
-    home = Home.open(folder)
+    invitation = Invitation.parse(asked.token)
+    home = Home.open(asked.home)
     known = home.pinned.get(invitation.name)
     is_renewal = known is not None and invitation.certificate.renews(known)
-    home = home.join(invitation, address, replace=may_replace)
+    home = home.join(invitation, asked.address, replace=asked.replace)
     dialled = home.settings.addresses.get(invitation.name) or None
     way = f"we connect to it at {dialled}" if dialled else "it connects to us"
     compare = (
@@ -140,31 +145,24 @@ def join(folder: Path, token: str, address: str | None, may_replace: bool) -> di
     }
 
 
-def doctor(
-    folder: Path,
-    plan: GivenPlan | None,
-    peers: list[str],
-    seconds: float,
-    progress: Callable[[str], None],
-    tell: Callable[[str], None] | None,
-) -> dict[str, object]:
+def doctor(asked: Doctor, caller: Caller) -> Result:
     """Every check; each is told as soon as it is made, because peers may take their time."""
     # Late: it needs the protocol's widths, and with them numpy.
     from plumbob.party import doctor as doctors
 
-    home = Home.open(folder)
+    home, plan = Home.open(asked.home), asked.plan
     agreed = None if plan is None else plan_of(plan)
+    lines: list[str] = []
+    say = caller.say or lines.append
     checks = []
-    for check in doctors.examine(home, agreed, only=peers, seconds=seconds, progress=progress):
+    for check in doctors.examine(home, agreed, only=list(asked.peers), seconds=asked.wait, progress=caller.tell):
         checks.append(check)
-        if tell is not None:
-            tell(check.line)
+        say(check.line)
     is_ready = all(check.is_ok for check in checks)
     file = "PLAN" if isinstance(plan, Plan) else plan
     step = doctors.next_step(home, agreed, file) if is_ready else doctors.remedy(checks)
-    if tell is not None:
-        tell(f"{'ready' if is_ready else 'not ready'}; {step}")
-    return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step}
+    say(f"{'ready' if is_ready else 'not ready'}; {step}")
+    return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step, "lines": lines}
 
 
 def _certificate_fields(certificate: Certificate) -> dict[str, object]:

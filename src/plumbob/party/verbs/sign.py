@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plumbob.errors import UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
-from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter
+from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
 from plumbob.protocol.widths import ASSUMED_ROWS
-from plumbob.record import Finding
+from plumbob.verb import Result
+
+if TYPE_CHECKING:
+    from plumbob.checking.findings import Findings
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
@@ -21,42 +25,37 @@ NOT_ALIGNED_YET = (
 )
 
 
-def sign(
-    folder: Path,
-    given: GivenPlan,
-    accept_leaks: bool,
-    *,
-    is_verbose: bool = False,
-    ask: Callable[[list[str]], bool] | None = None,
-) -> dict[str, object]:
-    """This party's word for a plan; one that leaks needs its word for that too. `ask` shows the lines, and may say no.
+def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
+    """This party's word for a plan, and for what it accepts by name; UnsafePlanError where it must accept more.
 
-    Without `ask` the lines are among those of the result.
+    `ask` shows the lines, and may say no; without it the lines are among those of the result.
     """
     from plumbob.checking.check import check
-    from plumbob.checking.refusal import refuse_leaks
+    from plumbob.checking.consent import refuse_unaccepted
 
-    home, plan = Home.open(folder), plan_of(given)
+    home, plan, accepted = Home.open(asked.home), plan_of(asked.plan), asked.accepted
     refuse_strangers(home, plan)
     rows = plan.rows or rows_kept_in(home.folder, plan) or None
-    refuse_leaks(plan, rows, accept_leaks)
-    findings, notes = check(plan, rows), _notes(plan, rows)
-    shown = [*_lines(plan, rows, findings, notes, is_verbose), ""]
-    if ask is not None and not ask(shown):
+    findings = check(plan, rows)
+    refuse_unaccepted(plan, findings, accepted)
+    notes = _notes(plan, rows)
+    shown = [*_lines(plan, rows, findings, notes, asked.verbose), ""]
+    if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
-    file = signature.sign(home, plan, accepts_leaks=accept_leaks)
-    leaks = " and accepted its leaks" if accept_leaks else ""
+    file = signature.sign(home, plan, accepted)
+    said = f" and accepted {', '.join(accepted)}" if accepted else ""
     lines = [
         *(shown if ask is None else []),
-        f"{home.identity.name} signed {plan.hash()}{leaks}",
-        _next(plan_argument(given), is_aligned=rows is not None or is_arbiter(home, plan)),
+        f"{home.identity.name} signed {plan.hash()}{said}",
+        _next(plan_argument(asked.plan), is_aligned=rows is not None or is_arbiter(home, plan)),
     ]
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
-        "accepted_leaks": accept_leaks,
+        **{f"accepted_{one}": one in accepted for one in signature.ACCEPTED},
         "rows": rows or 0,
         "findings": [asdict(finding) for finding in findings],
+        "headlines": findings.headlines.to_dict(),
         "notes": notes,
         "lines": lines,
     }
@@ -76,9 +75,7 @@ def _notes(plan: Plan, rows: int | None) -> list[str]:
     return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]
 
 
-def _lines(
-    plan: Plan, rows: int | None, findings: Sequence[Finding], notes: Sequence[str], is_verbose: bool
-) -> list[str]:
+def _lines(plan: Plan, rows: int | None, findings: "Findings", notes: Sequence[str], is_verbose: bool) -> list[str]:
     """One screen; or everything that `check --verbose` shows."""
     from plumbob.checking.consent import consent_lines
     from plumbob.checking.findings import lines_of

@@ -12,12 +12,13 @@ from plumbob.party.status import Status, read_status
 from plumbob.protocol.sqlite_journal import JournalContents
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Result
 
 SESSIONS = {"align": "alignment", "predict": "prediction"}
 SHOWN = ("step", "steps", "connected", "absent", "waiting_for")
 
 
-def status(folder: Path) -> dict[str, object]:
+def status(folder: Path) -> Result:
     """Every run of this party: how far it is, and whom it waits for."""
     home = Home.open(folder)
     places = sorted(home.runs.glob("*"))

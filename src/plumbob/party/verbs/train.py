@@ -1,10 +1,7 @@
 """`party train`: this party's part in a run, its page and its signed receipt."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-from plumbob.callbacks import Tell
 from plumbob.data import Table
 from plumbob.errors import UnsafePlanError
 from plumbob.party import prediction, receipts, signature, training
@@ -12,38 +9,38 @@ from plumbob.party.conversation import OtherNumber
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
 from plumbob.party.label_budget import LabelBudget
-from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import aligned_table, is_arbiter
 from plumbob.party.sizes import largest_message
+from plumbob.party.verbs import Train
 from plumbob.plan import Plan
 from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Caller, Result
 
 
-def train(
-    folder: Path, given: GivenPlan, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
-) -> dict[str, object]:
+def train(asked: Train, caller: Caller) -> Result:
     """This party's part in a run, from its beginning or from where it was interrupted."""
-    home, plan = Home.open(folder), plan_of(given)
+    home, plan, tell = Home.open(asked.home), plan_of(asked.plan), caller.tell
     refuse_strangers(home, plan)
     with tell_refusals_at(home, plan, "train", tell):
-        _refuse_test_keys(plan, allow_test_keys)
+        _refuse_test_keys(plan, asked.allow_test_keys)
         signed = signature.own_signature(home, plan)
         table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     if plan.seed:
         tell(f"the plan fixes the seed ({plan.seed}): everybody knows batches and starting weights beforehand")
     rows = len(table) if table is not None else plan.rows
     runs = PlanRuns(home, plan)
-    run = runs.open_run(is_new)
+    run = runs.open_run(asked.new)
     party_run = replace(party_run_at(home, plan, table, run.path, largest_message(plan, rows), tell), signature=signed)
     while True:
         try:
-            record = _take_part(home, replace(party_run, folder=run.path, number=runs.number(run)), quiet, tell)
+            record = _take_part(home, replace(party_run, folder=run.path, number=runs.number(run)), caller)
             break
         except OtherNumber as other:
             # Nothing was sent yet; the journal is closed, and keeps its identity under the new name.
@@ -54,7 +51,7 @@ def train(
     if table is None:
         return result
     has_room = has_room_for_all(home, plan, rows, runs.number(run))
-    return {**result, "lines": [*result["lines"], *next_commands(plan, plan_argument(given), rows, has_room)]}
+    return {**result, "lines": [*result["lines"], *next_commands(plan, plan_argument(asked.plan), rows, has_room)]}
 
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
@@ -66,13 +63,13 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
         )
 
 
-def _take_part(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRecord:
+def _take_part(home: Home, party_run: PartyRun, caller: Caller) -> RunRecord:
     """From wherever its journal stands to the end."""
     plan, place = party_run.plan, party_run.folder
     RunFolder(place).plan_file.write_text(plan.to_toml(), encoding="utf-8")
-    with StepProgress(plan.protocol, quiet) as progress, open_journal(place) as journal:
+    with StepProgress(plan.protocol, caller.quiet) as progress, open_journal(place) as journal:
         if journal.resumed() is not None:
-            tell("resuming a run that was interrupted")
+            caller.tell("resuming a run that was interrupted")
         with party_run.tell_refusals("train"):
             _book(home, plan, party_run.table, journal)
         return training.train(party_run, journal, journal.draws(), progress)
@@ -89,7 +86,7 @@ def _book(home: Home, plan: Plan, table: Table | None, journal: SqliteJournal) -
         prediction.book_held_out(home, plan, journal, len(table))
 
 
-def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> dict[str, Any]:
+def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
     """Its page and its signed receipt; what was signed once keeps its date."""
     from plumbob.checking.filing import with_predictions
     from plumbob.report.results import write_report
@@ -107,7 +104,7 @@ def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> dict[s
     return _result(shown, run)
 
 
-def _result(record: RunRecord, run: RunFolder) -> dict[str, Any]:
+def _result(record: RunRecord, run: RunFolder) -> Result:
     from plumbob.report.results import lines_of
 
     lines = [*lines_of(record, run.path), f"to see the signed receipt: plumbob receipt {run.path}"]

@@ -53,7 +53,7 @@ def altered(run: Run) -> bytes:
     last_place = WEIGHT_BITS + plan.feature_bits - OPENED_SCORES.fraction_bits
     share[COLUMN] = (share[COLUMN] + (1 << last_place)) % local.RING
     key = bound.owner_key(choose(threads=1), shape, "label", "features")
-    return Owner(key, shape.scores("features", 1)).request(local.pairs_of(share))
+    return Owner(key, 0, shape.scores("features", 1)).request(local.pairs_of(share))
 
 
 def bound_of(part: ModelPart) -> BoundLattice:

@@ -16,7 +16,7 @@ SEED, FLOOD_BITS, LIFTED = bytes(32), 50, 1 << 70
 
 def lifted_request() -> tuple[Residues, Residues]:
     """c0 and c1 whose sum c0 + c1 s is a number between the flood and q / 2**51."""
-    a = ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context, SEED))
+    a = ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context.in_pass(1), SEED))
     c0 = ENGINE.combine(PARAMETERS, polynomial(PARAMETERS, [LIFTED]), a, KEY.secret)
     return c0, polynomial(PARAMETERS, [0]) + (np.array(PARAMETERS.primes, dtype=np.uint64)[:, None] - a)
 
@@ -50,7 +50,7 @@ def test_a_flooded_reply_is_read() -> None:
 def test_our_reply_is_not_read() -> None:
     """Ours sends one part only: the same request shows the owner a uniform share."""
     c0, _ = lifted_request()
-    evaluator = Evaluator(PrivateMatrix(ENGINE, LAYOUT, HIDDEN), admitted(KEY), EVALUATOR_SEED, Register())
+    evaluator = Evaluator(PrivateMatrix(ENGINE, LAYOUT, HIDDEN), admitted(KEY), 1, EVALUATOR_SEED, Register())
     reply = evaluator.reply(SEED + wire.pack(c0).tobytes()).reply
     packed = np.frombuffer(reply, dtype=np.uint8).reshape(64, LAYOUT.reply_bits // 8)
     share = reference._opened(LAYOUT, KEY.secret, wire.unpack_pairs(packed, LAYOUT.reply_bits))

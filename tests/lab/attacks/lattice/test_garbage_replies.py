@@ -49,9 +49,9 @@ def carried_out(opened: list[int]) -> list[int]:
     return secret[:64]
 
 
-def read_vector(secret: list[int], request: bytes) -> list[int]:
-    """The owner's vector, decrypted by an evaluator that has its secret."""
-    a = ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context, request[:32]))
+def read_vector(secret: list[int], request: bytes, number: int = 1) -> list[int]:
+    """The owner's vector of one pass, decrypted by an evaluator that has its secret."""
+    a = ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context.in_pass(number), request[:32]))
     plain = minus(
         PARAMETERS, received(PARAMETERS, request[32:])[0], times(PARAMETERS, a, polynomial(PARAMETERS, secret))
     )
@@ -61,7 +61,7 @@ def read_vector(secret: list[int], request: bytes) -> list[int]:
 
 def test_garbage_carries_a_short_secret_out() -> None:
     """Four opened numbers hold all of a secret of 64 coefficients: every residual of that pass is read."""
-    owner = Owner(KEY, LAYOUT)
+    owner = Owner(KEY, 1, LAYOUT)
     request = owner.request(VALUES)
     opened = [value % (1 << OPENED_BITS) for value in to_ints(owner.open(garbage()))]
     secret = carried_out(opened)
@@ -69,10 +69,17 @@ def test_garbage_carries_a_short_secret_out() -> None:
     assert read_vector(secret, request) == to_ints(VALUES)
 
 
-def test_garbage_reaches_one_pass_only() -> None:
-    """The secret of one pass reads nothing of another: each has its own."""
+def test_a_whole_secret_reads_every_pass_that_its_key_serves() -> None:
+    """Between two parties that is every pass: so a set must leave enough of a secret unknown, and keys are erased."""
+    secret = coefficients(PARAMETERS, KEY.secret)
+    for number in (1, 2):
+        assert read_vector(secret, Owner(KEY, number, LAYOUT).request(VALUES), number) == to_ints(VALUES)
+
+
+def test_the_key_of_another_pass_reads_nothing() -> None:
+    """Where each pass has its own key, as among three, one secret reads one pass alone."""
     later = make_key(ENGINE, PARAMETERS, number=2)
-    request = Owner(later, LAYOUT).request(VALUES)
+    request = Owner(later, 1, LAYOUT).request(VALUES)
     wrong = read_vector(coefficients(PARAMETERS, KEY.secret), request)
     assert not any(guess == truth for guess, truth in zip(wrong, to_ints(VALUES), strict=True))
 

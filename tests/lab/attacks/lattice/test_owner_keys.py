@@ -56,7 +56,7 @@ def transformed(entries: NDArray[np.int64]) -> Residues:
 
 def expanded() -> Residues:
     """c1 as our evaluator expands it."""
-    return ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context, SEED))
+    return ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context.in_pass(1), SEED))
 
 
 def read_matrix(c1: Residues, scale: int) -> float:

@@ -26,19 +26,20 @@ KEY = make_key(ENGINE, SLOTS, "sigmoid")
 HIDDEN = private_numbers(LAYOUT.rows)
 
 
-def ask(seed: int) -> bytes:
-    """An honest request."""
-    return SlotOwner(KEY, LAYOUT).request(private_numbers(LAYOUT.rows, seed))
+def ask(seed: int, number: int = 1) -> bytes:
+    """An honest request in one pass."""
+    return SlotOwner(KEY, number, LAYOUT).request(private_numbers(LAYOUT.rows, seed))
 
 
-def answer(engine: LatticeEngine, request: bytes, register: Register) -> bytes:
+def answer(engine: LatticeEngine, request: bytes, register: Register, number: int = 1) -> bytes:
     """The victim's reply about its hidden numbers."""
-    return SlotEvaluator(engine, LAYOUT, admitted(KEY), EVALUATOR_SEED, register).reply(request, HIDDEN).reply
+    evaluator = SlotEvaluator(engine, LAYOUT, admitted(KEY), number, EVALUATOR_SEED, register)
+    return evaluator.reply(request, HIDDEN).reply
 
 
-def opposite(request: bytes) -> np.ndarray:
+def opposite(request: bytes, number: int = 1) -> np.ndarray:
     """-c1, which the owner knows."""
-    return reference_engine._uniform(SLOTS, request_stream(SLOTS, KEY.context, request[:32]), 0)
+    return reference_engine._uniform(SLOTS, request_stream(SLOTS, KEY.context.in_pass(number), request[:32]), 0)
 
 
 def read_single(engine: LatticeEngine) -> float:
@@ -49,12 +50,18 @@ def read_single(engine: LatticeEngine) -> float:
     return float(np.mean(np.array(guess, dtype=object) == HIDDEN[0]))
 
 
-def read_difference(register: Register) -> float:
-    """The share of numbers that the owner reads off the replies to two requests for the same product."""
-    first, second = ask(1), ask(2)
-    replies = [received(SLOTS, answer(ENGINE, each, register))[0] for each in (first, second)]
-    left = minus(SLOTS, replies[0], replies[1])
-    right = minus(SLOTS, opposite(second), opposite(first))
+SAME_PASS, TWO_PASSES = (1, 1), (1, 2)
+
+
+def read_difference(register: Register, passes: tuple[int, int] = SAME_PASS) -> float:
+    """The share of numbers that the owner reads off the replies to two requests under one key."""
+    requests = [ask(seed, number) for seed, number in enumerate(passes, 1)]
+    replies = [
+        received(SLOTS, answer(ENGINE, each, register, number))[0]
+        for each, number in zip(requests, passes, strict=True)
+    ]
+    first, second = (opposite(each, number) for each, number in zip(requests, passes, strict=True))
+    left, right = minus(SLOTS, replies[0], replies[1]), minus(SLOTS, second, first)
     guess = slots_of(SLOTS, coefficients(SLOTS, divided(SLOTS, left, right)))
     return float(np.mean(np.array(guess, dtype=object) == HIDDEN[0]))
 
@@ -76,15 +83,16 @@ def test_our_reply_is_not_read() -> None:
     assert read_single(ENGINE) == 0.0
 
 
-def test_replayed_randomness_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the randomness did not depend on the request, the difference of two replies would give every number."""
+@pytest.mark.parametrize("passes", [SAME_PASS, TWO_PASSES])
+def test_replayed_randomness_is_read(monkeypatch: pytest.MonkeyPatch, passes: tuple[int, int]) -> None:
+    """If it depended on neither request nor pass, the difference of two replies would give every number."""
     honest = derive
 
     def forgetful(key: bytes, label: str, *fields: bytes) -> bytes:
-        return honest(key, label, *(fields[:1] if label.startswith("reply") else fields))
+        return honest(key, label, *(() if label.startswith("reply") else fields))
 
     monkeypatch.setattr(products, "derive", forgetful)
-    assert read_difference(Forgetful()) == 1.0
+    assert read_difference(Forgetful(), passes) == 1.0
 
 
 def test_our_randomness_is_not_replayed() -> None:
@@ -92,3 +100,8 @@ def test_our_randomness_is_not_replayed() -> None:
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
         read_difference(Register())
     assert read_difference(Forgetful()) == 0.0
+
+
+def test_replies_of_all_passes_share_no_randomness() -> None:
+    """One key serves them all, and with it one a': each reply has a u of its own, so their difference is noise."""
+    assert read_difference(Register(), TWO_PASSES) == 0.0

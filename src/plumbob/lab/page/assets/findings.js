@@ -5,7 +5,9 @@ import { badge, byId, drawn, fill, h } from "./dom.js";
 import { explained } from "./glossary.js";
 
 export const ORDER = ["leaks", "degrades", "blocked", "not applicable"];
-const ABOUT = { labels: "the labels", scores: "the scores", features: "the columns" };
+const ABOUT = {
+  labels: "the labels", scores: "the scores", features: "the columns", weights: "the weights", ids: "the ids",
+};
 const CAN = {
   leaks: "can work out",
   degrades: "may learn something about",
@@ -22,6 +24,15 @@ const COLOURS = {
 const keyOf = (one) => [one.attack, one.by, one.against, one.target].join("|");
 const worst = (findings) => ORDER.find((verdict) => findings.some((one) => one.verdict === verdict));
 
+// One of the two: what each party can work out, what stops it, and what that costs.
+function headline(block) {
+  const lines = block.lines.map((line) => h("p", {}, badge(line.verdict), ` ${line.says}`));
+  const around = h("p", {}, block.agreed.join(" "));
+  const remedy = block.remedy ? h("p", {}, "To stop it: ", h("code", {}, block.remedy), ` Its price: ${block.price}.`) : null;
+  return h("article", { class: "group" }, h("h3", {}, block.heading), around,
+    lines.length ? lines : h("p", {}, block.nothing), remedy);
+}
+
 export class Findings {
   constructor(apply) {
     this.apply = apply;
@@ -36,7 +47,10 @@ export class Findings {
     const isFirst = this.before.size === 0;
     if (isFirst) this.unfoldFirst(findings);
     const changes = findings.filter((one) => this.wasOf(one) !== undefined).length;
-    byId("sentence").textContent = answer.summary + (changes ? ` ${changes} changed just now.` : "");
+    const blocks = Object.values(answer.headlines);
+    const sentence = blocks.map((block) => `${block.heading}: ${block.counts}`).join(" ");
+    byId("sentence").textContent = sentence + (changes ? ` ${changes} changed just now.` : "");
+    fill(byId("headlines"), blocks.map(headline));
     byId("bar").dataset.worst = worst(findings) ?? "blocked";
     this.counts(findings);
     fill(byId("mistakes"));
@@ -62,7 +76,7 @@ export class Findings {
     byId("sentence").textContent = sentence;
     byId("bar").dataset.worst = "unknown";
     byId("findings-notes").hidden = true;
-    for (const part of ["counts", "findings", "mistakes", "notes"]) fill(byId(part));
+    for (const part of ["counts", "headlines", "findings", "mistakes", "notes"]) fill(byId(part));
     this.link(null);
   }
 

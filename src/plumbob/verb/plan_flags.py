@@ -1,8 +1,7 @@
 """One flag for each key of the plan, made from the plan's own list, so that neither can forget the other."""
 
-import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,21 +65,20 @@ EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is
 NAMES = ("features", *(key.name for key in KEYS), "heuristic", "auditors")
 
 
-def with_plan_flags(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb all flags of the plan; those that were used arrive as one dictionary, `keys`."""
-    signature = inspect.signature(verb)
-    own = [parameter for parameter in signature.parameters.values() if parameter.name != "keys"]
+PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
+"""The type of the field in which a verb finds the keys whose flags were used."""
 
-    @functools.wraps(verb)
-    def called(**values: Any) -> None:
-        values.pop("help_all")
-        keys = {name: values.pop(name) for name in NAMES}
-        verb(**values, keys={name: value for name, value in keys.items() if value is not None})
 
-    flags = [_help_all(), _features(), *(_flag(key) for key in KEYS), _heuristic(), _auditors()]
-    # Typer reads the parameters of a verb from here.
-    called.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]  # Typer reads it.
-    return called
+def plan_flags() -> list[inspect.Parameter]:
+    """All of them, with what shows them all."""
+    return [_help_all(), _features(), *(_flag(key) for key in KEYS), _heuristic(), _auditors()]
+
+
+def keys_given(values: dict[str, Any]) -> dict[str, Any]:
+    """Those that were used, taken out of everything that was typed."""
+    values.pop("help_all")
+    keys = {name: values.pop(name) for name in NAMES}
+    return {name: value for name, value in keys.items() if value is not None}
 
 
 def plan_from(path: Path | None, keys: Mapping[str, Any]) -> Plan:

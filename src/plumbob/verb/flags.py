@@ -1,18 +1,23 @@
-"""The arguments and flags that several verbs share."""
+"""The arguments and flags that several verbs share, and arguments that may be a file or PARTY=FILE, told apart."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+from plumbob.plan import Plan
+
+GivenPlan = Plan | str | Path
+"""A plan, or its file."""
+HOME = Path("party")
+
 DataOption = Annotated[
-    list[str],
+    Sequence[str],
     typer.Option("--data", help="Name of a data set, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
 ]
 IdColumnWords = Annotated[
-    list[str],
+    Sequence[str],
     typer.Option(
         "--id",
         help="Column that identifies each row; where its name differs, PARTY=COLUMN for each party, repeated.",
@@ -30,9 +35,9 @@ DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder of the larger data sets (default: PLUMBOB_DATA).")
 ]
 RunFolderArgument = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Folder of a run.")]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file (TOML).")]
+PlanFile = Annotated[GivenPlan, typer.Argument(metavar="PLAN", help="Plan file (TOML).")]
 PlanWords = Annotated[
-    list[str] | None, typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
+    Sequence[str], typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
 ]
 RunOut = Annotated[Path, typer.Option("--out", help="Folder to write to.", file_okay=False)]
 LabelColumn = Annotated[
@@ -44,19 +49,34 @@ EngineOption = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(help="Number of cores to use (default: all).", min=1)]
 AcceptLeaks = Annotated[
-    bool, typer.Option("--accept-leaks", help="Accept the plan's known leaks (noted in the run record).")
+    bool,
+    typer.Option(
+        "--accept-leaks", help="Accept what leaks even if everyone keeps to the protocol (noted in the run record)."
+    ),
+]
+AcceptCheating = Annotated[
+    bool,
+    typer.Option(
+        "--accept-cheating", help="Accept what a cheating party could read without a trace (noted in the run record)."
+    ),
+]
+AcceptEvidence = Annotated[
+    bool,
+    typer.Option(
+        "--accept-evidence", help="Accept evidence that outlives the noise on whole rows (noted in the run record)."
+    ),
 ]
 IsNew = Annotated[
     bool, typer.Option("--new", help="Start over and replace the run, finished or interrupted, in this folder.")
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Also exit with 4 where nothing leaks but something degrades.")]
 Predicted = Annotated[
-    int,
-    typer.Option(help="Number of rows to be scored after training; also judges what their scores give away.", min=0),
+    int | None,
+    typer.Option(help="Rows to be scored after training (default: as many as the plan allows).", min=0),
 ]
-Only = Annotated[list[str], typer.Option("--only", help="Attacks to run (default: all).", metavar="NAME ...")]
+Only = Annotated[Sequence[str], typer.Option("--only", help="Attacks to run (default: all).", metavar="NAME ...")]
 Threshold = Annotated[
-    str | None,
+    str | float | None,
     typer.Option(
         help="Probability above which a row is positive, or `balanced` (both classes weigh the same) (default: 0.5).",
         metavar="NUMBER|balanced",
@@ -73,7 +93,7 @@ StrictRows = Annotated[
     ),
 ]
 TestFiles = Annotated[
-    list[str],
+    Sequence[str],
     typer.Option("--test", help="File of test rows of a party; may be repeated.", metavar="PARTY=FILE"),
 ]
 SplitBy = Annotated[
@@ -104,4 +124,26 @@ JobVersion = Annotated[
         "--job-version", help="Version of FATE or SecretFlow, where the job does not say it.", metavar="VERSION"
     ),
 ]
-HOME = Path("party")
+TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
+
+
+def one_plan(files: Sequence[str]) -> Path | None:
+    """The plan's file, if one is named."""
+    if len(files) > 1:
+        raise typer.BadParameter(f"expected one plan, got {', '.join(files)}; files with data are given as PARTY=FILE")
+    return Path(files[0]) if files else None
+
+
+def refuse_nameless(words: Sequence[str]) -> None:
+    """A table must say whose it is; without that it would be taken for a plan or for a data set's name."""
+    if nameless := [word for word in words if "=" not in word and word.lower().endswith(TABLE_ENDINGS)]:
+        first = nameless[0]
+        raise typer.BadParameter(
+            f"{', '.join(nameless)}: whose table is it? files with data are given as PARTY=FILE, such as"
+            f" {Path(first).name.partition('.')[0]}={first}"
+        )
+
+
+def told_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(paths, PARTY=FILE pairs): `--data a=1.csv b=2.csv` leaves its second pair among the arguments."""
+    return [word for word in words if "=" not in word], [word for word in words if "=" in word]

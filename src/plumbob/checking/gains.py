@@ -1,0 +1,190 @@
+"""What an attack gives its attacker, in units that people understand: the words after "can" in a headline.
+
+Before a run they follow from the plan's numbers; after one, from what was measured.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.prediction_equations import unknown_weights
+from plumbob.checking.verdict_words import CHEATING
+from plumbob.counting import counted
+from plumbob.record import Finding
+
+WORSE_THAN_NOTHING = "worse than guessing the mean"
+
+
+def gain(finding: Finding, figures: Figures | None, whose: str, has_one_victim: bool = True) -> str:
+    """`whose` is the party, or the parties, that it is about: "bank's" or "bank's or fund's"."""
+    if finding.rate is not None:
+        return _measured(finding, whose)
+    if figures is None or finding.attack not in GAINS:
+        return IN_GENERAL.get(finding.target, "learn something about {whose} data").format(whose=whose)
+    return GAINS[finding.attack](_Case(finding, figures, whose, has_one_victim))
+
+
+def percent(value: float) -> str:
+    """A share, or an R² of what a claim explains; one below 0 has no percentage."""
+    return WORSE_THAN_NOTHING if value < 0 else f"{100 * min(value, 1.0):.3g} %"
+
+
+def _measured(finding: Finding, whose: str) -> str:
+    rate, baseline = percent(finding.rate or 0.0), percent(max(finding.baseline or 0.0, 0.0))
+    if finding.target != "labels":
+        return f"reconstruct {rate} of what {whose} {finding.target} say (its own columns explain {baseline})"
+    if finding.assumes == CHEATING and finding.n:
+        return f"choose {counted(finding.n, 'person', 'people')} and read {rate} of their labels (guessing: {baseline})"
+    if finding.determined:
+        certain = percent(finding.determined)
+        return f"be certain of {certain} of {whose} labels, and get {rate} right (guessing: {baseline})"
+    return f"get {rate} of {whose} labels right (guessing: {baseline})"
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One finding on one plan."""
+
+    finding: Finding
+    figures: Figures
+    whose: str
+    has_one_victim: bool
+
+    @property
+    def people(self) -> str:
+        return f"the {counted(self.figures.rows, 'person', 'people')} in training"
+
+    @property
+    def scored(self) -> str:
+        return f"each of up to {counted(self.figures.scored, 'scored person', 'scored people')}"
+
+    @property
+    def own_columns(self) -> int:
+        """Of the attacker, or of a whole coalition."""
+        known = {party.name for party in self.figures.plan.parties}
+        return sum(self.figures.columns(name) for name in self.finding.by.split("+") if name in known)
+
+    @property
+    def their_columns(self) -> str:
+        """All columns of the victim, with their number where there is one victim."""
+        if not self.has_one_victim:
+            return f"{self.whose} columns"
+        number = self.figures.plan.party(self.finding.against).features
+        return f"{self.whose} only column" if number == 1 else f"{self.whose} {number} columns"
+
+    @property
+    def is_closed(self) -> bool:
+        return self.figures.plan.is_closed
+
+
+def _labels(case: _Case) -> str:
+    return f"work out the labels of {case.people}, better than by guessing"
+
+
+def _read(case: _Case) -> str:
+    if case.finding.target == "labels":
+        return f"read the labels of {case.people}"
+    return f"read {case.whose} part of the score of {case.people}"
+
+
+def _chosen_rows(case: _Case) -> str:
+    figures, by = case.figures, case.finding.by
+    if figures.sees_sums:
+        most = min(case.own_columns, figures.batch)
+        return f"read the labels of people of its choice, up to {most:,} in each step"
+    people = figures.labels_in_opened_weights(by) if "+" not in by else min(figures.rows, case.own_columns)
+    return f"read the labels of {counted(people, 'person', 'people')} of its choice"
+
+
+def _geometry(case: _Case) -> str:
+    if case.finding.target == "scores":
+        return f"work out {case.whose} part of the score of {case.people}"
+    return f"work out {case.their_columns} for {case.people}, once it knows a few of them from elsewhere"
+
+
+def _steering(case: _Case) -> str:
+    if "+" in case.finding.by:
+        return f"read some of {case.whose} columns for people of their choice"
+    columns = max(1, case.figures.steered_columns(case.finding.by))
+    people = counted(case.figures.steered_people(case.finding.by), "person", "people")
+    return f"read {columns} of {case.whose} columns for {people} of its choice"
+
+
+def _off_the_circle(case: _Case) -> str:
+    if case.is_closed:
+        return _any_row(case)
+    people = min(case.own_columns, case.figures.rows)
+    return f"read the joint scores of {counted(people, 'person', 'people')} of its choice"
+
+
+def _any_row(case: _Case) -> str:
+    return "turn each score that it gets into a number about the row of anyone it chooses, scored or not"
+
+
+def _altered(case: _Case) -> str:
+    return f"read one of {case.whose} columns for {case.scored}"
+
+
+def _chosen_labels(case: _Case) -> str:
+    return f"read the whole row ({case.their_columns}) of a person of its choice, scored or not"
+
+
+def _masked(case: _Case) -> str:
+    passes = counted(case.figures.plan.passes, "pass", "passes")
+    return f"read about one of {case.whose} columns, or one person's columns, in each of {passes}"
+
+
+def _equations(case: _Case) -> str:
+    plan, target = case.figures.plan, case.finding.target
+    if target == "labels":
+        return f"learn something about {case.whose} labels"
+    theirs = sum(party.features for party in plan.feature_parties)
+    if target == "features" and theirs == 1 and not plan.is_closed:
+        return f"work out {case.whose} only column, up to one factor, for {case.scored}"
+    known = f"if it already knows every column of {unknown_weights(plan)}"
+    if target == "weights":
+        weights = "the joint weights" if plan.is_closed else f"{case.whose} weights"
+        return f"work out {weights}, {known} scored people"
+    return f"learn one number that mixes {case.their_columns} for {case.scored}, {known} of them"
+
+
+def _arbiter(case: _Case) -> str:
+    if case.finding.target == "weights":
+        return f"read {case.whose} weights"
+    return _labels(case) if case.finding.target == "labels" else _read(case)
+
+
+GAINS: Mapping[str, Callable[[_Case], str]] = {
+    "label-sign": _labels,
+    "label-only": _labels,
+    "label-stacked": _labels,
+    "label-average": _labels,
+    "label-counts": lambda case: (
+        "count the people with label 1 in each group that a yes/no column of its own makes; a group of one is a label"
+    ),
+    "label-chosen-rows": _chosen_rows,
+    "packing": _read,
+    "claimed-width": _read,
+    "feature-single": lambda case: f"work out {case.their_columns} for {case.people}",
+    "feature-chain": lambda case: f"work out {case.their_columns} for {case.people}",
+    "feature-geometry": _geometry,
+    "steering": _steering,
+    "off-the-circle": _off_the_circle,
+    "garbage-replies": _any_row,
+    "false-residual": _any_row,
+    "altered-shares": _altered,
+    "chosen-labels": _chosen_labels,
+    "masked-shares": _masked,
+    "prediction-equations": _equations,
+    "arbiter-key": _arbiter,
+    "score-control": lambda case: "flip decisions about scored people, with values that look ordinary",
+    "keys": lambda case: "break the short keys, and then read every label and every score",
+}
+IN_GENERAL = {
+    "labels": "work out {whose} labels",
+    "scores": "work out {whose} part of scores",
+    "features": "work out {whose} columns",
+    "weights": "work out {whose} weights",
+    "ids": "work out who is in {whose} table",
+}
+"""Where there are no numbers."""

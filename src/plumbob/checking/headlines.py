@@ -1,0 +1,231 @@
+"""Two headlines: what each party can work out if everyone keeps to the protocol, and what it can if someone cheats.
+
+Cheating is data of one's choice or other software. One function turns findings into two blocks of lines in units that
+people understand; `check`, `audit`, `sign`, the report, the decision sheet, the receipt and the lab only show them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from plumbob.checking.advice import flags_of, flags_to_type, price_of
+from plumbob.checking.facts import SaidWhere, said
+from plumbob.checking.figures import Figures
+from plumbob.checking.gains import gain
+from plumbob.checking.names import joined_names, sentence, spoken_names
+from plumbob.checking.rules import leaves_a_trace
+from plumbob.checking.verdict_words import (
+    ASSUMPTIONS,
+    BLOCKED,
+    CHEATING,
+    DEGRADES,
+    HONEST,
+    LEAKS,
+    NOT_APPLICABLE,
+    ORDER,
+)
+from plumbob.record import Finding
+
+HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
+NOTHING = {
+    HONEST: "No known attack is shown to tell anybody more.",
+    CHEATING: "No known way of cheating is shown to tell anybody more.",
+}
+PARTIAL = " Not all attacks were run, so this settles nothing."
+FEW_PARTIES = 3
+"""Up to this many, each pair of parties has a line of its own."""
+MOST_GAINS = 3
+TARGETS = ("labels", "features", "scores", "weights", "ids")
+OF_ONE, OF_SEVERAL = (
+    {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "is blocked", NOT_APPLICABLE: "is not applicable"},
+    {LEAKS: "leak", DEGRADES: "degrade", BLOCKED: "are blocked", NOT_APPLICABLE: "are not applicable"},
+)
+
+
+@dataclass(frozen=True)
+class HeadlineLine:
+    """What one party, or several, can work out about another's labels, columns, scores or weights."""
+
+    verdict: str
+    by: tuple[str, ...]
+    against: tuple[str, ...]
+    target: str
+    attacks: tuple[str, ...]
+    says: str
+
+
+@dataclass(frozen=True)
+class HeadlineBlock:
+    """One of the two headlines."""
+
+    assumes: str
+    heading: str
+    agreed: tuple[str, ...]
+    """What is opened on purpose, and to whom; or, of cheating, what would show it."""
+    lines: tuple[HeadlineLine, ...]
+    nothing: str
+    """What is said where there is no line."""
+    remedy: str
+    """Flags to type against what leaks; empty where nothing does, or no flag helps."""
+    price: str
+    counts: str
+
+    @property
+    def leaks(self) -> bool:
+        return any(line.verdict == LEAKS for line in self.lines)
+
+    @property
+    def verdict(self) -> str:
+        return LEAKS if self.leaks else DEGRADES if self.lines else BLOCKED
+
+
+@dataclass(frozen=True)
+class Headlines:
+    """Both blocks, in the order in which they are read."""
+
+    honest: HeadlineBlock
+    cheating: HeadlineBlock
+
+    @property
+    def blocks(self) -> tuple[HeadlineBlock, HeadlineBlock]:
+        return self.honest, self.cheating
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        return [line for block in self.blocks for line in (*_shown(block), "")][:-1]
+
+
+def headlines(findings: Sequence[Finding], figures: Figures | None = None, *, is_partial: bool = False) -> Headlines:
+    """Both blocks; without `figures`, what attackers gain is said without numbers and nothing is said of openings."""
+    honest, cheating = (
+        _block(assumes, [one for one in findings if one.assumes == assumes], figures, is_partial)
+        for assumes in ASSUMPTIONS
+    )
+    if cheating.remedy and set(flags_of(cheating.remedy).items()) <= set(flags_of(honest.remedy).items()):
+        # Once is enough.
+        cheating = HeadlineBlock(**{**vars(cheating), "remedy": "", "price": ""})
+    return Headlines(honest, cheating)
+
+
+def _block(assumes: str, findings: Sequence[Finding], figures: Figures | None, is_partial: bool) -> HeadlineBlock:
+    lines = tuple(_lines(findings, figures))
+    remedy = flags_to_type([one.fix for one in findings if one.verdict == LEAKS])
+    place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
+    agreed = () if figures is None or (assumes == CHEATING and not lines) else tuple(said(place, figures))
+    return HeadlineBlock(
+        assumes,
+        HEADINGS[assumes],
+        agreed,
+        lines,
+        NOTHING[assumes] + (PARTIAL if is_partial else ""),
+        remedy,
+        "" if figures is None else price_of(figures, remedy),
+        counts(findings),
+    )
+
+
+def counts(findings: Sequence[Finding]) -> str:
+    """How many there are of every verdict."""
+    number = Counter(one.verdict for one in findings)
+    told = [f"{number[one]} {(OF_ONE if number[one] == 1 else OF_SEVERAL)[one]}" for one in ORDER if number[one]]
+    whole = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
+    return f"{whole}: {', '.join(told)}." if told else f"{whole}."
+
+
+# Lines.
+
+
+def _lines(findings: Sequence[Finding], figures: Figures | None) -> Iterator[HeadlineLine]:
+    """The worst first; pairs of parties about which the same is to be said share a line.
+
+    Among more than three parties there is one line for each target, and one more for coalitions.
+    """
+    parties = {name for one in findings for name in (*one.by.split("+"), one.against)}
+    open_ones = [one for one in findings if one.verdict in (LEAKS, DEGRADES)]
+    pairs: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+    for one in open_ones:
+        if not _is_redundant(one, open_ones):
+            pairs[one.target, one.by, one.against].append(one)
+    alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
+    for (target, by, _), members in pairs.items():
+        worst = _worst(members)
+        same = () if len(parties) > FEW_PARTIES else (worst[0].verdict, *(one.attack for one in worst))
+        alike[target, "+" in by, *same].extend(worst)
+    lines = [_line(members, figures, parties) for members in alike.values()]
+    yield from sorted(lines, key=lambda line: (ORDER.index(line.verdict), TARGETS.index(line.target)))
+
+
+def _worst(findings: Sequence[Finding]) -> list[Finding]:
+    """Those of the worst verdict; of those that were measured, the one that reached most."""
+    verdict = min((one.verdict for one in findings), key=ORDER.index)
+    worst = [one for one in findings if one.verdict == verdict]
+    measured = [one for one in worst if one.rate is not None]
+    return [max(measured, key=lambda one: one.advantage or 0.0)] if measured else worst
+
+
+def _is_redundant(one: Finding, others: Sequence[Finding]) -> bool:
+    """Whether somebody in a coalition gets the same alone."""
+    return "+" in one.by and any(
+        other.by in one.by.split("+")
+        and (other.against, other.target) == (one.against, one.target)
+        and ORDER.index(other.verdict) <= ORDER.index(one.verdict)
+        for other in others
+    )
+
+
+def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]) -> HeadlineLine:
+    told = _worst(members)
+    planned = [party.name for party in figures.plan.parties] if figures else []
+    names = list(dict.fromkeys([*planned, *sorted(parties)]))
+    spoken = spoken_names(names)
+    by = list(dict.fromkeys(one.by for one in told))
+    against = sorted({one.against for one in told}, key=names.index)
+    if set(by) & set(against):
+        whose = "another party's"
+    else:
+        whose = joined_names([f"{spoken[name]}'s" for name in against], "or")
+    gained = list(dict.fromkeys(gain(one, figures, whose, len(against) == 1) for one in told))[:MOST_GAINS]
+    is_named = _is_named(told, figures)
+    verb = "could" if is_named else "can" if told[0].verdict == LEAKS else "may"
+    named = "; a replay would name it" if is_named else ""
+    says = sentence(f"{_actors(by, spoken, parties)} {verb} {', or '.join(gained)}{named}.")
+    attacks = tuple(dict.fromkeys(one.attack for one in told))
+    return HeadlineLine(told[0].verdict, tuple(by), tuple(against), told[0].target, attacks, says)
+
+
+def _is_named(findings: Sequence[Finding], figures: Figures | None) -> bool:
+    """Whether evidence is kept that shows it."""
+    keeps = figures is not None and figures.plan.keeps_evidence
+    return keeps and all(leaves_a_trace(one.attack) for one in findings)
+
+
+def _actors(by: Sequence[str], spoken: dict[str, str], parties: set[str]) -> str:
+    """Who does it: one, any of several, or several together."""
+    if "+" not in by[0]:
+        return joined_names([spoken.get(name, name) for name in by], "or")
+    if len(by) > 1 or len(parties) > FEW_PARTIES:
+        return "all the others together"
+    return f"{joined_names([spoken.get(name, name) for name in by[0].split('+')])} together"
+
+
+# In a terminal.
+
+
+def _shown(block: HeadlineBlock) -> Iterator[str]:
+    yield f"{block.heading}:"
+    if block.assumes == HONEST:
+        yield from (f"  {line}" for line in block.agreed)
+    yield from (f"  {line.verdict:<8}  {line.says}" for line in block.lines)
+    if not block.lines:
+        yield f"  {block.nothing}"
+    if block.assumes == CHEATING:
+        yield from (f"  {line}" for line in block.agreed)
+    if block.remedy:
+        yield f"  To stop it: {block.remedy}"
+        yield f"  Its price: {block.price}"
+    yield f"  {block.counts}"

@@ -1,0 +1,114 @@
+"""Verbs as commands: a class's fields become arguments and flags, its result is printed, its exit code given."""
+
+import inspect
+import json
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import typer
+from rich.console import Console
+
+from plumbob.cli.help import CommandOfVerb
+from plumbob.terminal import print_line, print_progress
+from plumbob.verb import Caller, Result, Verb
+from plumbob.verb.plan_flags import PlanKeys, keys_given, plan_flags
+
+LAST = ("verbose", "home")
+INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+
+
+def add_to(group: typer.Typer, verb: type[Verb]) -> None:
+    """Make a verb a command of this group."""
+    kind = type("Command", (CommandOfVerb,), {"example": verb.example, "codes": verb.codes})
+    group.command(verb.words.split()[-1], cls=kind, help=verb.__doc__)(_callback(verb))
+
+
+def _callback(verb: type[Verb]) -> Callable[..., None]:
+    """What Typer calls with everything that was typed."""
+    groups: dict[str, Any] = {one.name: one.type for one in fields(verb) if is_dataclass(one.type)}
+    takes_keys = [one.name for one in fields(verb) if one.type == PlanKeys]
+
+    def callback(as_json: bool, quiet: bool, **values: Any) -> None:
+        given: dict[str, Any] = {name: keys_given(values) for name in takes_keys}
+        for name, group in groups.items():
+            given[name] = group(**{one.name: values.pop(one.name) for one in fields(group)})
+        carry_out(verb(**values, **given), as_json, quiet)
+
+    own = list(_flags(verb))
+    of_groups = [flag for group in groups.values() for flag in _flags(group)]
+    both = [_parameter("as_json", Json, False), _parameter("quiet", Quiet, False)]
+    keys = plan_flags() if takes_keys else []
+    # Typer reads the parameters from here.
+    callback.__signature__ = inspect.Signature([*own, *both, *of_groups, *keys])  # type: ignore[attr-defined]  # As it is found.
+    return callback
+
+
+def carry_out(verb: Verb, as_json: bool, quiet: bool) -> None:
+    """Run a verb, show its result, leave with its code."""
+    console = Console(stderr=True, quiet=quiet)
+    caller = Caller(
+        lambda words: print_progress(console, words),
+        quiet,
+        lambda result: show(result, as_json),
+        None if as_json else print_line,
+        _ask if sys.stdin.isatty() and not as_json and not quiet else None,
+    )
+    try:
+        result = verb.do(caller)
+    except KeyboardInterrupt:
+        # What Ctrl-C stopped was said already, and Typer's versions leave with different codes.
+        raise typer.Exit(INTERRUPTED) from None
+    if result:
+        show(result, as_json)
+    if code := verb.exit_code(result):
+        raise typer.Exit(code)
+
+
+def show(result: Result, as_json: bool) -> None:
+    """Print a result: its lines for people, all the rest for programs."""
+    if as_json:
+        typer.echo(json.dumps({name: value for name, value in result.items() if name != "lines"}, allow_nan=False))
+        return
+    for line in result["lines"]:
+        print_line(line)
+
+
+def _ask(question: str, lines: list[str]) -> bool:
+    show({"lines": lines}, as_json=False)
+    return typer.confirm(question)
+
+
+def _flags(kind: type) -> Iterator[inspect.Parameter]:
+    """The fields that can be typed: those that say how."""
+    # What the base classes have matters less than a verb's own fields.
+    for one in sorted(fields(kind), key=lambda one: LAST.index(one.name) if one.kw_only and one.name in LAST else -1):
+        if get_origin(one.type) is Annotated and one.type != PlanKeys:
+            plain, *said = get_args(one.type)
+            yield _parameter(one.name, Annotated[(typed(plain), *said)], _default(one))
+
+
+def typed(hint: Any) -> Any:
+    """A field's type as the command line has it: of several, a path before a text before anything else."""
+    if get_origin(hint) not in (Union, types.UnionType):
+        many = get_args(hint)
+        return list[many[0]] if many else hint  # type: ignore[valid-type]  # Made here.
+    kinds = get_args(hint)
+    kind = next((wanted for wanted in (Path, str) if wanted in kinds), kinds[0])
+    return kind | None if types.NoneType in kinds else kind
+
+
+def _default(one: "Field[Any]") -> Any:
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    if isinstance(default, tuple):
+        return list(default)
+    return inspect.Parameter.empty if default is MISSING else default
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

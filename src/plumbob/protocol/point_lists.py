@@ -1,0 +1,256 @@
+"""Lists of points on a party's own disk, because ten million of them, several times over, do not fit into memory.
+
+A list is written and read chunk by chunk. To compare lists, each is split by its points' first bits into 256 parts;
+equal points are in equal parts, and one part after the other fits into memory. Points under somebody's scalar are
+uniform, so the parts are equally long, and in order: part after part, sorted, is the whole list sorted. Nothing of this
+is told to anybody.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.arrays import Flags
+from plumbob.crypto.ristretto import POINT_BYTES
+
+PARTS = 256
+SMALL = 1 << 16  # A list with no more points than these is one part, in memory.
+READ_AT_ONCE = 1 << 16  # Points, while a list is split.
+WORDS = POINT_BYTES // 8
+RECORD = np.dtype([("point", "V32"), ("place", "<u4")])
+
+Records = NDArray[np.void]
+"""Points with their places in their list."""
+PointWords = NDArray[np.uint64]
+"""Points as four numbers each, whose order is that of the bytes."""
+
+
+class Scratch(ExitStack):
+    """Files in a party's own folder that nobody else sees; they go when it ends, however the process does."""
+
+    def __init__(self, folder: Path | None) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def file(self) -> BinaryIO:
+        return self.enter_context(tempfile.TemporaryFile(dir=self._folder))
+
+
+@dataclass(repr=False)
+class PointList:
+    """Chunks of points, each where it was written: in a file of its own, or in one that holds other things too."""
+
+    file: BinaryIO
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    """Where each chunk begins, and how many bytes it has."""
+    count: int = 0
+
+    def append(self, points: bytes) -> None:
+        self.note(self.file.seek(0, 2), len(points))
+        self.file.write(points)
+
+    def note(self, start: int, size: int) -> None:
+        """A chunk that is in the file already."""
+        if size:
+            self.spans.append((start, size))
+            self.count += size // POINT_BYTES
+
+    def chunk(self, number: int) -> bytes:
+        if number >= len(self.spans):
+            return b""
+        start, size = self.spans[number]
+        self.file.seek(start)
+        return self.file.read(size)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(self.chunk, range(len(self.spans)))
+
+    def __len__(self) -> int:
+        return self.count
+
+    def is_sorted(self) -> bool:
+        """Whether every point is greater than the one before."""
+        last = np.zeros((0, WORDS), dtype=np.uint64)
+        for chunk in self:
+            words = np.concatenate([last, _words(_bytes_of(chunk))])
+            if not _is_greater(words[1:], words[:-1]).all():
+                return False
+            last = words[-1:]
+        return True
+
+    def digest(self) -> bytes:
+        """SHA-256 over all points."""
+        hashing = hashlib.sha256()
+        for chunk in self:
+            hashing.update(chunk)
+        return hashing.digest()
+
+
+def kept(scratch: Scratch, points: Iterable[bytes], chunk: int) -> PointList:
+    """Points that come in pieces of any length, as a list in chunks of so many."""
+    found, waiting, size = PointList(scratch.file()), bytearray(), chunk * POINT_BYTES
+    for piece in points:
+        waiting += piece
+        whole = len(waiting) // size * size
+        for start in range(0, whole, size):
+            found.append(bytes(waiting[start : start + size]))
+        del waiting[:whole]
+    if waiting:
+        found.append(bytes(waiting))
+    return found
+
+
+def shuffled(points: PointList, order: NDArray[np.uint32], chunk: int, scratch: Scratch) -> PointList:
+    """The same points in another order."""
+    starts = np.concatenate([np.arange(start, start + size, POINT_BYTES) for start, size in points.spans])
+    points.file.flush()
+    whole = np.memmap(points.file, dtype=np.uint8, mode="r")
+    bytes_of_one = np.arange(POINT_BYTES)
+    pieces = (
+        whole[starts[order[start : start + chunk], None] + bytes_of_one].tobytes()
+        for start in range(0, len(points), chunk)
+    )
+    return kept(scratch, pieces, chunk)
+
+
+class PointParts:
+    """A list split by its points' first bits; each part sorted."""
+
+    def __init__(self, points: PointList, scratch: Scratch) -> None:
+        self.is_small = len(points) <= SMALL
+        if self.is_small:
+            self._whole = _records(b"".join(points), 0)
+            return
+        self._file = scratch.file()
+        self._ends = np.cumsum(sum(np.bincount(_parts_of(chunk), minlength=PARTS) for chunk in map(_bytes_of, points)))
+        self._split(points)
+
+    def _split(self, points: PointList) -> None:
+        """Each record to its part's next free place in the file."""
+        free = np.concatenate([[0], self._ends[:-1]])
+        done = 0
+        for chunk in _larger(points):
+            records = _records(chunk, done)
+            done += len(records)
+            parts = _parts_of(_bytes_of(chunk))
+            ordered = records[np.argsort(parts, kind="stable")]
+            counts = np.bincount(parts, minlength=PARTS)
+            for part, piece in enumerate(np.split(ordered, np.cumsum(counts)[:-1])):
+                self._file.seek(int(free[part]) * RECORD.itemsize)
+                self._file.write(piece.tobytes())
+            free += counts
+
+    def part(self, number: int, of: int) -> Records:
+        """One of 256, or all where every list that is looked at is small."""
+        if of == 1:
+            return _sorted(self._whole)
+        if self.is_small:
+            return _sorted(self._whole[_parts_of(_points_of(self._whole)) == number])
+        first = int(self._ends[number - 1]) if number else 0
+        self._file.seek(first * RECORD.itemsize)
+        data = self._file.read((int(self._ends[number]) - first) * RECORD.itemsize)
+        return _sorted(np.frombuffer(data, dtype=RECORD))
+
+    def sorted_points(self) -> Iterator[bytes]:
+        """All points, in the order of their bytes."""
+        for (records,) in in_step(self):
+            yield records["point"].tobytes()
+
+    def repeated(self) -> int:
+        """How many points equal an earlier one."""
+        return sum(int(np.count_nonzero(_equals_next(_words(_points_of(records))))) for (records,) in in_step(self))
+
+
+def in_step(*lists: PointParts) -> Iterator[tuple[Records, ...]]:
+    """The same part of every list, one after the other."""
+    count = 1 if all(each.is_small for each in lists) else PARTS
+    for number in range(count):
+        yield tuple(each.part(number, count) for each in lists)
+
+
+def in_common(*lists: PointParts) -> Iterator[Records]:
+    """The first list's points that all others have too, sorted; part after part."""
+    for records in in_step(*lists):
+        yield reduce(lambda some, others: some[_is_in(some, others)], records)
+
+
+def _is_in(some: Records, others: Records) -> Flags:
+    """Which of some points are among others; both are sorted."""
+    wanted, there = _words(_points_of(some)), _words(_points_of(others))
+    if not len(there):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    first = np.minimum(np.searchsorted(there[:, 0], wanted[:, 0]), len(there) - 1)
+    found: Flags = (there[first] == wanted).all(axis=1)
+    # Points that share eight bytes only somebody makes on purpose: those after the first are compared in full.
+    later = others["point"][1:][there[1:, 0] == there[:-1, 0]]
+    if len(later):
+        rest = {point.tobytes() for point in later}
+        found |= np.array([point.tobytes() in rest for point in some["point"]], dtype=np.bool_)
+    return found
+
+
+def _equals_next(words: PointWords) -> Flags:
+    equal: Flags = (words[1:] == words[:-1]).all(axis=1)
+    return equal
+
+
+def _sorted(records: Records) -> Records:
+    words = _words(_points_of(records))
+    order = np.argsort(words[:, 0], kind="stable")
+    if (words[order[1:], 0] == words[order[:-1], 0]).any():
+        order = np.lexsort(words.T[::-1])
+    return records[order]
+
+
+def _is_greater(left: PointWords, right: PointWords) -> Flags:
+    """By the first number that differs."""
+    found = np.zeros(len(left), dtype=np.bool_)
+    for word in reversed(range(WORDS)):
+        found = (left[:, word] > right[:, word]) | ((left[:, word] == right[:, word]) & found)
+    return found
+
+
+def _words(points: NDArray[np.uint8]) -> PointWords:
+    """Read big-endian, so that numbers are ordered as the bytes are."""
+    return points.view(">u8").astype(np.uint64)
+
+
+def _points_of(records: Records) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(records["point"]).view(np.uint8).reshape(-1, POINT_BYTES)
+
+
+def _records(points: bytes, first: int) -> Records:
+    count = len(points) // POINT_BYTES
+    records = np.empty(count, dtype=RECORD)
+    records["point"] = np.frombuffer(points, dtype="V32")
+    records["place"] = np.arange(first, first + count, dtype=np.uint32)
+    return records
+
+
+def _bytes_of(chunk: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(chunk, dtype=np.uint8).reshape(-1, POINT_BYTES)
+
+
+def _parts_of(points: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The first eight bits that vary, in order: the lowest bit of an encoding's first byte is always 0."""
+    return (points[:, 0] & np.uint8(0xFE)) | (points[:, 1] >> np.uint8(7))
+
+
+def _larger(points: PointList) -> Iterator[bytes]:
+    """Several chunks at once, so that each part gets a piece worth writing."""
+    waiting = bytearray()
+    for chunk in points:
+        waiting += chunk
+        if len(waiting) >= READ_AT_ONCE * POINT_BYTES:
+            yield bytes(waiting)
+            waiting.clear()
+    if waiting:
+        yield bytes(waiting)

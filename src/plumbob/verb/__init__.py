@@ -1,0 +1,89 @@
+"""What a verb is: a dataclass whose fields are the command's arguments and flags, and parameters in Python.
+
+Its docstring is the help, `do` does the work and returns what `--json` prints, with the printed `lines` among it. The
+command line, `Home`, and the reference pages all follow from the class. What does the work is imported inside `do`: to
+know all verbs and their flags takes little, and every verb starts in under a second.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from plumbob.callbacks import Tell
+from plumbob.terminal import complain
+
+Result = dict[str, Any]
+
+DONE = {0: "done", 1: "failed; the message says what to do", 2: "wrong usage"}
+JUDGED = {
+    0: "done, all clear",
+    1: DONE[1],
+    2: DONE[2],
+    3: "done, and something leaks even if everyone keeps to the protocol",
+    4: "done, no all-clear: a cheat can read something, or (--strict) something degrades",
+}
+AUDITED = {
+    **JUDGED,
+    4: "done, and no all-clear: something leaks if someone cheats, attacks were left out (--only) or cut short, or "
+    "something degrades (--strict)",
+}
+CONSISTENT = {
+    0: "done, and the records agree",
+    1: "failed, or the records or signatures do not agree, or nobody with a --fingerprint signed",
+    2: DONE[2],
+}
+
+
+def _keep_quiet(words: str) -> None:
+    del words
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whoever called a verb: what it hears while the verb is at work, and whether it can be asked."""
+
+    tell: Tell = _keep_quiet
+    """How far the work is."""
+    quiet: bool = True
+    """Whether nobody wants to see progress."""
+    show: Callable[[Result], None] = field(default=lambda result: None)
+    """Shows a result while the verb goes on."""
+    say: Tell | None = None
+    """Prints a line of the result as soon as it is known; None for whoever reads all of it afterwards."""
+    ask: Callable[[str, list[str]], bool] | None = None
+    """Shows lines and asks a person; None where there is nobody to ask."""
+
+    @classmethod
+    def in_python(cls, verbose: bool) -> "Caller":
+        """A notebook or a scheduler."""
+        return cls(complain, quiet=False) if verbose else cls()
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What every verb has."""
+
+    words: ClassVar[str] = ""
+    """As it is typed after `plumbob`."""
+    section: ClassVar[str] = ""
+    """The heading of the help under which it is listed."""
+    example: ClassVar[str] = ""
+    codes: ClassVar[Mapping[int, str]] = DONE
+
+    verbose: bool = field(default=True, kw_only=True)
+    """Whether progress is told, in Python; on the command line `--quiet` says that it is not."""
+
+    def __init_subclass__(
+        cls, words: str = "", section: str = "", example: str = "", codes: Mapping[int, str] = DONE
+    ) -> None:
+        cls.words, cls.section, cls.codes = words, section, codes
+        cls.example = f"plumbob {example or words}"
+
+    def do(self, caller: Caller) -> Result:
+        """Do the work; an empty result says that everything was shown already."""
+        raise NotImplementedError
+
+    def exit_code(self, result: Result) -> int:
+        """What a shell gets when `do` has come to its end."""
+        del result
+        return 0

@@ -1,0 +1,125 @@
+"""Two headlines: honest and cheating apart, a line for each pair and target, one remedy, in units that people know."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import plumbob
+from plumbob.checking.findings import Findings
+from plumbob.checking.gains import GAINS, percent
+from plumbob.checking.headlines import Headlines, headlines
+from plumbob.plan import Plan
+from plumbob.record import Finding
+
+READ = Finding("label-sign", "fund", "bank", "labels", "leaks", "Why.", "section 4", "--protocol shares")
+MEASURED = replace(READ, rate=0.998, baseline=0.779, advantage=0.9, n=455)
+
+
+def found(*split: int, **keys: Any) -> Findings:
+    """On credit's rows."""
+    return plumbob.check(Plan.for_columns(split or (11, 12), **{"rows": 27_000, **keys}))
+
+
+def text(of: Headlines) -> str:
+    """As a terminal shows it."""
+    return "\n".join(of.lines())
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"open": "own"},
+        {"protocol": "exchange"},
+        {"protocol": "arbiter"},
+        {"noise": "rows", "epsilon": 4.0},
+        {"protocol": "clear"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("split", [(11, 12), (7, 8, 8), (3, 5, 5, 5, 5)], ids=str)
+def test_each_pair_and_target_has_one_line_at_most(split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """Under each headline, and no remedy is printed twice; nobody is called by the name of a role's flag."""
+    findings = found(*split, **keys)
+    for block in findings.headlines.blocks:
+        pairs = [(by, against, line.target) for line in block.lines for by in line.by for against in line.against]
+        assert len(pairs) == len(set(pairs))
+        targets = [(line.target, "+" in line.by[0]) for line in block.lines]
+        assert len(split) <= 3 or len(targets) == len(set(targets))
+        assert all("bits" not in line.says for line in block.lines)
+    shown = text(findings.headlines)
+    assert shown.count("To stop it") <= 2
+    assert len({block.remedy for block in findings.headlines.blocks if block.remedy}) == shown.count("To stop it")
+    assert "features'" not in shown
+    assert " label can" not in shown
+    assert all("the-" not in one.why and "features can" not in one.why for one in findings)
+
+
+def test_every_attack_has_words_of_its_own() -> None:
+    """What it gives is said in the plan's numbers, not in general."""
+    attacks = {one.attack for split in ((11, 12), (7, 8, 8)) for one in found(*split)}
+    attacks |= {one.attack for one in found(protocol="arbiter")}
+    assert attacks <= set(GAINS)
+
+
+def test_held_out_rows_are_scored_rows() -> None:
+    """Without any flag; fewer are judged only where the plan or somebody says so."""
+    assert "each of up to 21,600 scored people" in text(found(test_share=0.2).headlines)
+    plan = Plan.for_columns((11, 12), rows=27_000, test_share=0.2)
+    assert "each of up to 5,400 scored people" in text(plumbob.check(plan, predicted=0).headlines)
+    assert "each of up to 100 scored people" in text(found(most_rows=100, test_share=0.2).headlines)
+
+
+@pytest.mark.parametrize(
+    ("finding", "words"),
+    [
+        (MEASURED, "Fund can get 99.8 % of bank's labels right (guessing: 77.9 %)."),
+        (replace(MEASURED, determined=0.5), "be certain of 50 % of bank's labels"),
+        (
+            replace(MEASURED, attack="label-chosen-rows", assumes="cheating", n=20),
+            "choose 20 people and read 99.8 % of their labels",
+        ),
+        (
+            replace(MEASURED, target="features", rate=0.97, baseline=0.1),
+            "reconstruct 97 % of what bank's features say (its own columns explain 10 %)",
+        ),
+        (replace(MEASURED, target="features", verdict="degrades", rate=-3.0), "worse than guessing the mean"),
+    ],
+)
+def test_after_a_run_the_numbers_are_those_that_were_measured(finding: Finding, words: str) -> None:
+    """In plain words, with the rate beside what could be guessed."""
+    assert words.removeprefix("Fund ") in text(headlines([finding]))
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.5, "50 %"), (1.2, "100 %"), (-2e7, "worse than guessing the mean")])
+def test_no_percentage_is_beyond_its_ends(value: float, shown: str) -> None:
+    """An R² has no lower end; below 0 it is worth less than the mean."""
+    assert percent(value) == shown
+
+
+def test_whoever_needs_no_company_is_named_alone() -> None:
+    """A coalition has a line only where its members get less by themselves."""
+    together = replace(READ, by="fund+clinic")
+    (line,) = headlines([READ, together]).honest.lines
+    assert line.by == ("fund",)
+    (line,) = headlines([replace(READ, verdict="blocked"), together]).honest.lines
+    assert line.says.startswith("Fund and clinic together") or line.says.startswith("fund and clinic together")
+
+
+def test_what_is_blocked_has_no_line_but_is_counted() -> None:
+    """One of a kind in the singular; a partial audit settles nothing."""
+    of = headlines([replace(READ, verdict="blocked"), replace(READ, attack="label-only")], is_partial=True)
+    assert of.honest.counts == "2 findings: 1 leaks, 1 is blocked."
+    assert of.cheating.counts == "0 findings."
+    assert "settles nothing" in of.cheating.nothing
+
+
+def test_a_model_its_record_and_its_plan_can_be_checked() -> None:
+    """Whatever stands for a plan in Python gives the same findings, and a list of them shows both headlines."""
+    model = plumbob.VerticalLogisticRegression(split=(2, 2), protocol="clear")
+    rows = [[float(row % 2), float(row % 3), float(row % 5), float(row % 7)] for row in range(60)]
+    model.fit(rows, [row % 2 for row in range(60)])
+    record = model.record_
+    assert plumbob.check(model) == plumbob.check(record) == plumbob.check(record.plan, rows=60)
+    assert repr(plumbob.check(model)).startswith("If everyone keeps to the protocol:")
