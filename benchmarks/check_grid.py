@@ -34,11 +34,12 @@ from plumbob.checking.figures import AtHome
 from plumbob.data import Table, split_array
 from plumbob.errors import DivergenceError
 from plumbob.lab.attacks import ACTIVE, PASSIVE, Attack, feature_geometry, label_only
+from plumbob.lab.audit.again import in_clear
 from plumbob.lab.audit.redteam import _on_opened_weights, act_out, chosen
 from plumbob.lab.audit.score import scored
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import train
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 from plumbob.record import Finding
 
 DECODING_SECONDS = 8.0
@@ -141,6 +142,7 @@ def cells(turn: int = 0) -> list[Cell]:
         {"split": (11, 12), "batch_size": 64, "epochs": 20, "label_flip_epsilon": 1.0},
         {
             "split": (11, 12),
+            **PAPER,
             "protocol": "clear",
             "batch_size": 8,
             "epochs": 5,
@@ -276,11 +278,6 @@ def within_reason(attack: Attack) -> Attack:
     if attack.name == "label-only":
         return replace(attack, run=partial(label_only.recover_labels, seconds=DECODING_SECONDS))
     return attack
-
-
-def in_clear(plan: Plan) -> Plan:
-    """The same training without cryptography."""
-    return plan.replace(protocol="clear", parties=plan.learners, replies="packed")
 
 
 def key_of(finding: Finding) -> tuple[str, str, str, str]:

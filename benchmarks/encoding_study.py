@@ -32,12 +32,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from encoding_rule import encoding_for
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import datasets
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
+
+from plumbob.plan.encodings import encoding_for
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.intp]

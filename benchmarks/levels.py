@@ -68,6 +68,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
+from plumbob.plan.levels import ROWS_PER_COLUMN, levels_by_rule
+
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Schedule = list[tuple[int, int]]
@@ -76,61 +78,15 @@ Data = tuple[Matrix, Vector, tuple[int, ...]]
 
 # --- the rule ---
 
-ROWS_PER_COLUMN = 200
-FEWEST_ROWS = 5000
-FEWEST_FIRST_PASSES = 12
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """How many times as many rows a level has at most, how many passes levels in between have, and all together."""
-
-    factor: int
-    middle_passes: int
-    most_passes: int
-
-
-OF_TWO = Ladder(factor=6, middle_passes=4, most_passes=24)
-# Among more parties descent forgets a sample more slowly, so that steps must be smaller.
-OF_MORE = Ladder(factor=4, middle_passes=3, most_passes=30)
-
 
 def levels(rows: int, columns: int, parties: int) -> Schedule:
-    """(rows, passes) of each level, the smallest first; the last one has all training rows.
-
-    `columns` are those of all parties, and `parties` those that hold columns. The first level has 200 rows per column
-    and at least 5,000. From there to all rows each level has the same number of times as many, at most six (among more
-    than two parties four) while passes suffice. There are never more than 30 passes, between two parties 24. Where half
-    of the rows are fewer than the first level, there is no sample.
-    """
-    first = max(FEWEST_ROWS, ROWS_PER_COLUMN * columns)
-    if 2 * first > rows:
-        return [(rows, full_passes(parties))]
-    ladder = OF_TWO if parties <= 2 else OF_MORE
-    last_passes = min(max(2, parties) + 2, ladder.most_passes - FEWEST_FIRST_PASSES)
-    before_last = ladder.most_passes - last_passes
-    affordable = 1 + (before_last - FEWEST_FIRST_PASSES) // ladder.middle_passes
-    samples = next((count for count in range(1, affordable) if first * ladder.factor**count >= rows), affordable)
-    # Passes on a small level are nearly free: all that are added here cost an eighth of a full pass at most.
-    wanted = 2 * last_passes + 4 + rows // (8 * first)
-    first_passes = min(wanted, before_last - ladder.middle_passes * (samples - 1))
-    # Whole numbers only: every party must come to the same rows on every machine.
-    middle = [whole_root(first ** (samples - place) * rows**place, samples) for place in range(1, samples)]
-    return [(first, first_passes), *((size, ladder.middle_passes) for size in middle), (rows, last_passes)]
+    """The rule, as plans follow it."""
+    return [(level.rows, level.passes) for level in levels_by_rule(rows, columns, parties)]
 
 
-def whole_root(value: int, degree: int) -> int:
-    """The largest whole number whose power is at most the value."""
-    low, high = 0, 1 << (value.bit_length() // degree + 1)
-    while low + 1 < high:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= value else (low, middle)
-    return low
-
-
-def full_passes(parties: int) -> int:
-    """Today's rule: every pass uses all rows."""
-    return min(OF_MORE.most_passes, round(10 * math.sqrt(parties)))
+def today(rows: int, _columns: int, parties: int) -> Schedule:
+    """The rule before there were levels: every pass uses all rows."""
+    return [(rows, min(30, round(10 * math.sqrt(parties))))]
 
 
 CLIP = 5.0
@@ -377,10 +333,6 @@ def compared(data: Data, seeds: int, is_penalised: bool, schedules: dict[str, Ca
             cost = processed(schedule, len(y_train))
             found.setdefault(name, []).append((own_auc - auc, own_loss / loss, cost))
     return {name: [round(float(value), 5) for value in np.mean(rows, axis=0)] for name, rows in found.items()}
-
-
-def today(rows: int, columns: int, parties: int) -> Schedule:
-    return [(rows, full_passes(parties))]
 
 
 RULES: dict[str, Callable[..., Schedule]] = {"today": today, "levels": levels}

@@ -61,7 +61,7 @@ def main() -> None:
                 "all": {name: [list(each) for each in runs] for name, runs in found.items()},
                 "rows": arguments.rows,
                 "protocol": plan.protocol,
-                "passes": plan.passes,
+                "passes": plan.passes(arguments.rows),
             }
         )
     )

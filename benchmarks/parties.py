@@ -42,7 +42,7 @@ def main() -> None:
     for _ in range(options.rounds):
         for one in measured.values():
             measure(one, (X[:rows], y[:rows]), (X_test, y_test))
-    print_table(measured)
+    print_table(measured, rows)
 
 
 def parse() -> argparse.Namespace:
@@ -73,18 +73,18 @@ def measure(one: Measured, trained_on: tuple[np.ndarray, np.ndarray], judged_on:
     one.auc, one.log_loss = found.auc, found.log_loss
 
 
-def print_table(measured: dict[int, Measured]) -> None:
+def print_table(measured: dict[int, Measured], rows: int) -> None:
     print("| parties | passes | CPU s | times two | CPU s per pass | times two | seconds | MB | AUC | log loss |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     first = next(iter(measured.values()))
     whole = statistics.median(first.cpu)
     for count, one in measured.items():
-        cpu, passes = statistics.median(one.cpu), one.plan.passes
+        cpu, passes = statistics.median(one.cpu), one.plan.passes(rows)
         each = cpu / passes
         print(
             f"| {count} | {passes} | {cpu:.1f} | {cpu / whole:.2f} | {each:.2f} | "
-            f"{each / (whole / first.plan.passes):.2f} | {statistics.median(one.seconds):.0f} | {one.megabytes:.0f} | "
-            f"{one.auc:.4f} | {one.log_loss:.4f} |",
+            f"{each / (whole / first.plan.passes(rows)):.2f} | {statistics.median(one.seconds):.0f} | "
+            f"{one.megabytes:.0f} | {one.auc:.4f} | {one.log_loss:.4f} |",
             flush=True,
         )
 

@@ -31,7 +31,6 @@ from plumbob.model.links import log_odds
 from plumbob.plan import Plan
 
 Data = tuple[NDArray[np.float64], NDArray[np.int64], tuple[int, int]]
-KEPT = ("scale", "sigmoid", "batches", "momentum", "learning_rate", "feature_bits", "epochs")
 
 
 def main() -> None:
@@ -75,9 +74,7 @@ def fitted(X: NDArray[np.float64], y: NDArray[np.int64], X_test: NDArray[np.floa
 def joint(
     X: NDArray[np.float64], y: NDArray[np.int64], X_test: NDArray[np.float64], split: tuple[int, int], seed: int
 ) -> NDArray[np.float64]:
-    default = Plan.for_columns(split, seed=seed + 1)
-    settings = {name: getattr(default, name) for name in KEPT}
-    plan = default.replace(protocol="clear", open="own", **settings)
+    plan = Plan.for_columns(split, protocol="clear", seed=seed + 1)
     names = [party.name for party in plan.learners]
     model = train(plan, dict(zip(names, split_array(X, y, split), strict=True))).model
     tables = split_array(X_test, None, split)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from benchmarks.encoding_rule import TRIED, encoding_for
+from plumbob.plan.encodings import TRIED, encoding_for
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from plumbob.checking.check import check, notes
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Heuristic, Party, Plan, SettingKey, unready_evidence
+from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, unready_evidence
 
 EXAMPLE = """
 # joint.toml
@@ -37,6 +37,7 @@ CONTRACT = {
         "missing": "refuse",
         "categorical": "refuse",
         "bins": 0,
+        "plain": False,
         "rare": 30,
         "test_share": 0.0,
     },
@@ -44,6 +45,7 @@ CONTRACT = {
         "sigmoid": "fourier",
         "start": "zero",
         "epochs": 0,
+        "full_passes": 0,
         "batch_size": 256,
         "batches": "full",
         "momentum": 0.5,
@@ -124,14 +126,14 @@ PARTIES = {party.name: {"role": party.role, "features": party.features} for part
 
 def test_the_hash_is_frozen() -> None:
     """Two versions of the program must agree on a plan's hash."""
-    assert Plan(TWO, protocol="exchange").hash() == "b16f494b9e97b3c8dcf4aac095c262dd5402c35b0aa243f5e4b3cfcf8018a1d9"
+    assert Plan(TWO, protocol="exchange").hash() == "28145ea985fc0de994e0b4027407513156fe70e5021a472522bea02c7be915f1"
 
 
 def test_defaults_fit_the_protocol() -> None:
     """A plan that names only its protocol gets what fits it: the paper's settings outside `shares`."""
     plan = Plan(TWO, protocol="exchange")
     assert (plan.scale, plan.sigmoid, plan.batches) == ("standard", "taylor", "reshuffled")
-    assert (plan.rate, plan.momentum, plan.feature_bits, plan.open, plan.passes) == (0.1, 0.0, 16, "own", 10)
+    assert (plan.rate, plan.momentum, plan.feature_bits, plan.open, plan.passes(99)) == (0.1, 0.0, 16, "own", 10)
     assert Plan(TWO, protocol="shares").open == "never"
 
 
@@ -198,8 +200,9 @@ def test_the_public_rules() -> None:
     assert Plan(THREE, **whitened).rate == 4 / 3
     assert Plan((Party("bank", "label", 0), TWO[1]), **whitened).rate == 4.0
     assert Plan(TWO, **whitened, row_norm=3.0).rate == 4 / 3
-    assert Plan(TWO, **whitened).passes == 10
-    assert Plan(TWO, protocol="shares").passes == 14
+    assert Plan(TWO, **whitened).passes(455) == Plan(TWO, protocol="shares").passes(455) == 14
+    assert Plan(THREE, protocol="shares").passes(455) == 28
+    assert Plan(TWO, protocol="clear", **PAPER).passes(455) == 10
 
 
 # Two values of each key that differ from one another, and what else a plan with them needs.
@@ -223,6 +226,7 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "learning_rate": (0.1, 0.2, {}),
     "held_out_by": ("", TWO[0].name, {"test_share": 0.2}),
     "lattice_set": (1, 2, {}),
+    "full_passes": (0, 1, {"epochs": 3}),
     "days": (1, 2, {"evidence": "keep"}),
 }
 AUDITORS = {"bank": "9f" * 32, "fund": "41" * 32}
@@ -359,19 +363,19 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"protocol": "exchange", "noise_std": 1.0}, "privacy.noise_std", '"std" only'),
         ({"protocol": "exchange", "noise": "row-level"}, "privacy.noise", "expected one of"),
         (
-            {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "sigmoid": "minimax"},
+            {**PAPER, "protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "sigmoid": "minimax"},
             "privacy.noise",
             "derived for",
         ),
         (
-            {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "learning_rate": 2.0},
+            {**PAPER, "protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "learning_rate": 2.0},
             "privacy.noise",
             "learning_rate <= 1",
         ),
         ({"parties": (*TWO, *MORE)}, "crypto.protocol", "two to 8 parties, got 9; leave some out"),
         ({"protocol": "exchange", "momentum": 0.5}, "model.momentum", "as in the paper"),
         ({"protocol": "clear", "momentum": 0.6}, "model.momentum", "at most 0.5"),
-        ({"protocol": "clear", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
+        ({"protocol": "exchange", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
         ({"protocol": "exchange", "sigmoid": "fourier"}, "model.sigmoid", 'which carries "taylor"'),
         ({"protocol": "clear", "lattice_set": 1}, "crypto.lattice_set", '"shares" only'),
         ({"batches": "fixed", "learning_rate": 0.1}, "model.batches", "waste"),
@@ -379,6 +383,11 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"sigmoid": "taylor"}, "model.sigmoid", "fourier"),
         ({"protocol": "exchange", "noise": "rows"}, "privacy.noise", "only labels can be protected"),
         ({"epochs": 31}, "model.epochs", "l2 = 0.01"),
+        ({"epochs": 31, "full_passes": 2}, "model.epochs", "l2 = 0.01"),
+        ({"full_passes": 2}, "model.full_passes", "a public rule says both"),
+        ({"epochs": 2, "full_passes": 3}, "model.full_passes", "at most the 2 epochs"),
+        ({"protocol": "exchange", "epochs": 3, "full_passes": 2}, "model.full_passes", "only shares and clear"),
+        ({"noise": "rows", "epochs": 3, "full_passes": 2}, "model.full_passes", "every pass uses all rows"),
         ({"protocol": "arbiter"}, "crypto.protocol", "needs a party with role arbiter"),
         ({"protocol": "exchange", "parties": (*TWO, Party("j", "arbiter"))}, "crypto.protocol", "has no arbiter"),
         ({"key_bits": 1024}, "crypto.key_bits", "test_only_keys"),
@@ -548,7 +557,7 @@ def test_numbers_that_nothing_can_be_calculated_with_are_refused(keys: dict[str,
 )
 def test_a_check_can_be_calculated_at_the_limits(keys: dict[str, Any]) -> None:
     """What a plan allows has an answer."""
-    settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **keys}
+    settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **PAPER, **keys}
     assert len(check(Plan.for_columns(**settings))) >= 15
 
 

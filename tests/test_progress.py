@@ -4,14 +4,29 @@ from types import SimpleNamespace
 
 import pytest
 
+from plumbob.data import batches
 from plumbob.report.progress import StepProgress
+from tests.protocol.test_lattice_shares import lattice_plan
 
 
-def test_epochs_are_told_where_there_are_some(capsys: pytest.CaptureFixture[str]) -> None:
-    """Training has epochs, an alignment has none."""
-    for title, epoch in (("shares", 2), ("align", 0)):
+def test_what_a_step_works_on_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Training has epochs or samples of rows, an alignment has neither."""
+    for title, told in (("exchange", "epoch 2"), ("align", "")):
         with StepProgress(title, quiet=False) as progress:
-            progress(SimpleNamespace(step=3, epoch=epoch), 3)
-    training, alignment = capsys.readouterr().err.splitlines()
-    assert training.startswith("shares: step 3 of 3, epoch 2, about")
-    assert alignment.startswith("align: step 3 of 3, about")
+            progress(SimpleNamespace(step=3, epoch=0, told=told, done=1.0), 3)
+    assert capsys.readouterr().err.splitlines() == ["exchange: step 3 of 3, epoch 2", "align: step 3 of 3"]
+
+
+def test_time_left_follows_rows(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """After twelve of sixteen passes, which were over a sample, more than half of the work is left."""
+    clock = iter(range(0, 1000, 6))
+    monkeypatch.setattr("plumbob.report.progress.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    run = list(batches(b"seed", 27_000, lattice_plan((11, 12), epochs=0)))
+    with StepProgress("shares", quiet=False) as progress:
+        for batch in run:
+            progress(batch, len(run))
+    lines = capsys.readouterr().err.splitlines()
+    first, last = run[0].done, run[11].done
+    left = 66 / (last - first) * (1 - last)
+    assert lines[11] == f"shares: step 12 of 16, on 5,000 of 27,000 rows, about {left:.0f} s left"
+    assert lines[-1] == "shares: step 16 of 16, on all 27,000 rows, about 0 s left"

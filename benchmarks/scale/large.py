@@ -64,8 +64,8 @@ def training(options: argparse.Namespace, protocol: str, files: dict[str, Path],
     """`plumbob train`, as somebody would type it."""
     plan = out.with_suffix(".toml")
     new = ["plan", "new", "--names", ",".join(PARTIES), "--features", f"{options.columns},{options.columns}"]
-    batch = [] if protocol == "shares" else ["--batch-size", str(options.batch)]
-    new += ["--protocol", protocol, *batch, "--seed", "7", *RUNS[protocol]]
+    as_in_the_paper = [] if protocol == "shares" else ["--as-in-the-paper", "--batch-size", str(options.batch)]
+    new += ["--protocol", protocol, *as_in_the_paper, "--seed", "7", *RUNS[protocol]]
     subprocess.run([*PLUMBOB, *new, "--out", str(plan), "--quiet"], check=True, stdout=subprocess.DEVNULL)
     given = [f"{party}={file}" for party, file in files.items()]
     return ["train", str(plan), "--data", *given, "--id", "id", "--label", "y", "--out", str(out), *CONSENT]

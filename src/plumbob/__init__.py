@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from plumbob.lab.audit import audit
     from plumbob.lab.simulate import load
     from plumbob.lab.simulate.estimator import VerticalLogisticRegression
-    from plumbob.plan import Plan
+    from plumbob.plan import PAPER, Plan
 
 __version__ = "0.1.0"
 
 _OFFERED = {
+    "PAPER": "plumbob.plan",
     "Findings": "plumbob.checking.findings",
     "LeakWarning": "plumbob.checking.refusal",
     "Plan": "plumbob.plan",
@@ -33,6 +34,7 @@ _OFFERED = {
 _MODULES = ("attacks", "datasets", "errors", "party")
 
 __all__ = [
+    "PAPER",
     "Findings",
     "LeakWarning",
     "Plan",

@@ -172,6 +172,8 @@ class RunRecord:
     theorems: dict[str, list[Promise]] = field(default_factory=dict)
     """The paper's theorems about its noise, for the `plan` and for the `run`, where they apply."""
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    """About the data and the quality: what whoever reads the figures should know."""
     format: int = FORMAT
     transcripts: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What each party saw, for the auditor; it stays in memory, or in the parties' own files, not in the JSON."""

@@ -19,7 +19,7 @@ from plumbob.data import split_array
 from plumbob.errors import PlanError
 from plumbob.lab.audit import audit
 from plumbob.lab.simulate import train
-from plumbob.plan import Plan
+from plumbob.plan import Plan, in_words
 from plumbob.record import Finding
 
 ON_OPENED_WEIGHTS = {"label-counts", "label-chosen-rows"}
@@ -334,7 +334,8 @@ def test_every_number_behind_a_mask_is_counted(split: tuple[int, ...], per_row: 
     """The sums for ten columns and the intercept, and the sigmoid's products: from five parties on, of each stage."""
     plan = plan_of(split=split, protocol="shares")
     [first, *_] = [one for one in check(plan) if one.attack == "masked-shares"]
-    assert f" sees {27_000 * per_row + 11:,} masked numbers in each of {plan.passes} passes" in first.why
+    numbers = f"{27_000 * per_row + 11:,} masked numbers in a pass over all 27,000 rows"
+    assert f" sees {numbers} ({in_words(plan.levels(27_000))})" in first.why
 
 
 @pytest.mark.parametrize("attack", ["off-the-circle", "garbage-replies"])

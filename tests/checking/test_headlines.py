@@ -75,7 +75,7 @@ def test_held_out_rows_are_scored_rows() -> None:
     ("finding", "words"),
     [
         (MEASURED, "Fund can get 99.8 % of bank's labels right (guessing: 77.9 %)."),
-        (replace(MEASURED, determined=0.5), "be certain of 50 % of bank's labels"),
+        (replace(MEASURED, verdict="degrades", determined=0.5), "be certain of 50 % of bank's labels"),
         (
             replace(MEASURED, attack="label-chosen-rows", assumes="cheating", n=20),
             "choose 20 people and read 99.8 % of their labels",

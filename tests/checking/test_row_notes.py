@@ -34,7 +34,7 @@ def test_the_promise_is_said_in_numbers(epsilon: float, factor: str, coin: str) 
     text = " ".join(row_notes(plan_for(epsilon=epsilon), 27_000))
     assert f"a factor of at most {factor} " in text
     assert "from what the guesser would believe with any other values in this person's row" in text
-    assert "does not hide that the person is in the table" in text
+    assert "That this person is in the table is not hidden" in text
     assert "Differential privacy" in text
     assert f"with probability {coin} at most" in text
 

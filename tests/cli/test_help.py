@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from plumbob.cli import app
-from plumbob.plan import KEYS, Plan
+from plumbob.plan import KEYS, PAPER, Plan
 
 NARROW = {"COLUMNS": "80"}
 ROOT: Any = typer.main.get_command(app)
@@ -127,7 +127,7 @@ def test_the_examples_on_one_machine_work(tmp_path: Path, monkeypatch: pytest.Mo
     assert {run_example("plan", "show"), run_example("plan", "hash")} == {0}
     assert run_example("check") == 4
     # The same plan without cryptography, which takes a tenth of the time.
-    Path("joint.toml").write_text(Plan.for_columns((15, 15), protocol="clear", epochs=3).to_toml())
+    Path("joint.toml").write_text(Plan.for_columns((15, 15), protocol="clear", epochs=3, **PAPER).to_toml())
     monkeypatch.setattr(sys, "argv", ["plumbob"])
     assert run_example("train", "--accept-leaks") == 0
     assert run_example("predict") == 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from plumbob.data import Batch, batches, largest_batch, seed_from_int, steps_per_epoch, stream
 from plumbob.errors import DataError
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 
 SEED = seed_from_int(7)
 
@@ -21,7 +21,7 @@ def run(n_rows: int, seed: bytes = SEED, **keys: Any) -> list[Batch]:
 
 def plan_of(**keys: Any) -> Plan:
     """A plan whose batches are small and reshuffled, unless the keys say otherwise."""
-    return Plan.for_columns((1, 1), **{"protocol": "clear", **keys})
+    return Plan.for_columns((1, 1), **{**PAPER, "protocol": "clear", **keys})
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.sampled_from(["merge", "drop"]), st.binary(max_size=40))
@@ -66,6 +66,19 @@ def test_reshuffled_and_fixed_and_full() -> None:
     assert [batch.rows.tolist() for batch in full] == [list(range(64))] * 2
     assert [batch.step for batch in full] == [1, 2]
     assert largest_batch(64, plan_of(batches="full")) == 64
+
+
+def test_samples_are_nested_and_frozen() -> None:
+    """The passes of a level use one sample, each sample is part of the next, and every version draws the same."""
+    found = run(60_000, protocol="shares")
+    assert [(len(batch), batch.epoch) for batch in found] == [
+        (rows, epoch) for epoch, rows in enumerate([*[5000] * 13, *[17_320] * 4, *[60_000] * 4], 1)
+    ]
+    assert all(len(np.unique(batch.rows)) == len(batch) for batch in found)
+    assert found[0].rows.tolist() == found[12].rows.tolist()
+    assert np.isin(found[0].rows, found[13].rows).all()
+    assert found[0].rows[:6].tolist() == [4, 38, 40, 77, 80, 95]
+    assert found[-1].done == 1.0
 
 
 def test_every_place_is_equally_likely() -> None:

@@ -14,14 +14,14 @@ from plumbob.data import Encoder, table_from
 from plumbob.data.encoder import RareRows, fit_encoder
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 
 
 def fitted(columns: dict[str, list[Any]], training: list[int] | None = None, **keys: Any) -> Encoder:
     """An encoder for these columns under a plan with these keys."""
     table = table_from(pa.table(columns))
     rows = np.arange(len(table)) if training is None else np.array(training)
-    return fit_encoder(table, rows, Plan.for_columns((1, 1), **{"protocol": "clear", **keys}))
+    return fit_encoder(table, rows, Plan.for_columns((1, 1), **{**PAPER, "protocol": "clear", **keys}))
 
 
 def test_standardisation_is_that_of_scikit_learn() -> None:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
 from plumbob.data.encoder import fit_sources
-from plumbob.data.encoding import Bins, EncodedColumn, Levels
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, restore_encoding, store_encoding
 from plumbob.data.fitting import find_slots
 from plumbob.data.slots import EncodingChoices
-from plumbob.data.stored_encodings import restore_encoding, store_encoding
 from plumbob.data.tables import Column
 
 TEN = EncodingChoices(bins=10)

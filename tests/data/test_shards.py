@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from plumbob.data import Shard, build_shard, held_out_rows, split_array, store
 from plumbob.data.shards import clipped, rounded
 from plumbob.errors import DataError
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 
 KEY = b"agreed"
 X = np.random.default_rng(1).normal(size=(50, 5)) * 10
@@ -20,7 +20,7 @@ Y = np.arange(50) % 2
 
 def shards(split: tuple[int, ...] = (2, 3), **keys: Any) -> list[Shard]:
     """Both parties' shards of the same 50 rows."""
-    plan = Plan.for_columns(split, **{"protocol": "clear", **keys})
+    plan = Plan.for_columns(split, **{**PAPER, "protocol": "clear", **keys})
     tables = split_array(X, Y, split)
     return [build_shard(table, plan, party.name, KEY) for table, party in zip(tables, plan.parties, strict=True)]
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from plumbob.data import Table, read_table
+from plumbob.data.fitting import size_of
 from plumbob.party.noise_draft import MOST_LOSS, drafted, noise_keys, runs_in_words
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import _Drafts
 from plumbob.party.verbs.setup import MOST_EPSILON
-from plumbob.plan import Party, Plan
+from plumbob.plan import Party, Plan, TableSize
 
 PARTIES = (Party("bank", "label", 2), Party("fund", "features", 3))
 
@@ -30,7 +31,8 @@ def table_of(tmp_path: Path, rows: int, *, is_curved: bool = False) -> Table:
 def chosen(table: Table, **keys: Any) -> tuple[Plan, _Drafts]:
     """The plan that a label party with this table ends up with."""
     drafts = _Drafts(table, keys)
-    return drafts.choose(drafts.first(PARTIES))(PARTIES), drafts
+    second, _ = drafts.choose(drafts.first(PARTIES), [size_of(table), TableSize(len(table), 3, 0)])
+    return second(PARTIES), drafts
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from plumbob.party.rows import aligned_table, own_table
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import propose
 from plumbob.plan import Plan
+from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol import schedules
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
@@ -119,7 +120,9 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
     assert [(party.name, party.role) for party in plan.parties] == [("bank", "label"), ("fund", "features")]
     for home in map(Home.open, homes):
         assert plan.party(home.identity.name).features == encoded_width(own_table(home, plan), plan) > 1
-    assert (plan.bins, plan.test_share, plan.version) == (10, 0.2, 2)
+    assert (plan.bins, plan.plain, plan.test_share, plan.version) == (3, True, 0.2, 2)
+    assert plan.l2 == pytest.approx(1 / (0.3 * 192), rel=1e-3)
+    assert rows_drafted_for((folder / "0.toml").read_text()) == 192
     assert not any(word in body for body in sent for word in (b"income", b"Bonn", b"gold", b"c21", b"late"))
     assert sum(map(len, sent)) < 10_000
     messages = [*schedules.proposed_roles(["bank", "fund"]), *schedules.proposal("bank", ["fund"])]

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plumbob.checking.check import check, notes
+from plumbob.checking.headlines import headlines
 from plumbob.cli import app
 from plumbob.cli.commands import show
 from plumbob.commands import receipt
@@ -133,8 +134,10 @@ def test_signing_fits_on_one_screen(organisations: Organisations) -> None:
     long = accepted(home, plan, verbose=True)
     lines = [part for line in cast("list[str]", short["lines"]) for part in textwrap.wrap(line, 80) or [""]]
     assert len(lines) <= SCREEN
-    headlines = check(Plan.load(plan), len(organisations.tables["label"])).headlines
-    assert set(headlines.lines()) <= set(cast("list[str]", short["lines"]))
+    found = check(Plan.load(plan), len(organisations.tables["label"]))
+    lines = headlines(found, found.figures, reader="label").lines()
+    assert set(lines) <= set(cast("list[str]", short["lines"]))
+    assert any("your " in line for line in headlines(found, found.figures, reader="features").lines())
     assert all(str(note) in str(long["lines"]) for note in cast("list[str]", long["notes"]))
     assert short["findings"] == long["findings"]
 

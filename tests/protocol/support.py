@@ -14,9 +14,10 @@ from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Draws, engines
 from plumbob.data import Table, split_array
+from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run, train
 from plumbob.net import Link, linked_pair
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
@@ -37,6 +38,9 @@ def plan_for(split: Sequence[int], **keys: Any) -> Plan:
     # Most tests look at weights; those of closed ones say so.
     if keys.get("protocol", "shares") == "shares":
         small["open"] = "own"
+    # What encrypted residuals are compared with.
+    if keys.get("protocol") == "clear":
+        small |= PAPER
     return Plan.for_columns(split, **(small | keys))
 
 
@@ -70,17 +74,6 @@ def trained(plan: Plan, data: tuple[Matrix, Labels] | None = None, **options: An
 def weights_of(run: Run) -> Vector:
     """The weights of all parties, one after the other."""
     return np.concatenate([run.transcripts[party.name].weights for party in run.model.plan.learners])
-
-
-def in_clear(plan: Plan) -> Plan:
-    """The same training without cryptography."""
-    return plan.replace(
-        protocol="clear",
-        parties=plan.learners,
-        replies="packed",
-        open="own",
-        unmasked_gradients_for_the_arbiter=False,
-    )
 
 
 def distance_from_clear(plan: Plan, data: tuple[Matrix, Labels] | None = None) -> float:

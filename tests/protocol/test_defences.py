@@ -6,7 +6,7 @@ import pytest
 from plumbob.data import Batch, batches
 from plumbob.errors import BudgetExceededError
 from plumbob.lab.simulate import Run
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 from plumbob.protocol import defences
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.openings import WEIGHTS
@@ -54,7 +54,14 @@ def test_heuristic_noise_is_not_in_the_own_update(protocol: str) -> None:
 def test_known_deviations() -> None:
     """The paper's sigma_A for epsilon 0.5, delta 0.1, batch 256, rate 0.01, and that of a proved epsilon of 1."""
     heuristic = Plan.for_columns(
-        (5, 5), protocol="clear", noise="heuristic", epsilon=0.5, delta=0.1, row_norm=1.0, learning_rate=0.01, epochs=10
+        (5, 5),
+        protocol="clear",
+        noise="heuristic",
+        epsilon=0.5,
+        delta=0.1,
+        row_norm=1.0,
+        epochs=10,
+        **{**PAPER, "learning_rate": 0.01},
     )
     assert defences.noise_std(heuristic, "label") == pytest.approx(113.7, abs=0.1)
     sound = heuristic.replace(noise="sound", epsilon=1.0, delta=1e-6)
@@ -67,7 +74,7 @@ def test_known_deviations() -> None:
 
 def test_minimax_labels_move_a_residual_by_one() -> None:
     """Its label weight is a half, so it needs a quarter of Taylor's noise."""
-    taylor = Plan.for_columns((5, 5), protocol="clear", noise="sound", row_norm=1.0)
+    taylor = Plan.for_columns((5, 5), protocol="clear", noise="sound", row_norm=1.0, **PAPER)
     minimax = taylor.replace(sigmoid="minimax")
     assert defences.noise_std(taylor, "label") == pytest.approx(4 * defences.noise_std(minimax, "label"))
 

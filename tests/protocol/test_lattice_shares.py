@@ -72,6 +72,18 @@ def test_weights_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]
         assert np.abs(encrypted - clear).max() < 3e-6
 
 
+@pytest.mark.parametrize(("split", "keys"), [((2, 2), {"l2": 0.01, "class_weight": "balanced"}), ((2, 1, 1), {})])
+def test_samples_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """First passes over a public sample, last ones over all rows: both protocols take the same rows."""
+    data = made_up(rows=10_500, columns=4)
+    plan = lattice_plan(split, epochs=5, full_passes=2, **keys)
+    assert [(level.rows, level.passes) for level in plan.levels(10_500)] == [(5000, 3), (10_500, 2)]
+    roots = {party.name: seeded(f"{party.name} in shares").draw(32) for party in plan.parties}
+    clear, without = (weights_of(trained(in_clear(one), data)) for one in (plan, plan.replace(full_passes=0)))
+    assert np.abs(weights_of(trained(plan, data, roots=roots)) - clear).max() < 1e-6
+    assert np.abs(without - clear).max() > 1e-3
+
+
 @pytest.mark.parametrize("name", ["breast-cancer", "digits-01"])
 def test_it_equals_clear_on_bundled_data(name: str) -> None:
     """On real rows, too."""
@@ -95,7 +107,7 @@ def test_a_transcript_has_no_sums() -> None:
     """There is no pass in which a party could read anything of its gradient."""
     plan = lattice_plan()
     for transcript in trained(plan).transcripts.values():
-        assert transcript.sums.shape == (plan.passes, 0)
+        assert transcript.sums.shape == (plan.epochs, 0)
 
 
 def test_weights_too_large_to_be_opened_say_so() -> None:
@@ -223,7 +235,7 @@ def test_a_key_serves_one_product_in_all_passes() -> None:
     for party in parties:
         contexts = [product.context for product in party._listed_products()]
         assert len(set(contexts)) == len(contexts) == 7 == party.shape.keys_in_all
-        assert {context.last for context in contexts} == {party.plan.passes}
+        assert {context.last for context in contexts} == {party.plan.epochs}
         assert not party.products.keys.own
         assert not party.products.keys.tested
 
@@ -315,8 +327,8 @@ def test_polynomials_are_counted() -> None:
     slots = shape.slots(shape.pieces[0])
     matrices = {name: [shape.scores(name), shape.gradients(name)] for name in ("label", "features")}
     asked = sum(each.requests for each in matrices["features"]) + slots.requests
-    assert label.encryptions == run.model.plan.passes * asked
-    assert features.encryptions == run.model.plan.passes * sum(each.requests for each in matrices["label"])
+    assert label.encryptions == run.model.plan.epochs * asked
+    assert features.encryptions == run.model.plan.epochs * sum(each.requests for each in matrices["label"])
     assert label.decryptions == features.randomisations > 0
     assert features.decryptions == label.randomisations > 0
 

@@ -14,7 +14,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.page import PageTable, Section, as_text, frame, render
-from plumbob.report.run import findings_table, page_of, sections_of, warnings
+from plumbob.report.run import page_of, sections_of, warnings
 from tests.report.support import hostile_names
 
 HOSTILE = '<script>alert("x")</script>&\''
@@ -136,9 +136,9 @@ def test_findings_are_told() -> None:
         conditions=({"name": "rank", "value": 12.0, "needed": "12", "is_met": True, "reference": "Lemma 3.4"},),
     )
     page = page_of(replace(record(), findings=[found]))
-    for text in ("label-sign by fund against bank, leaks: All of them. To stop it: --protocol shares", "Lemma 3.4"):
+    reason = "label-sign by fund against bank, leaks: All of them. (Criterion 4.2) To stop it: --protocol shares"
+    for text in (reason, "Lemma 3.4"):
         assert text in page
-    assert findings_table([found]).rows[0][4:7] == ["leaks", "0.9000", "0.7000"]
     assert "red team" not in page_of(replace(record(), findings=[]))
 
 

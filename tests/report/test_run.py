@@ -69,7 +69,10 @@ def test_a_run_that_did_not_end(status: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "cells"),
     [
-        ({"epochs": 0}, "<td>14 (by the public rule)</td><td>by the public rule</td>"),
+        (
+            {"epochs": 0},
+            '<td class="words">14 passes on all 40 rows (by the public rule)</td><td>by the public rule</td>',
+        ),
         ({"epochs": 3}, "<td>3</td><td>by the public rule</td>"),
         ({"epochs": 0, "noise": "rows", "scale": "public"}, "<td>by the public rule</td><td>by the public rule</td>"),
     ],

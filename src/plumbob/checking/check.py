@@ -17,7 +17,7 @@ from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.ledger import gains
 from plumbob.checking.names import in_plain_words, plain, renamed, stand_ins
 from plumbob.checking.row_notes import noise_notes
-from plumbob.checking.rules import RULES, further, leaves_a_trace
+from plumbob.checking.rules import RULES, further
 from plumbob.checking.rules.interface import Rule
 from plumbob.checking.rules.interface import finding as finding_of
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
@@ -27,7 +27,6 @@ from plumbob.record import Finding, RunRecord
 
 Checkable = Plan | RunRecord | str | Path | Mapping[str, Any] | Any
 """A plan, its file, its text, a dictionary of the same shape, a run's record, or a fitted model."""
-NAMED_BY_REPLAY = "The plan keeps evidence, so a replay would name it."
 
 
 def check(
@@ -98,12 +97,9 @@ def _in_plain_words(figures: Figures) -> Iterator[Finding]:
 
 
 def finished(plan: Plan, finding: Finding) -> Finding:
-    """With what helps against it. Where evidence is kept, whoever uses other software must reckon with being named."""
+    """With what helps against it."""
     if finding.verdict not in (LEAKS, DEGRADES):
         return finding
-    is_named = plan.keeps_evidence and leaves_a_trace(finding.attack)
-    if is_named and finding.verdict == LEAKS:
-        return replace(finding, verdict=DEGRADES, why=f"{finding.why} {NAMED_BY_REPLAY}", fix="")
     return replace(finding, fix=finding.fix or fix_for(plan, finding.attack, finding.target))
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from plumbob.checking.check import assumptions, prices_of_noise
 from plumbob.checking.findings import MORE, Findings
+from plumbob.checking.headlines import headlines
 from plumbob.checking.refusal import refusing
 from plumbob.checking.verdict_words import CHEATING, LEAKS
 from plumbob.counting import counted
@@ -51,13 +52,13 @@ def refuse_unaccepted(plan: Plan, findings: Findings, accepted: Sequence[str]) -
     raise UnsafePlanError(f"nothing was signed.\n{shown}\n\n{reasons}\nchange the plan, or add {flags} to sign it")
 
 
-def consent_lines(plan: Plan, rows: int, findings: Findings, assumed: str = "") -> list[str]:
-    """`assumed` says what the findings rest on where the rows are not known yet."""
+def consent_lines(plan: Plan, rows: int, findings: Findings, reader: str = "", assumed: str = "") -> list[str]:
+    """For the party that signs; `assumed` says what the findings rest on where the rows are not known yet."""
     notes = [assumed, *prices_of_noise(plan, rows), *assumptions(plan, rows)]
     return [
         _first_line(plan, 0 if assumed else rows),
         "",
-        *findings.headlines.lines(),
+        *headlines(findings, findings.figures, reader=reader).lines(),
         "",
         *(f"note: {note}" for note in notes if note),
         MORE.format(count=len(findings)),

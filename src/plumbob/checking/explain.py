@@ -7,7 +7,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.ledger import Account, Ledger, planned
 from plumbob.checking.rules import rules_of
 from plumbob.counting import counted
-from plumbob.plan import Plan
+from plumbob.plan import Plan, in_words
 from plumbob.record import Finding
 
 ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores", "features")}
@@ -28,8 +28,10 @@ def _setting(figures: Figures) -> str:
     plan = figures.plan
     parties = ", ".join(f"{party.name} {counted(figures.columns(party.name), 'column')}" for party in plan.learners)
     rows = f"{figures.rows:,} training rows" + (" (assumed)" if figures.is_assumed else "")
-    steps = f"{counted(figures.steps, 'step')} in {counted(plan.passes, 'epoch')}"
+    steps = f"{counted(figures.steps, 'step')} in {counted(figures.passes, 'epoch')}"
     batches = f"{plan.batches} batches of {counted(figures.batch, 'row')}, {steps}"
+    if plan.batches == "full":
+        batches = f"full batches, {in_words(figures.levels)}"
     runs = f", {figures.runs} runs" if figures.runs > 1 else ""
     noise = {party.name: figures.noise_toward(party.name) for party in plan.learners}
     on = ", ".join(f"{value:.3g} toward {name}" for name, value in noise.items() if value)
@@ -54,5 +56,5 @@ def _equation_count(account: Account, figures: Figures) -> str:
         f"{last:,} are independent ({account.known:.1%} of the unknowns)"
     )
     step = account.first_step_with(1.0)
-    per_epoch = max(1, figures.steps // figures.plan.passes)
+    per_epoch = max(1, figures.steps // figures.passes)
     return text if step is None else f"{text}; enough for all after step {step}, epoch {-(-step // per_epoch)}"

@@ -11,10 +11,10 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.checking.coalitions import JOINT
 from plumbob.crypto.profiles import SLACK_BITS
-from plumbob.data import largest_batch, steps_per_epoch
+from plumbob.data import all_steps, largest_batch
 from plumbob.model.sigmoid import LINEAR, SIGMOIDS
 from plumbob.model.starts import uniform_reach
-from plumbob.plan import Party, Plan
+from plumbob.plan import Party, Plan, RowLevels, total_passes
 from plumbob.privacy.randomised_response import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
 from plumbob.protocol.openings import WEIGHTS, most_scored_rows
@@ -113,18 +113,30 @@ class Figures:
 
     @property
     def visits(self) -> int:
-        """How often a row is in a batch, all runs together."""
-        return self.plan.passes * self.runs
+        """How often a row is in a batch at most, all runs together."""
+        return self.passes * self.runs
+
+    @cached_property
+    def levels(self) -> RowLevels:
+        return self.plan.levels(self.rows)
+
+    @property
+    def passes(self) -> int:
+        """Of one run, on all levels of rows."""
+        return total_passes(self.levels)
 
     @property
     def fresh_visits(self) -> int:
         """Visits in the company of other rows than before: the same batches say the same again."""
-        return self.visits if self.plan.batches == "reshuffled" else self.runs if self.plan.batches == "fixed" else 1
+        if self.plan.batches == "full":
+            # Every run draws its samples anew.
+            return 1 + self.runs * (len(self.levels) - 1)
+        return self.visits if self.plan.batches == "reshuffled" else self.runs
 
     @cached_property
     def steps(self) -> int:
         """How many steps one run has."""
-        return steps_per_epoch(self.rows, self.plan) * self.plan.passes
+        return all_steps(self.rows, self.plan)
 
     @property
     def sees_sums(self) -> bool:
@@ -152,7 +164,7 @@ class Figures:
 
     def equations_a_row(self, name: str) -> float:
         """Independent equations about labels in all visits together, for each row, in general position."""
-        steps = self.steps // self.plan.passes
+        steps = self.steps // self.passes
         per_epoch = self.rank(name) * (steps - 1) + min(self.columns(name), self.longest_batch)
         repeated = self.rank(name) if self.visits_everybody else 0
         return (self.fresh_visits * per_epoch - (self.fresh_visits - 1) * repeated) / self.rows
@@ -288,14 +300,18 @@ class Figures:
         """
         per_run = self.columns(name)
         if self.plan.start == "zero" and self.plan.class_weight == "none":
-            per_run = min(self.batch, per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit))
+            per_run = min(
+                self.batch,
+                self.levels[0].rows,
+                per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit),
+            )
         return min(self.rows, per_run * self.runs)
 
     @property
     def _lowest_opened_bit(self) -> int:
         sigmoid = SIGMOIDS[self.plan.sigmoid]
         label = sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-        moved = label * self.plan.rate * sigmoid.gradient_scale / self.batch
+        moved = label * self.plan.rate * sigmoid.gradient_scale / min(self.batch, self.levels[0].rows)
         return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
     def opened_bits(self, name: str) -> int:
@@ -315,7 +331,7 @@ class Figures:
 
     def steered_columns(self, name: str) -> int:
         """Columns of the peers that it reads: one in each epoch after the first, or one in two."""
-        return (self.plan.passes - 1) // (1 if self.is_still(name) else 2)
+        return (self.passes - 1) // (1 if self.is_still(name) else 2)
 
     # Replies, as they travel in `exchange`.
 

@@ -1,18 +1,20 @@
 """Findings together: a list that shows itself, as text in a terminal and as a table in a notebook."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from html import escape
 from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.headlines import Headlines, headlines
+from plumbob.checking.gains import WORSE_THAN_NOTHING
+from plumbob.checking.headlines import Headlines, headlines, is_named
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
 MORE = "--verbose shows all {count} findings, the reason for each, and what no finding covers."
+NAMED_BY_REPLAY = "The plan keeps evidence, so a replay would name it."
 # A colour beside the word, never instead of it.
 COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d", NOT_APPLICABLE: "#6b7280"}
 Cell = Callable[[Finding], str]
@@ -25,9 +27,11 @@ NAMED: dict[str, Cell] = {
     "target": lambda one: one.target,
 }
 MEASURED: dict[str, Cell] = {
-    "rate": lambda one: _number(one.rate),
-    "baseline": lambda one: _number(one.baseline),
+    "rate": lambda one: _share(one.rate),
+    "baseline": lambda one: _share(one.baseline),
     "AUC": lambda one: _number(one.auc),
+    "AUC baseline": lambda one: _number(one.baseline_auc),
+    "advantage": lambda one: _number(one.advantage),
 }
 
 
@@ -69,7 +73,7 @@ class Findings(list[Finding]):
         return pandas.DataFrame([asdict(one) for one in self], columns=list(Finding.__dataclass_fields__))
 
     def __repr__(self) -> str:
-        return "\n".join([*self.headlines.lines(), *(["", *_table(self)] if self else [])])
+        return "\n".join([*self.headlines.lines(), *(["", *table_lines(self)] if self else [])])
 
     def _repr_html_(self) -> str:
         """Without scripts; every cell is escaped, because party names come from other people's plans."""
@@ -83,29 +87,32 @@ class Findings(list[Finding]):
 
 
 def worst_first(findings: Iterable[Finding], figures: Figures | None = None) -> Findings:
-    """The same findings, those that leak before all others."""
-    return Findings(sorted(findings, key=lambda finding: ORDER.index(finding.verdict)), figures)
+    """The same findings, those that leak before all others; with evidence kept, what a replay would name degrades."""
+    judged = [one if figures is None else _with_evidence(figures, one) for one in findings]
+    return Findings(sorted(judged, key=lambda finding: ORDER.index(finding.verdict)), figures)
 
 
-def lines_of(findings: Findings) -> list[str]:
-    """Both headlines, a table of verdicts, the numbers behind those that matter, and what to type."""
-    reasons = (line for one in findings for line in _reasons(one))
-    return [*findings.headlines.lines(), "", *_table(findings), "", *reasons, "", *legend(findings)]
+def _with_evidence(figures: Figures, finding: Finding) -> Finding:
+    """Whoever uses other software must reckon with being named."""
+    if finding.verdict != LEAKS or not is_named(finding, figures):
+        return finding
+    return replace(finding, verdict=DEGRADES, why=f"{finding.why} {NAMED_BY_REPLAY}", fix="")
 
 
-def legend(findings: Sequence[Finding]) -> list[str]:
-    """What the verdicts among them mean."""
+def lines_of(findings: Findings, told: Headlines | None = None) -> list[str]:
+    """Both headlines, a table of verdicts, the numbers behind those that matter, and what the verdicts mean."""
     given = {finding.verdict for finding in findings}
-    return [f"{verdict}: {MEANINGS[verdict]}." for verdict in ORDER if verdict in given]
+    meanings = [f"{verdict}: {MEANINGS[verdict]}." for verdict in ORDER if verdict in given]
+    headlines = (told or findings.headlines).lines()
+    return [*headlines, "", *table_lines(findings), "", *reasons(findings), "", *meanings]
 
 
-def _reasons(finding: Finding) -> list[str]:
-    if finding.verdict == NOT_APPLICABLE:
-        return []
-    verdict = "leaks above the plan's tolerance" if finding.verdict == LEAKS else finding.verdict
-    head = f"{finding.attack} by {finding.by} against {finding.against} ({finding.target}): {verdict}."
-    fix = [f"    to stop it: {finding.fix}"] if finding.fix else []
-    return [head, f"    {finding.why} ({finding.reference})", *fix]
+def reasons(findings: Iterable[Finding]) -> Iterator[str]:
+    """A sentence or two for each finding whose attack had something to work on: why, and what to type against it."""
+    for one in findings:
+        if one.verdict != NOT_APPLICABLE:
+            fix = f" To stop it: {one.fix}" if one.fix else ""
+            yield f"{one.attack} by {one.by} against {one.against}, {one.verdict}: {one.why} ({one.reference}){fix}"
 
 
 def _columns(findings: Sequence[Finding]) -> dict[str, Cell]:
@@ -113,7 +120,7 @@ def _columns(findings: Sequence[Finding]) -> dict[str, Cell]:
     return {**NAMED, **(MEASURED if any(one.rate is not None for one in findings) else {})}
 
 
-def _table(findings: Sequence[Finding]) -> list[str]:
+def table_lines(findings: Sequence[Finding]) -> list[str]:
     """For a terminal: verdicts to the left, the rest to the right."""
     cells = _columns(findings)
     rows = [list(cells), *([show(one) for show in cells.values()] for one in findings)]
@@ -124,6 +131,11 @@ def _table(findings: Sequence[Finding]) -> list[str]:
 def _html_cell(name: str, text: str) -> str:
     colour = f";color:{COLOURS[text]};font-weight:600;white-space:nowrap" if name == "verdict" else ""
     return f'<td style="text-align:left;vertical-align:top{colour}">{escape(text)}</td>'
+
+
+def _share(value: float | None) -> str:
+    """Of labels, or an R², which has no lower end."""
+    return WORSE_THAN_NOTHING if value is not None and value < 0 else _number(value)
 
 
 def _number(value: float | None) -> str:

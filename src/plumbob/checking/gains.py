@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.prediction_equations import unknown_weights
-from plumbob.checking.verdict_words import CHEATING
+from plumbob.checking.verdict_words import CHEATING, DEGRADES
 from plumbob.counting import counted
 from plumbob.record import Finding
 
@@ -35,9 +35,8 @@ def _measured(finding: Finding, whose: str) -> str:
         return f"reconstruct {rate} of what {whose} {finding.target} say (its own columns explain {baseline})"
     if finding.assumes == CHEATING and finding.n:
         return f"choose {counted(finding.n, 'person', 'people')} and read {rate} of their labels (guessing: {baseline})"
-    if finding.determined:
-        certain = percent(finding.determined)
-        return f"be certain of {certain} of {whose} labels, and get {rate} right (guessing: {baseline})"
+    if finding.determined and finding.verdict == DEGRADES:
+        return f"be certain of {percent(finding.determined)} of {whose} labels; the rest it must guess"
     return f"get {rate} of {whose} labels right (guessing: {baseline})"
 
 
@@ -130,7 +129,7 @@ def _chosen_labels(case: _Case) -> str:
 
 
 def _masked(case: _Case) -> str:
-    passes = counted(case.figures.plan.passes, "pass", "passes")
+    passes = counted(case.figures.passes, "pass", "passes")
     return f"read about one of {case.whose} columns, or one person's columns, in each of {passes}"
 
 

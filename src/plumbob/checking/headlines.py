@@ -32,6 +32,7 @@ NOTHING = {
     HONEST: "No known attack is shown to tell anybody more.",
     CHEATING: "No known way of cheating is shown to tell anybody more.",
 }
+NOT_JUDGED = "No attack of this kind was judged."
 PARTIAL = " Not all attacks were run, so this settles nothing."
 FEW_PARTIES = 3
 """Up to this many, each pair of parties has a line of its own."""
@@ -100,10 +101,15 @@ class Headlines:
         return [line for block in self.blocks for line in (*_shown(block), "")][:-1]
 
 
-def headlines(findings: Sequence[Finding], figures: Figures | None = None, *, is_partial: bool = False) -> Headlines:
-    """Both blocks; without `figures`, what attackers gain is said without numbers and nothing is said of openings."""
+def headlines(
+    findings: Sequence[Finding], figures: Figures | None = None, *, reader: str = "", is_partial: bool = False
+) -> Headlines:
+    """Both blocks; without `figures`, what attackers gain is said without numbers and nothing is said of openings.
+
+    `reader` is the party that reads them, if one does: its data are "yours".
+    """
     honest, cheating = (
-        _block(assumes, [one for one in findings if one.assumes == assumes], figures, is_partial)
+        _block(assumes, [one for one in findings if one.assumes == assumes], figures, reader, is_partial)
         for assumes in ASSUMPTIONS
     )
     if cheating.remedy and set(flags_of(cheating.remedy).items()) <= set(flags_of(honest.remedy).items()):
@@ -112,8 +118,10 @@ def headlines(findings: Sequence[Finding], figures: Figures | None = None, *, is
     return Headlines(honest, cheating)
 
 
-def _block(assumes: str, findings: Sequence[Finding], figures: Figures | None, is_partial: bool) -> HeadlineBlock:
-    lines = tuple(_lines(findings, figures))
+def _block(
+    assumes: str, findings: Sequence[Finding], figures: Figures | None, reader: str, is_partial: bool
+) -> HeadlineBlock:
+    lines = tuple(_lines(findings, figures, reader))
     remedy = flags_to_type([one.fix for one in findings if one.verdict == LEAKS])
     place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
     agreed = () if figures is None or (assumes == CHEATING and not lines) else tuple(said(place, figures))
@@ -122,7 +130,7 @@ def _block(assumes: str, findings: Sequence[Finding], figures: Figures | None, i
         HEADINGS[assumes],
         agreed,
         lines,
-        NOTHING[assumes] + (PARTIAL if is_partial else ""),
+        (NOTHING[assumes] if findings else NOT_JUDGED) + (PARTIAL if is_partial else ""),
         remedy,
         "" if figures is None else price_of(figures, remedy),
         counts(findings),
@@ -140,7 +148,7 @@ def counts(findings: Sequence[Finding]) -> str:
 # Lines.
 
 
-def _lines(findings: Sequence[Finding], figures: Figures | None) -> Iterator[HeadlineLine]:
+def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) -> Iterator[HeadlineLine]:
     """The worst first; pairs of parties about which the same is to be said share a line.
 
     Among more than three parties there is one line for each target, and one more for coalitions.
@@ -156,7 +164,7 @@ def _lines(findings: Sequence[Finding], figures: Figures | None) -> Iterator[Hea
         worst = _worst(members)
         same = () if len(parties) > FEW_PARTIES else (worst[0].verdict, *(one.attack for one in worst))
         alike[target, "+" in by, *same].extend(worst)
-    lines = [_line(members, figures, parties) for members in alike.values()]
+    lines = [_line(members, figures, parties, reader) for members in alike.values()]
     yield from sorted(lines, key=lambda line: (ORDER.index(line.verdict), TARGETS.index(line.target)))
 
 
@@ -178,7 +186,7 @@ def _is_redundant(one: Finding, others: Sequence[Finding]) -> bool:
     )
 
 
-def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]) -> HeadlineLine:
+def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str], reader: str) -> HeadlineLine:
     told = _worst(members)
     planned = [party.name for party in figures.plan.parties] if figures else []
     names = list(dict.fromkeys([*planned, *sorted(parties)]))
@@ -188,20 +196,19 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
     if set(by) & set(against):
         whose = "another party's"
     else:
-        whose = joined_names([f"{spoken[name]}'s" for name in against], "or")
+        whose = joined_names(["your" if name == reader else f"{spoken[name]}'s" for name in against], "or")
     gained = list(dict.fromkeys(gain(one, figures, whose, len(against) == 1) for one in told))[:MOST_GAINS]
-    is_named = _is_named(told, figures)
-    verb = "could" if is_named else "can" if told[0].verdict == LEAKS else "may"
-    named = "; a replay would name it" if is_named else ""
+    named = "; a replay would name it" if all(is_named(one, figures) for one in told) else ""
+    verb = "could" if named else "can" if told[0].verdict == LEAKS else "may"
     says = sentence(f"{_actors(by, spoken, parties)} {verb} {', or '.join(gained)}{named}.")
     attacks = tuple(dict.fromkeys(one.attack for one in told))
     return HeadlineLine(told[0].verdict, tuple(by), tuple(against), told[0].target, attacks, says)
 
 
-def _is_named(findings: Sequence[Finding], figures: Figures | None) -> bool:
-    """Whether evidence is kept that shows it."""
-    keeps = figures is not None and figures.plan.keeps_evidence
-    return keeps and all(leaves_a_trace(one.attack) for one in findings)
+def is_named(finding: Finding, figures: Figures | None) -> bool:
+    """Whether evidence is kept that shows it: other software, not data of one's choice."""
+    keeps_evidence = figures is not None and figures.plan.keeps_evidence
+    return keeps_evidence and leaves_a_trace(finding.attack)
 
 
 def _actors(by: Sequence[str], spoken: dict[str, str], parties: set[str]) -> str:

@@ -146,7 +146,7 @@ def _without_repetitions(figures: Figures, ranks: Counts, rank: int) -> Counts:
     if figures.plan.batches == "full":
         epochs[1:] = 0
     elif figures.plan.batches == "fixed":
-        epochs.reshape(figures.runs, figures.plan.passes, per_epoch)[:, 1:] = 0
+        epochs.reshape(figures.runs, figures.passes, per_epoch)[:, 1:] = 0
     if figures.visits_everybody:
         is_new = epochs[:, -1] > 0
         is_new[0] = False

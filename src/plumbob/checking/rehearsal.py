@@ -264,7 +264,7 @@ def _stacked_attack(training: Training, steps: list[SolvedStep]) -> Vector:
     X = training.attacker @ stacking.whitened(training.attacker)
     columns, per_epoch = X.shape[1], steps_per_epoch(len(training.rows), training.plan)
     noise, length = training.noise, len(steps[0].rows)
-    epochs = training.plan.passes if noise else math.ceil(ENOUGH * length / max(columns, 1))
+    epochs = training.plan.passes_without_sample if noise else math.ceil(ENOUGH * length / max(columns, 1))
     used = steps[: per_epoch * max(1, min(epochs, MOST_ENTRIES // max(1, len(X) * columns)))]
     stack = stacking.stack_of(
         X,

@@ -40,16 +40,22 @@ def label_promise(plan: Plan) -> Iterator[str]:
     cost = label_cost(plan)
     if cost is not None:
         epsilon = cost.zcdp_epsilon(plan.delta)
-        yield (
-            "Differential privacy for labels: the odds of any guess about one person's label move by a factor of at"
-            f" most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}, up to probability {plan.delta:g}) from what the"
-            " guesser would believe with the other label in this person's row. Columns have no such promise."
-        )
+        odds = odds_in_words(epsilon, plan.delta, "one person's label", "the other label in this person's row")
+        yield f"Differential privacy for labels: {odds}. Columns have no such promise."
     elif plan.noise == "heuristic" and delta_mistake(plan.delta, plan.rows) is not None:
         yield (
             f"delta {plan.delta:g} is one in {plan.rows:,} rows or more, as in the paper's experiments: whoever"
             " publishes one whole row, drawn at random, would keep such a promise. Under sound or rows it is refused."
         )
+
+
+def odds_in_words(epsilon: float, delta: float, whom: str, other: str) -> str:
+    """The sentence that a lawyer understands: how far one row can move anybody's guess, and against what."""
+    return (
+        f"whatever all the others saw together, the odds of any guess about {whom} move by a factor of at most"
+        f" {odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance of one in {1 / delta:,.0f}, from what the"
+        f" guesser would believe with {other}"
+    )
 
 
 def label_noise_loss(figures: Figures) -> float:
@@ -80,12 +86,8 @@ def row_notes(plan: Plan, rows: int) -> Iterator[str]:
 
 def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
     epsilon = cost.epsilon(plan.delta)
-    yield (
-        "Differential privacy for whole rows: whatever all other parties see together, the odds of any guess about one"
-        f" person move by a factor of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}, up to probability"
-        f" {plan.delta:g}) from what the guesser would believe with any other values in this person's row. It does not"
-        " hide that the person is in the table."
-    )
+    odds = odds_in_words(epsilon, plan.delta, "one person", "any other values in this person's row")
+    yield f"Differential privacy for whole rows: {odds}. That this person is in the table is not hidden."
     yield f"This holds against all other parties together, {BOUND}."
     yield (
         f"A label drawn by a fair coin is named with probability {coin_flip_bound(epsilon, plan.delta):.3f} at most."

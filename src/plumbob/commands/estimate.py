@@ -18,7 +18,7 @@ from plumbob.crypto import PrivateKey, engines, lattice, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, ProductShape
 from plumbob.data import store
-from plumbob.plan import Plan
+from plumbob.plan import Plan, in_words
 from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.widths import slots_for
 
@@ -54,6 +54,7 @@ class Estimate:
     steps: int
     setup_seconds: float
     step_seconds: float
+    """Their mean: steps on a sample of the rows take less time than those on all."""
     minutes: float
     bytes_sent: int
     """Of all parties together, in training's messages; the greeting adds some kilobytes."""
@@ -62,6 +63,8 @@ class Estimate:
     temporary_files_mib: float
     """Features that are too large to be kept in memory; their pages stay there while nobody else needs the room."""
     rows: int
+    passes: str
+    """How many, on how many rows."""
 
 
 class Trials:
@@ -92,8 +95,10 @@ def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trial
     """Measured on this machine: now, unless earlier `trials` have it."""
     figures = figures_of(plan, rows)
     if not plan.kind.is_encrypted:
-        step = CLEAR_STEP_SECONDS + CLEAR_ENTRY_SECONDS * figures.batch * plan.columns
-        return _estimate(figures, "none", 0.0, step, 0, 0.0)
+        entries = plan.columns * sum(level.passes * level.rows for level in figures.levels)
+        return _estimate(
+            figures, "none", 0.0, CLEAR_STEP_SECONDS * figures.steps + CLEAR_ENTRY_SECONDS * entries, 0, 0.0
+        )
     if plan.kind.has_lattices:
         native = lattice.choose("auto", jobs)
         cost = lattice_cost(figures, native)
@@ -108,17 +113,17 @@ def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trial
     # Each party has a key of its own and tables for every peer's; an arbiter's is everybody's.
     keys = 1 if plan.arbiter is not None else len(plan.learners)
     holders = len(plan.parties)
-    seconds = step_seconds(figures, products, costs)
+    seconds = step_seconds(figures, products, costs) * figures.steps
     return _estimate(figures, engine.name, keys * setup, seconds, bytes_sent(figures), memory * (keys * holders - 1))
 
 
-def _estimate(figures: Figures, engine: str, setup: float, step: float, sent: int, tables: float) -> Estimate:
+def _estimate(figures: Figures, engine: str, setup: float, steps: float, sent: int, tables: float) -> Estimate:
     return Estimate(
         engine=engine,
         steps=figures.steps,
         setup_seconds=setup,
-        step_seconds=step,
-        minutes=(setup + step * figures.steps) / 60.0,
+        step_seconds=steps / figures.steps,
+        minutes=(setup + steps) / 60.0,
         bytes_sent=sent,
         megabytes_sent=sent / 1e6,
         peak_memory_mib=(peak_memory(figures) + tables) / MEBIBYTE,
@@ -126,6 +131,7 @@ def _estimate(figures: Figures, engine: str, setup: float, step: float, sent: in
         * COPIES_OF_DATA
         / MEBIBYTE,
         rows=figures.rows,
+        passes=in_words(figures.levels),
     )
 
 
@@ -134,6 +140,7 @@ def estimate_lines(cost: Estimate) -> list[str]:
     return [
         f"estimate for {counted(cost.rows, 'training row')}, all parties on this machine, engine {cost.engine}:",
         f"  about {cost.minutes:.1f} minutes ({counted(cost.steps, 'step')} of {cost.step_seconds:.3g} s)",
+        f"  {cost.passes}",
         f"  {cost.megabytes_sent:.1f} MB sent, all parties together",
         f"  about {cost.peak_memory_mib:.0f} MiB of memory at its peak{_files_beside(cost)}",
     ]

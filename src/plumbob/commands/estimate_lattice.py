@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,34 +23,33 @@ class LatticeCost:
 
     setup_seconds: float
     step_seconds: float
+    """Of all steps together."""
     key_memory: int
     """Bytes of all keys before the first pass, in one process."""
 
 
 def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost:
     """Measured now, with products of one polynomial."""
-    shape = LatticeShape(figures.plan, figures.rows)
-    product_seconds = _measured_product(shape, engine)
-    polynomials = sum(layout.requests * layout.replies for layout in _matrices(shape))
-    staged, keys = 0.0, 0.0
-    for is_turn in {layout.is_turn for layout in _slots(shape)}:
-        slot_seconds, key_seconds = _measured_slots(shape, engine, is_turn)
-        alike = [layout for layout in _slots(shape) if layout.is_turn == is_turn]
-        staged += slot_seconds * sum(layout.requests for layout in alike) / TERMS
-        keys += key_seconds * len(alike)
-    return LatticeCost(
-        setup_seconds=len(shape.keyed_passes) * keys,
-        step_seconds=staged + polynomials * product_seconds,
-        key_memory=key_memory(shape),
-    )
+    whole = LatticeShape(figures.plan, figures.rows)
+    of_product = _measured_product(whole, engine)
+    of_slots = {turn: _measured_slots(whole, engine, turn) for turn in {stage.is_turn for stage in whole.stages}}
+    steps = 0.0
+    for shape, passes in whole.levels:
+        polynomials = sum(layout.requests * layout.replies for layout in _matrices(shape))
+        staged = sum(layout.requests * of_slots[layout.is_turn].block for layout in _slots(shape)) / TERMS
+        steps += passes * (staged + polynomials * of_product)
+    setup = sum(of_slots[layout.is_turn].key for _, shape in whole.keyed_passes for layout in _slots(shape))
+    return LatticeCost(setup, steps, key_memory(whole))
 
 
-def key_memory(shape: LatticeShape) -> int:
+def key_memory(whole: LatticeShape) -> int:
     """Of all keys, which are tested before the first pass; each is kept at its owner and its evaluators."""
-    ends = [layout.parameters for layout in _matrices(shape)] * 2
-    for stage in shape.stages:
-        ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
-    return len(shape.keyed_passes) * sum(8 * len(one.primes) * one.degree + one.polynomial_bytes for one in ends)
+    ends = []
+    for _, shape in whole.keyed_passes:
+        ends += [layout.parameters for layout in _matrices(shape)] * 2
+        for stage in shape.stages:
+            ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
+    return sum(8 * len(one.primes) * one.degree + one.polynomial_bytes for one in ends)
 
 
 def _matrices(shape: LatticeShape) -> list[Layout]:
@@ -70,8 +70,14 @@ def _slots(shape: LatticeShape) -> list[SlotLayout]:
     ]
 
 
-def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn: bool) -> tuple[float, float]:
-    """Seconds of one block of rows, and of one key with its test."""
+class SlotSeconds(NamedTuple):
+    """Of one block of rows, and of one key with its test."""
+
+    block: float
+    key: float
+
+
+def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn: bool) -> SlotSeconds:
     layout = SlotLayout(shape.profile[2], shape.profile[2].degree, TERMS, is_turn)
     started = time.perf_counter()
     key, tested = _tested(engine, layout, "slots")
@@ -84,7 +90,7 @@ def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn:
         evaluator = lattice.SlotEvaluator(engine, layout, tested, 1, draw, lattice.Register())
         owner.open(evaluator.reply(owner.request(ones), ones).reply)
 
-    return fastest(multiply), key_seconds
+    return SlotSeconds(fastest(multiply), key_seconds)
 
 
 def _measured_product(shape: LatticeShape, engine: lattice.LatticeEngine) -> float:

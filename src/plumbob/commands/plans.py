@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plumbob.commands import NewPlan
-from plumbob.data import column_names, read_table
+from plumbob.data import Table, column_names, read_table
 from plumbob.data.encoder import choices_of
+from plumbob.data.fitting import sizes_of
 from plumbob.data.ids import id_column_of, refuse_other_parties
 from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import DataError, PlanError
@@ -50,7 +51,10 @@ def new(asked: NewPlan) -> Result:
     return _written(asked.keys, asked.names, asked.out, origin)
 
 
-def _written(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE) -> Result:
+def _written(
+    keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE, remark: str = ""
+) -> Result:
+    """The remark becomes a comment in the plan's file."""
     plan, differences = _draft(keys, origin)
     if names is not None:
         plan = _rename_parties(plan, names.split(","))
@@ -58,11 +62,11 @@ def _written(keys: Mapping[str, Any], names: str | None, out: Path | None, origi
     result = {**shown(plan), **({"differences": differences} if origin.job else {})}
     listed = [f"# differs from the job: {line}" for line in differences]
     if out is None:
-        return {**result, "lines": [*plan.to_toml().splitlines(), *listed]}
+        return {**result, "lines": [*plan.to_toml(remark).splitlines(), *listed]}
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it or choose another name")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(plan.to_toml(), encoding="utf-8")
+    out.write_text(plan.to_toml(remark), encoding="utf-8")
     return {**result, "out": str(out), "lines": [f"{out}  {plan.hash()}", *listed]}
 
 
@@ -114,15 +118,17 @@ def _fitted(asked: NewPlan) -> Result:
     if asked.label_column is not None:
         tables = dict(sorted(tables.items(), key=lambda named: asked.label_column not in column_names(named[1])))
     refuse_other_parties(ids, tables)
-    keys = suggested_keys(asked.keys)
+    read = {name: _read(name, file, asked) for name, file in tables.items()}
+    keys, drafted = suggested_keys(asked.keys, sizes_of(read.values(), asked.keys))
     plan = plan_from(None, {"features": [PEER] * max(2, len(tables)), **keys})
-    summaries = {name: _summary(name, file, asked, plan) for name, file in tables.items()}
+    summaries = {name: summarise(table, choices_of(plan)) for name, table in read.items()}
     widths = [summary.width for summary in summaries.values()]
     if len(tables) == 1:
         # Without the label this party is the second one.
         widths = [*widths, PEER] if asked.label_column is not None else [PEER, *widths]
     named = names if names is not None or len(tables) == 1 else ",".join(tables)
-    result = _written({**keys, "features": widths}, named, asked.out)
+    remark = "" if drafted is None else drafted.sentence
+    result = _written({**keys, "features": widths}, named, asked.out, remark=remark)
     shown = [line for name, summary in summaries.items() for line in (f"# {name}", *_as_comments(summary))]
     missing = "# the other party's columns are not known here: `plumbob party propose` asks for them"
     lines = [*shown, *([missing] if len(tables) == 1 else []), *result["lines"]]
@@ -139,14 +145,13 @@ def _party_and_file(word: str, place: int) -> tuple[str, Path]:
     return "own table", Path(word)
 
 
-def _summary(party: str, file: Path, asked: NewPlan, plan: Plan) -> TableSummary:
+def _read(party: str, file: Path, asked: NewPlan) -> Table:
     known = column_names(file)
     label = asked.label_column if asked.label_column in known else None
     reading = asked.table.choices().about(known)
     if label is None:
         reading = replace(reading, positive=None)
-    table = read_table(file, id_column_of(id_columns(asked.id_words), party), label, choices=reading)
-    return summarise(table, choices_of(plan))
+    return read_table(file, id_column_of(id_columns(asked.id_words), party), label, choices=reading)
 
 
 def _as_comments(summary: TableSummary) -> list[str]:

@@ -1,7 +1,16 @@
 """Files become tables, tables aligned rows, aligned rows shards, shards batches. No peer, key or weight enters."""
 
 from plumbob.data.align import align, column_counts, in_agreed_order, split_array
-from plumbob.data.batches import Batch, batches, largest_batch, seed_from_int, steps_per_epoch, stream
+from plumbob.data.batches import (
+    Batch,
+    all_steps,
+    batches,
+    largest_batch,
+    sampled_rows,
+    seed_from_int,
+    steps_per_epoch,
+    stream,
+)
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoder import Encoder, with_slots
 from plumbob.data.encoding import PlainColumn
@@ -20,6 +29,7 @@ __all__ = [
     "Shard",
     "Table",
     "align",
+    "all_steps",
     "batches",
     "build_shard",
     "canonical",
@@ -32,6 +42,7 @@ __all__ = [
     "largest_batch",
     "newest_rows",
     "read_table",
+    "sampled_rows",
     "seed_from_int",
     "split_array",
     "split_rows",

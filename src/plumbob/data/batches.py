@@ -1,5 +1,8 @@
 """Which rows each step uses: the same at every party, from the same seed, with no message.
 
+Full batches may be of a sample first (plan/levels.py): the first rows of one order, so that every sample is part of the
+next.
+
 Only numpy's bit generator is used, not its `permutation`: raw streams stay the same from one version to the next,
 and two organisations rarely have the same one.
 """
@@ -7,6 +10,7 @@ and two organisations rarely have the same one.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +26,10 @@ class Batch:
     step: int
     epoch: int
     rows: NDArray[np.intp]
+    told: str = ""
+    """What a person is told of it besides its number."""
+    done: float = 0.0
+    """Which share of all steps' rows is worked through when this step is."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -29,11 +37,19 @@ class Batch:
 
 def batches(seed: bytes, n_rows: int, plan: Plan) -> Iterator[Batch]:
     """All batches of a run, in order; what is left over joins the last one of its epoch or is dropped."""
-    n_steps = steps_per_epoch(n_rows, plan)
-    for epoch in range(1, plan.passes + 1):
-        order = _order(seed, n_rows, plan.batches, epoch)
-        for place, rows in enumerate(_pieces(order, n_steps, plan)):
-            yield Batch((epoch - 1) * n_steps + place + 1, epoch, rows)
+    per_epoch, done = steps_per_epoch(n_rows, plan), 0
+    in_all = sum(level.passes * level.rows for level in plan.levels(n_rows))
+    for epoch, order in enumerate(_orders(seed, n_rows, plan), 1):
+        whole = "all" if len(order) == n_rows else f"{len(order):,} of"
+        told = f"on {whole} {n_rows:,} rows" if plan.batches == "full" else f"epoch {epoch}"
+        for place, rows in enumerate(_pieces(order, per_epoch, plan)):
+            done += len(rows)
+            yield Batch((epoch - 1) * per_epoch + place + 1, epoch, rows, told, done / in_all)
+
+
+def all_steps(n_rows: int, plan: Plan) -> int:
+    """How many batches a run has."""
+    return steps_per_epoch(n_rows, plan) * plan.passes(n_rows)
 
 
 def steps_per_epoch(n_rows: int, plan: Plan) -> int:
@@ -56,12 +72,24 @@ def largest_batch(n_rows: int, plan: Plan) -> int:
     return plan.batch_size + (n_rows % plan.batch_size if plan.remainder == "merge" else 0)
 
 
-def _order(seed: bytes, n_rows: int, kind: str, epoch: int) -> NDArray[np.intp]:
-    if kind == "full":
-        return np.arange(n_rows)
-    # An epoch's order depends on nothing before it, so a resumed run need not replay the earlier ones.
-    generator = stream(seed, f"batches of epoch {1 if kind == 'fixed' else epoch}")
-    return np.argsort(generator.bit_generator.random_raw(n_rows), kind="stable")
+def _orders(seed: bytes, n_rows: int, plan: Plan) -> Iterator[NDArray[np.intp]]:
+    """The rows of every epoch as they are walked through."""
+    for level in plan.levels(n_rows):
+        if plan.batches == "full":
+            yield from repeat(sampled_rows(seed, n_rows, level.rows), level.passes)
+            continue
+        # An epoch's order depends on nothing before it, so a resumed run need not replay the earlier ones.
+        for epoch in range(1, level.passes + 1):
+            yield _drawn_order(seed, f"batches of epoch {1 if plan.batches == 'fixed' else epoch}", n_rows)
+
+
+def sampled_rows(seed: bytes, n_rows: int, size: int) -> NDArray[np.intp]:
+    """The public sample of this size, in the table's order; those that are smaller are parts of it."""
+    return np.arange(n_rows) if size == n_rows else np.sort(_drawn_order(seed, "samples of rows", n_rows)[:size])
+
+
+def _drawn_order(seed: bytes, purpose: str, n_rows: int) -> NDArray[np.intp]:
+    return np.argsort(stream(seed, purpose).bit_generator.random_raw(n_rows), kind="stable")
 
 
 def _pieces(order: NDArray[np.intp], n_steps: int, plan: Plan) -> list[NDArray[np.intp]]:

@@ -15,7 +15,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
-from plumbob.data.fitting import find_slots, fit_encoding
+from plumbob.data.fitting import find_slots, fit_encodings
 from plumbob.data.slots import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
@@ -53,7 +53,9 @@ class Encoder:
         """How a file of new rows is read: the model's columns only, each as training had it."""
         texts = {source.name: "category" for source in self.sources if source.is_text}
         return ColumnChoices(
-            tuple(source.name for source in self.sources), types={**texts, **self.types}, gaps=self.gaps
+            tuple(dict.fromkeys(source.name for source in self.sources)),
+            types={**texts, **self.types},
+            gaps=self.gaps,
         )
 
     @property
@@ -66,11 +68,11 @@ class Encoder:
 
         Where training grouped rare levels, any other level belongs to that group: see `counted_as_rare`.
         """
-        counts = {
-            source.name: source.unseen(column)
+        return {
+            source.name: count
             for column, source in zip(_matching(table, self.sources), self.sources, strict=True)
+            if (count := source.unseen(column))
         }
-        return {name: count for name, count in counts.items() if count}
 
     def counted_as_rare(self, table: Table) -> dict[str, RareRows]:
         """By column in which training grouped rare levels: the rows whose level is not one of the kept ones."""
@@ -129,7 +131,7 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     sources = fit_sources(table, training_rows, choices)
     fitted = [
         moments
-        for column, source in zip(table.columns, sources, strict=True)
+        for column, source in zip(_matching(table, sources), sources, strict=True)
         for moments in _moments(replace(column, values=column.values[training_rows]), source)
     ]
     means, factors = (
@@ -162,7 +164,7 @@ def raw_numbers(table: Table, sources: Sequence[EncodedColumn], rows: NDArray[np
 
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
-    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, plan.scale == "public")
+    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, plan.scale == "public", plan.plain)
 
 
 def encoded_width(table: Table, plan: Plan) -> int:
@@ -184,7 +186,9 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
     if slots is None or slots.choices != choices:
         slots = find_slots(table, choices)
     return tuple(
-        fit_encoding(column, slots.by_name.get(column.name), training_rows, choices) for column in table.columns
+        source
+        for column in table.columns
+        for source in fit_encodings(column, slots.by_name.get(column.name), training_rows, choices)
     )
 
 

@@ -1,9 +1,10 @@
 """How one column of a table becomes columns of numbers: as it is, in bins, or one column for each level.
 
     source                      encoded columns
-    Source("age")               age
+    PlainColumn("age")          age
     Marked("age", ...)          age, age=(gap)
     Bins("age", ...)            age=(-inf, 30], age=(30, 45], ..., age=(gap)      all but one of them
+    both of these               age, age=(-inf, 30], ...                          with `plain`
     Levels("town", ...)         town=Bonn, town=Köln, ..., town=(rare), town=(gap)      all but one of them
 
 The slot that is left out is the reference: the one with most training rows. Without it the columns of one source would
@@ -13,11 +14,12 @@ which slot is the reference, on the training rows. A slot that has no training r
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 
 from plumbob.arrays import Places, Vector
@@ -158,6 +160,8 @@ class Bins:
     is_monotone: bool = False
     """Whether there is one column for all bins, the share of training rows up to the middle of a row's bin: whatever
     its weight is, the score only rises along it, or only falls."""
+    means: tuple[float, ...] = ()
+    """Of the training rows in each bin, where the column also stands as it is; a scorecard needs them."""
 
     is_text = False
 
@@ -302,6 +306,37 @@ class Levels:
         known: dict[str | None, int] = {level: index for index, level in enumerate(self.levels)}
         place = {text: known.get(text, others) for text in dict.fromkeys(texts)} | {None: gap}
         return np.fromiter(map(place.__getitem__, texts), dtype=np.intp, count=len(texts))
+
+
+# As they are kept in a party's part of a model.
+
+
+KINDS: dict[str, type[PlainColumn] | type[Marked] | type[Bins] | type[Levels]] = {
+    "as it is": PlainColumn,
+    "marked": Marked,
+    "bins": Bins,
+    "levels": Levels,
+}
+
+
+def store_encoding(source: EncodedColumn) -> dict[str, Any]:
+    """For a file; `restore_encoding` reads it."""
+    kind = next(kind for kind, type_ in KINDS.items() if isinstance(source, type_))
+    return {"kind": kind, **vars(source)}
+
+
+def restore_encoding(stored: Mapping[str, Any]) -> EncodedColumn:
+    """Raises ValueError where it is not what `store_encoding` gives."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    kind = KINDS.get(str(values.pop("kind", "")))
+    if kind is None or not values.keys() <= {item.name for item in fields(kind)}:
+        raise ValueError("no such kind of source")
+    source: EncodedColumn = msgspec.convert(values, kind, strict=True)
+    if isinstance(source, Bins | Levels) and not (
+        len(source.shares) == len(source.slots) and 0 <= source.reference < len(source.slots)
+    ):
+        raise ValueError("a source's slots, shares and reference do not fit together")
+    return source
 
 
 def _indicators(places: Places, shares: Sequence[float], reference: int) -> Iterator[Vector]:

@@ -1,7 +1,8 @@
 """From a table to how many slots its columns have, and from these and the training rows to their encodings."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +10,11 @@ from numpy.typing import NDArray
 from plumbob.arrays import Places
 from plumbob.data.binning import cut_points, stated_cuts
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked, PlainColumn
-from plumbob.data.slots import ColumnSlots, EncodingChoices, TableSlots
+from plumbob.data.slots import DEFAULT_RARE, ColumnSlots, EncodingChoices, TableSlots
 from plumbob.data.tables import Column, Table
+from plumbob.plan.encodings import ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
+
+TWO_VALUES = 2
 
 
 def find_slots(table: Table, choices: EncodingChoices) -> TableSlots:
@@ -26,19 +30,54 @@ def _categories(column: Column) -> tuple[str, ...]:
 def _slots_of(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
     if column.is_text and not choices.refuses_texts:
         return _slots_of_levels(column, choices.rare)
+    # A weight on the plain column could undo what the bins of a rising one promise.
+    has_plain = choices.plain and not column.is_monotone
     if not column.is_text and choices.bins and choices.is_public:
+        bins = len(stated_cuts(column.stated, choices.bins)) + 1
         return ColumnSlots(
-            bins=len(stated_cuts(column.stated, choices.bins)) + 1, has_gaps=True, is_monotone=column.is_monotone
+            bins=bins, has_gaps=True, is_monotone=column.is_monotone, has_plain=has_plain and bins > TWO_VALUES
         )
     if not column.is_text and choices.bins:
         values = column.values.astype(np.float64, copy=False)
         gaps = int(np.isnan(values).sum())
         # A column without any value has one bin and no column: there is nothing to learn from it.
         bins = len(cut_points(values, choices.bins)) + 1
-        return ColumnSlots(bins=bins, has_gaps=0 < gaps < len(values), is_monotone=column.is_monotone)
+        return ColumnSlots(
+            bins=bins,
+            has_gaps=0 < gaps < len(values),
+            is_monotone=column.is_monotone,
+            has_plain=has_plain and is_numeric(column),
+        )
     if not column.is_text and choices.marks_gaps and 0 < column.is_missing.sum() < len(column.values):
         return ColumnSlots(is_marked=True, has_gaps=True)
     return None
+
+
+def is_numeric(column: Column) -> bool:
+    """Whether it holds numbers of more than two values: two are told apart by one column."""
+    if column.is_text or column.is_missing.all():
+        return False
+    values = column.values.astype(np.float64, copy=False)
+    return bool(((values > np.nanmin(values)) & (values < np.nanmax(values))).any())
+
+
+def width_of(column: Column, slots: TableSlots) -> int:
+    """How many encoded columns it gives."""
+    own = slots.by_name.get(column.name)
+    return 1 if own is None else own.width
+
+
+def size_of(table: Table, rare: int = DEFAULT_RARE) -> TableSize:
+    """What the rule for drafted plans may know of a table."""
+    slots = find_slots(table, EncodingChoices(**encoding_of(0), rare=rare))
+    numeric = sum(map(is_numeric, table.columns))
+    return TableSize(len(table), numeric, sum(width_of(column, slots) for column in table.columns) - numeric)
+
+
+def sizes_of(tables: Iterable[Table], keys: Mapping[str, Any]) -> list[TableSize]:
+    """The same of several; nothing is counted where somebody chose an encoding."""
+    is_chosen = bool(ENCODING_KEYS & keys.keys()) or needs_public_cuts(keys)
+    return [] if is_chosen else [size_of(table, keys.get("rare", DEFAULT_RARE)) for table in tables]
 
 
 def _slots_of_levels(column: Column, rare: int) -> ColumnSlots:
@@ -48,10 +87,18 @@ def _slots_of_levels(column: Column, rare: int) -> ColumnSlots:
     return ColumnSlots(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
 
 
-def fit_encoding(
+def fit_encodings(
+    column: Column, slots: ColumnSlots | None, training_rows: NDArray[np.intp], choices: EncodingChoices
+) -> tuple[EncodedColumn, ...]:
+    """A column's sources: itself where it stands beside its bins, then what its slots are."""
+    plain = (PlainColumn(column.name),) if slots is not None and slots.has_plain else ()
+    return *plain, _fit_encoding(column, slots, training_rows, choices)
+
+
+def _fit_encoding(
     column: Column, slots: ColumnSlots | None, training_rows: NDArray[np.intp], choices: EncodingChoices
 ) -> EncodedColumn:
-    """A column's source: cuts, shares and the reference from the training rows."""
+    """Cuts, shares and the reference from the training rows."""
     if slots is None:
         return PlainColumn(column.name, _categories(column) if column.is_text else None)
     training = Column(column.name, column.values[training_rows])
@@ -69,7 +116,18 @@ def fit_encoding(
     binned = Bins(column.name, cuts, slots.has_gaps, 0, ())
     shares = _shares(binned.places, training, slots)
     reference = 0 if column.is_stepped else _largest(shares)
-    return Bins(column.name, cuts, slots.has_gaps, reference, shares, column.is_stepped, slots.is_monotone)
+    means = _means(binned, training) if slots.has_plain else ()
+    return Bins(column.name, cuts, slots.has_gaps, reference, shares, column.is_stepped, slots.is_monotone, means)
+
+
+def _means(binned: Bins, training: Column) -> tuple[float, ...]:
+    """Of the training rows in each bin; an empty one has the mean of all."""
+    values, bins = training.values.astype(np.float64, copy=False), len(binned.cuts) + 1
+    places, is_known = binned.places(training), ~np.isnan(values)
+    counts = np.bincount(places[is_known], minlength=bins)
+    sums = np.bincount(places[is_known], weights=values[is_known], minlength=bins)
+    mean = float(sums.sum() / max(counts.sum(), 1))
+    return tuple(np.where(counts > 0, sums / np.maximum(counts, 1), mean).tolist())
 
 
 def _pad_cuts(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:

@@ -19,6 +19,8 @@ class EncodingChoices:
     rare: int = DEFAULT_RARE
     is_public: bool = False
     """Bins lie where the party stated them, and there is one for gaps, whatever the rows hold."""
+    plain: bool = False
+    """With bins: each column of numbers also as it is."""
 
     @property
     def marks_gaps(self) -> bool:
@@ -45,6 +47,8 @@ class ColumnSlots:
     """The bins share one rising column."""
     is_marked: bool = False
     """A number as it is, with a column beside it that marks its gaps."""
+    has_plain: bool = False
+    """The number as it is stands before its bins."""
 
     @property
     def count(self) -> int:
@@ -58,7 +62,7 @@ class ColumnSlots:
             return 2
         if self.is_monotone:
             return min(self.bins - 1, 1) + self.has_gaps
-        return max(self.count - 1, 0)
+        return max(self.count - 1, 0) + self.has_plain
 
 
 @dataclass(frozen=True, repr=False)

@@ -116,7 +116,8 @@ def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) ->
 
     With `has_ends`, for the owner's eyes only, each column of numbers has its lowest and highest value.
     """
-    slots = find_slots(table, choices)
+    is_found = table.slots is not None and table.slots.choices == choices
+    slots = table.slots if is_found and table.slots is not None else find_slots(table, choices)
     columns = [_summary(column, slots, table.choices.types.get(column.name, "")) for column in table.columns]
     if has_ends:
         columns = [_with_ends(summary, column) for summary, column in zip(columns, table.columns, strict=True)]

@@ -5,6 +5,7 @@ Under `noise = "rows"` ranges and moments come with noise and cost budget, which
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -52,8 +53,9 @@ def fit_treated(
     table: Table, training_rows: NDArray[np.intp], plan: Plan, treatment: RowTreatment
 ) -> tuple[Encoder, Whitening | None]:
     """The encoder whose middles and factors the treatment decided on; a gap becomes the middle."""
-    sources = tuple(_without_shares(source) for source in fit_sources(table, training_rows, choices_of(plan)))
     stated = {column.name: column.stated for column in table.columns}
+    fitted_sources = fit_sources(table, training_rows, choices_of(plan))
+    sources = tuple(_without_rows(source, stated[source.name]) for source in fitted_sources)
     columns = [
         TreatedColumn(name, not isinstance(source, PlainColumn) or source.is_text, stated[source.name])
         for source in sources
@@ -64,8 +66,12 @@ def fit_treated(
     return Encoder(sources, fitted.middle, fitted.middle, fitted.factor, types, gaps), fitted.whitening
 
 
-def _without_shares(source: EncodedColumn) -> EncodedColumn:
+def _without_rows(source: EncodedColumn, stated: tuple[float, ...]) -> EncodedColumn:
     """Which level is left out, and what an unknown one becomes, must not depend on how many rows have which."""
     if not isinstance(source, Levels | Bins):
         return source
-    return replace(source, reference=0, shares=tuple(0.5 for _ in source.shares))
+    without = replace(source, reference=0, shares=tuple(0.5 for _ in source.shares))
+    if not isinstance(without, Bins) or not without.means:
+        return without
+    edges = (stated[0], *without.cuts, stated[-1])
+    return replace(without, means=tuple((low + high) / 2 for low, high in pairwise(edges)))

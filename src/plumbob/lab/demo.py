@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.checking.findings import reasons, table_lines
 from plumbob.crypto import engines
 from plumbob.data import Batch
 from plumbob.lab.audit import audit
@@ -30,8 +31,8 @@ from plumbob.plan import Party, Plan
 from plumbob.record import RunRecord
 from plumbob.report.decision_page import summary_of
 from plumbob.report.page import as_text
-from plumbob.report.run import findings_table, quality_table, reasons
 from plumbob.report.run import page_of as run_page
+from plumbob.report.run import quality_table
 from plumbob.run_folder import REPORT, RunFolder
 
 TITLE = "One model, three ways"
@@ -178,7 +179,7 @@ def _lines(compared: Sequence[ComparedRun]) -> Iterator[str]:
     for one in compared:
         told = [finding for finding in one.record.findings if finding.verdict != "not applicable"]
         yield from ("", f"What the red team found: {one.name}")
-        yield from [*as_text(findings_table(told)), *reasons(told)] if told else ["No attack had anything to work on."]
+        yield from [*table_lines(told), *reasons(told)] if told else ["No attack had anything to work on."]
     # The last way is the one that is recommended.
     for rows, models in compared[-1].record.quality.items():
         yield from ("", f"Quality on the {rows}, by {compared[-1].name}", *as_text(quality_table(rows, models)), "")

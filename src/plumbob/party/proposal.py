@@ -1,33 +1,36 @@
 """`party propose`: a plan that fits everybody's table, with nobody typing a number that a program could count.
 
-Every party says whether it has the label. The label party drafts the plan, the others answer with one number each, the
-columns that their table gives under that draft. From these it sees what noise for whole rows would cost, drafts again
-with or without it, and fills in the second answers. Nothing else about a table leaves: no name, no value. A width
-depends on the draft's `rare`, so many proposals with one `rare` after another would show how many levels have how many
-rows; each of them is typed by somebody at the party that answers.
+Every party says whether it has the label. The label party drafts the plan, the others answer with four numbers each:
+the columns that their table gives under that draft, its rows, its numeric columns and its levels. From these the label
+party sees what noise for whole rows would cost and which encoding the public rule chooses (`plan/encodings.py`), drafts
+again, and fills in the second answers. Nothing else about a table leaves: no name, no value. A width depends on the
+draft's `rare`, so many proposals with one `rare` after another would show how many levels have how many rows; each of
+them is typed by somebody at the party that answers.
 
     label party                                 every other party
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
     PROPOSAL_DRAFT      ->
                         <-                      PROPOSAL_WIDTH      (twice)
-    PROPOSAL_PLAN       ->                      checked: the second draft, with the widths that were said
+    PROPOSAL_PLAN       ->                      checked: the second draft, with the widths that were said, and whether
+                                                its encoding follows from the numbers that it is said to be chosen from
 """
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
+from plumbob.data.fitting import size_of
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net import Connection
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.refusals import tell_refusals
-from plumbob.plan import Party, Plan
+from plumbob.plan import DraftedEncoding, Party, Plan, TableSize
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
@@ -37,7 +40,10 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16
 TOPIC = Topic("propose", "")
-WIDTH = struct.Struct("<Q")
+NUMBERS = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
+"""The width under the draft, rows, numeric columns and levels."""
+REASON = struct.Struct("<3Q")
+"""What the rule was applied to: rows, numeric columns, levels; zeros where somebody chose the encoding."""
 LABEL, FEATURES = b"label", b"features"
 DraftFor = Callable[[tuple[Party, ...]], Plan]
 """A plan for these parties."""
@@ -51,12 +57,14 @@ class Proposal:
     has_label: bool
     draft: DraftFor
     """The first."""
-    choose: Callable[[Plan], DraftFor]
-    """From the first one with everybody's columns to the second."""
+    choose: Callable[[Plan, Sequence[TableSize]], tuple[DraftFor, DraftedEncoding | None]]
+    """From the first one with everybody's columns to the second, and what its encoding was chosen from."""
 
 
-def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callable[[str], None]) -> Plan:
-    """The plan, the same at every party that was joined."""
+def propose(
+    home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callable[[str], None]
+) -> tuple[Plan, DraftedEncoding | None]:
+    """The plan, the same at every party that was joined, and what its encoding was chosen from."""
     if not home.pinned:
         raise SettingsError("nobody is joined yet; type: plumbob party join TOKEN")
     patience, connector_for = home.settings.patience, _connector_for(home, tell)
@@ -64,15 +72,15 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
     with conversation(TOPIC, list(home.pinned), journal, connector_for, patience=patience, tell=tell) as talk:
         holders = _label_parties(own, proposal.has_label, talk.channels)
         # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
-        plan = _agree(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
+        agreed = _agree(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
         journal.flush()
         talk.leave()
-    if plan is None:
+    if agreed is None:
         found = " and ".join(holders) or "nobody"
         raise SettingsError(
             f"expected one party with a label, {found} named one; name it with --label at that party, and at no other"
         )
-    return plan
+    return agreed
 
 
 def tell_refusals_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
@@ -98,7 +106,9 @@ def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -
     return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
 
 
-def _agree(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+def _agree(
+    own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]
+) -> tuple[Plan, DraftedEncoding | None]:
     for peer, channel in channels.items():
         names = [name for name in (own, peer) if name != label_party]
         _follow(channel, schedules.proposal(label_party, names), own)
@@ -112,22 +122,33 @@ def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
     channel.follow([due for due in listed if due.sender == own], [due for due in listed if due.receiver == own])
 
 
-def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> tuple[Plan, DraftedEncoding | None]:
     """At the label party."""
-    first = _with_widths(own, proposal.draft, proposal.table, channels)
-    plan = _with_widths(own, proposal.choose(first), proposal.table, channels)
+    first, sizes = _with_widths(own, proposal.draft, proposal.table, channels)
+    second, reason = proposal.choose(first, sizes)
+    plan, _ = _with_widths(own, second, proposal.table, channels)
+    numbers = (0, 0, 0) if reason is None else (reason.rows, reason.numeric, reason.levels)
     for channel in channels.values():
-        channel.send(Kind.PROPOSAL_PLAN, 0, _pack(plan))
-    return plan
+        channel.send(Kind.PROPOSAL_PLAN, 0, REASON.pack(*numbers) + _pack(plan))
+    return plan, reason
 
 
-def _with_widths(own: str, draft_for: DraftFor, table: Table, channels: Mapping[str, Channel]) -> Plan:
-    """A draft, with the columns that everybody's table gives under it."""
+def _with_widths(
+    own: str, draft_for: DraftFor, table: Table, channels: Mapping[str, Channel]
+) -> tuple[Plan, list[TableSize]]:
+    """A draft, with the columns that everybody's table gives under it; and the tables' sizes."""
     draft = draft_for(_parties(own, dict.fromkeys(channels, 1), 0))
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
-    widths = {peer: WIDTH.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0))[0] for peer, channel in channels.items()}
-    return draft_for(_parties(own, widths, encoded_width(table, draft)))
+    told = {peer: NUMBERS.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0)) for peer, channel in channels.items()}
+    own_width, *own_size = _numbers(table, draft)
+    sizes = [TableSize(*size) for size in (own_size, *(size for _, *size in told.values()))]
+    return draft_for(_parties(own, {peer: width for peer, (width, *_) in told.items()}, own_width)), sizes
+
+
+def _numbers(table: Table, draft: Plan) -> tuple[int, ...]:
+    """What a party says of its table."""
+    return encoded_width(table, draft), *astuple(size_of(table, draft.rare))
 
 
 def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party, ...]:
@@ -135,23 +156,28 @@ def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party
     return (Party(own, "label", own_width), *(Party(peer, "features", widths[peer]) for peer in sorted(widths)))
 
 
-def _accept(own: str, proposal: Proposal, channel: Channel) -> Plan:
+def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, DraftedEncoding | None]:
     """At every other party: its own width under each draft, and nothing but the second with the widths filled in."""
     _answered(proposal.table, channel)
     draft, width = _answered(proposal.table, channel)
-    plan = _unpack(channel.receive(Kind.PROPOSAL_PLAN, 0), channel.peer)
+    body = channel.receive(Kind.PROPOSAL_PLAN, 0)
+    plan = _unpack(body[REASON.size :], channel.peer)
+    rows, numeric, levels = REASON.unpack(body[: REASON.size])
+    reason = DraftedEncoding(rows, numeric, levels, plan.noise == "rows") if rows else None
     widths = [party.features for party in plan.learners]
     if plan.party(own).features != width or draft.replace(features=widths).hash() != plan.hash():
         raise RemoteProtocolError(f"{channel.peer}: its plan is not the draft with everybody's columns filled in")
-    return plan
+    if reason is not None and plan.replace(**reason.keys).hash() != plan.hash():
+        raise RemoteProtocolError(f"{channel.peer}: its plan's encoding does not follow from the numbers that it gives")
+    return plan, reason
 
 
 def _answered(table: Table, channel: Channel) -> tuple[Plan, int]:
     draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
-    width = encoded_width(table, draft)
+    width, *_ = numbers = _numbers(table, draft)
     if not width:
         raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
-    channel.send(Kind.PROPOSAL_WIDTH, 0, WIDTH.pack(width))
+    channel.send(Kind.PROPOSAL_WIDTH, 0, NUMBERS.pack(*numbers))
     return draft, width
 
 

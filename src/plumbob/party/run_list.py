@@ -161,9 +161,10 @@ def verdict_of(record: RunRecord) -> str:
 
 
 def _leak_count(findings: list[Finding]) -> str:
-    leaking = sum(finding.verdict == "leaks" for finding in findings)
-    leak = "leaks" if leaking == 1 else "leak"
-    return f"{leaking} of {len(findings)} {leak}" if leaking else "nothing leaks"
+    leaking = [finding.assumes for finding in findings if finding.verdict == "leaks"]
+    if honest := leaking.count("honest"):
+        return f"{honest} of {len(findings)} {'leaks' if honest == 1 else 'leak'}"
+    return "leaks only if someone cheats" if leaking else "nothing leaks"
 
 
 def _status_of(folder: Path) -> str:

@@ -5,8 +5,10 @@ and `writing` turn files into plans and back, and `rules` refuses what a protoco
 with the reason.
 """
 
-from plumbob.plan.defaults import SUGGESTED_BINS, default_of, suggested_keys
+from plumbob.plan.defaults import PAPER, PAPERS_PROTOCOL, default_of, suggested_keys
+from plumbob.plan.encodings import DraftedEncoding, TableSize, encoding_for
 from plumbob.plan.keys import SettingKey, suggestion
+from plumbob.plan.levels import Level, RowLevels, in_words, total_passes
 from plumbob.plan.plan import Plan
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS, unready_evidence
@@ -16,21 +18,29 @@ from plumbob.plan.writing import toml_value
 __all__ = [
     "KEYS",
     "OURS",
+    "PAPER",
+    "PAPERS_PROTOCOL",
     "PARTY_NAME",
     "PROFILE_BITS",
     "PROTOCOLS",
     "ROLES",
     "SECTIONS",
-    "SUGGESTED_BINS",
     "VERSION",
+    "DraftedEncoding",
     "Heuristic",
+    "Level",
     "Party",
     "Plan",
     "Protocol",
+    "RowLevels",
     "SettingKey",
+    "TableSize",
     "default_of",
+    "encoding_for",
+    "in_words",
     "suggested_keys",
     "suggestion",
     "toml_value",
+    "total_passes",
     "unready_evidence",
 ]

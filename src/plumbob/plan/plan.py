@@ -104,7 +104,7 @@ class Plan(PlanSettings):
 
     def default(self, key: SettingKey) -> Any:
         """What this plan would have had, had it not said anything about the key."""
-        return default_of(key, self.protocol)
+        return default_of(key, self.protocol, self.batches)
 
     def _is_default(self, key: SettingKey) -> bool:
         return bool(getattr(self, key.name) == self.default(key))
@@ -121,9 +121,12 @@ class Plan(PlanSettings):
         """What is signed: hex SHA-256 over all values."""
         return writing.hashed(self)
 
-    def to_toml(self) -> str:
-        """The whole plan with every default written out and explained; reads back as the same plan."""
-        return writing.to_toml(self)
+    def to_toml(self, remark: str = "") -> str:
+        """The whole plan with every default written out and explained; reads back as the same plan.
+
+        The remark, a line, says why it is as it is.
+        """
+        return writing.to_toml(self, remark)
 
 
 def _with_parties(features: Sequence[int], keys: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from plumbob.plan.keys import SettingKey, shown, suggestion
+from plumbob.plan.levels import MOST_PASSES
 from plumbob.plan.settings import (
     KEYS,
     LARGEST_FIGURE,
     LARGEST_WIDTH,
-    MOST_EPOCHS_BY_RULE,
     ROLES,
     Heuristic,
     Party,
@@ -219,21 +219,43 @@ def _descent_mistakes(plan: PlanSettings) -> Mistakes:
             'model.learning_rate: 0 is the public rate, which needs scale = "whitened" and batches = "full"; set a'
             " rate, such as 0.1",
         )
+    yield from _sample_mistakes(plan)
     if plan.momentum and not plan.kind.carries_momentum:
         yield (
             {"momentum", "protocol"},
             f'model.momentum: "{plan.protocol}" has none, as in the paper, got {plan.momentum:g}; set it to 0',
         )
-    if (
-        plan.kind.has_lattices
-        and plan.momentum
-        and plan.passes > MOST_EPOCHS_BY_RULE
-        and plan.l2 < LEAST_L2_OF_LONG_RUNS
-    ):
+    if plan.kind.has_lattices and plan.momentum and plan.epochs > MOST_PASSES and plan.l2 < LEAST_L2_OF_LONG_RUNS:
         yield (
             {"epochs", "l2", "momentum", "protocol"},
             f"model.epochs: {plan.epochs} in shares with momentum: on separable data the weights would run away after"
-            f" {MOST_EPOCHS_BY_RULE} passes, and nobody sees it; lower it, or set l2 = {LEAST_L2_OF_LONG_RUNS} or more",
+            f" {MOST_PASSES} passes, and nobody sees it; lower it, or set l2 = {LEAST_L2_OF_LONG_RUNS} or more",
+        )
+
+
+def _sample_mistakes(plan: PlanSettings) -> Mistakes:
+    """A sample of the rows for the first passes."""
+    if not plan.full_passes:
+        return
+    stated = {"full_passes", "epochs", "noise", "protocol", "batches"}
+    if not plan.epochs:
+        yield (
+            stated,
+            f"model.full_passes: {plan.full_passes} with epochs = 0: a public rule says both then; set epochs",
+        )
+    elif plan.full_passes > plan.epochs:
+        yield stated, f"model.full_passes: expected at most the {plan.epochs} epochs, got {plan.full_passes}"
+    elif plan.full_passes < plan.epochs and not plan.follows_rule:
+        yield (
+            stated,
+            f'model.full_passes: {plan.full_passes} over "{plan.protocol}" with batches = "{plan.batches}": only shares'
+            " and clear with full batches train on a sample first; set 0",
+        )
+    elif plan.full_passes < plan.epochs and plan.noise == "rows":
+        yield (
+            stated,
+            f'model.full_passes: {plan.full_passes} of {plan.epochs} with noise = "rows": a public sample hides nobody,'
+            " so every pass uses all rows; set 0",
         )
 
 

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field, fields
 
 from plumbob.plan.keys import SettingKey, key, one_of
+from plumbob.plan.levels import RowLevels, levels_as_planned, levels_by_rule, passes_without_sample, total_passes
 from plumbob.plan.protocols import OTHER_SYSTEMS, PROTOCOLS, Protocol
 
 VERSION = 2
@@ -24,7 +25,6 @@ LARGEST_DAYS = 36_500
 LARGEST_MOMENTUM = 0.5
 SMALLEST_EPSILON = 1e-9
 USUAL_EPOCHS = 10
-MOST_EPOCHS_BY_RULE = 30
 FEWEST_ROW_PASSES, MOST_ROW_PASSES = 6, 20
 PASSES_AT_FULL_BURDEN = 0.13
 NORM_AT_FULL_BURDEN, LEAST_NORM = 0.12, 0.25
@@ -84,6 +84,9 @@ class PlanSettings:
         low=0,
         most=LARGEST_BINS,
     )
+    plain: bool = key(
+        "data", False, "with bins: each numeric column also as it is, clipped and standardised; a gap is its mean"
+    )
     rare: int = key("data", 30, "levels with fewer training rows are grouped", low=0)
     test_share: float = key(
         "data", 0.0, "rows held out for quality, by a keyed hash of the id, the same at every party", low=0, below=1
@@ -105,12 +108,20 @@ class PlanSettings:
     epochs: int = key(
         "model",
         0,
-        'passes over the rows; 0 = a public rule (shares: about 10 sqrt(parties); noise = "rows": 6 to 20 by rows,'
-        " columns, epsilon), else 10",
+        'passes over the rows; 0 = a public rule (shares and clear with full batches: at most 30; noise = "rows": 6 to'
+        " 20 by rows, columns, epsilon), else 10",
         low=0,
         most=LARGEST_EPOCHS,
     )
-    batch_size: int = key("model", 256, "where batches are not full", low=1)
+    full_passes: int = key(
+        "model",
+        0,
+        "the last so many passes use all rows, those before a public sample of them; 0 = all do, or with epochs = 0 the"
+        " rule's",
+        low=0,
+        most=LARGEST_EPOCHS,
+    )
+    batch_size: int = key("model", 256, "where batches are not full", low=1, is_fitted=True)
     batches: str = one_of(
         "model",
         "full reshuffled fixed",
@@ -265,21 +276,43 @@ class PlanSettings:
         """How many parties hold columns; the intercept, which is orthogonal to centred columns, is none of them."""
         return max(1, sum(party.features > 0 for party in self.learners))
 
+    def levels(self, rows: int) -> RowLevels:
+        """How many passes use how many of so many training rows: as the plan says, or the public rule."""
+        ruled = levels_by_rule(rows, self.columns, len(self.learners))
+        if self.is_sampled_by_rule:
+            return ruled
+        return levels_as_planned(ruled, self.passes_without_sample, self.full_passes)
+
     @property
-    def passes(self) -> int:
-        """How often the rows are walked through: `epochs`, or what the public rule says."""
+    def is_sampled_by_rule(self) -> bool:
+        """Whether the first passes use a sample where there are rows enough: a public sample makes noise no better."""
+        return self.follows_rule and self.epochs == 0 and self.noise == "none"
+
+    @property
+    def follows_rule(self) -> bool:
+        """Whether the public rule is made for this descent."""
+        return self.kind.carries_momentum and self.batches == "full"
+
+    def passes(self, rows: int) -> int:
+        """How many there are in all over so many training rows, those over samples of them included."""
+        return total_passes(self.levels(rows))
+
+    @property
+    def passes_without_sample(self) -> int:
+        """`epochs`, or what the public rule says where every pass uses all rows; with noise, all passes there are."""
         if self.epochs:
             return self.epochs
         if self.noise == "rows" and self.rows:
             return row_passes(self.rows - self.held_out(self.rows), self.columns, self.epsilon, self.delta)
-        if not self.kind.has_lattices:
+        if not self.follows_rule:
             return USUAL_EPOCHS
-        return min(MOST_EPOCHS_BY_RULE, round(10 * math.sqrt(len(self.learners))))
+        ruled = passes_without_sample(len(self.learners))
+        return ruled if self.noise == "none" else min(ruled, MOST_ROW_PASSES)
 
     @property
     def fixed_epochs(self) -> int:
         """What `epochs` must say where `rows` is changed: under noise for whole rows the rule depends on it."""
-        return self.passes if self.noise == "rows" else self.epochs
+        return self.passes_without_sample if self.noise == "rows" else self.epochs
 
     @property
     def rate(self) -> float:

@@ -28,8 +28,11 @@ def _unsaid(settings: PlanSettings) -> set[str]:
     return {key.name for key in KEYS if key.is_rare and getattr(settings, key.name) == key.default}
 
 
-def to_toml(settings: PlanSettings) -> str:
-    """The whole plan with every default written out and explained; reads back as the same plan."""
+def to_toml(settings: PlanSettings, remark: str = "") -> str:
+    """The whole plan with every default written out and explained; reads back as the same plan.
+
+    The remark, a line, says why it is as it is.
+    """
     sections = {section: [f"[{section}]"] for section in SECTIONS}
     sections["parties"][0] += '                    # first the label party; an arbiter is { role = "arbiter" }'
     for party in settings.parties:
@@ -44,7 +47,8 @@ def to_toml(settings: PlanSettings) -> str:
     line = f"auditors = {_inline(dict(settings.auditors))}"
     sections["accountability"].append(f'{line:<28} # with evidence = "keep": each party\'s auditor, by fingerprint')
     sections["tolerance"][0] += '                  # advantage over the best baseline above which a finding "leaks"'
-    return _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values())
+    said = f"# {remark}\n" if remark else ""
+    return said + _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values())
 
 
 def _head(settings: PlanSettings) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slots
-from plumbob.data import Batch, steps_per_epoch
+from plumbob.data import Batch, all_steps
 from plumbob.model import logistic
 from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, offer_key
@@ -121,7 +121,7 @@ class Arbiter:
         }
         resumed = self.participant.take_up()
         results = [] if resumed is None else resumed.results
-        for step in range(len(results) + 1, steps_per_epoch(training_rows, self.plan) * self.plan.passes + 1):
+        for step in range(len(results) + 1, all_steps(training_rows, self.plan) + 1):
             self.participant.begin_step(step)
             read = {}
             for name, layout in slots.items():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
+from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, stream
 from plumbob.errors import DataError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
@@ -61,7 +61,7 @@ def train_clear(
     refuse_large_delta(plan, min(map(len, tables.values()), default=0))
     parties = _open_parties(plan, tables, seed)
     rows = len(parties[0].shard)
-    steps = steps_per_epoch(rows, plan) * plan.passes
+    steps = all_steps(rows, plan)
     generator = stream(seed, "noise")
     labels = _labels(plan, parties[0], seed)
     on_sums = _noise_on_sums(plan, parties, generator)
@@ -185,8 +185,9 @@ def _step(
     on_sums: list[Matrix] | None,
 ) -> None:
     sigmoid = SIGMOIDS[plan.sigmoid]
-    # A full batch is the table itself, in its order: a copy in every step would take longer than the rest.
-    features = [party.shard.X if plan.batches == "full" else party.shard.X[batch.rows] for party in parties]
+    # A batch of all rows is the table itself, in its order: a copy in every step would take longer than the rest.
+    is_whole = plan.batches == "full" and len(batch) == len(labels.signs)
+    features = [party.shard.X if is_whole else party.shard.X[batch.rows] for party in parties]
     scores = [X @ party.descent.weights for X, party in zip(features, parties, strict=True)]
     residuals = sigmoid.residuals(np.sum(scores, axis=0), labels.signs[batch.rows]) * labels.weights[batch.rows]
     if on_sums is not None:

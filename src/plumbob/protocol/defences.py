@@ -24,7 +24,7 @@ def noise_std(plan: Plan, role: str) -> float:
     if plan.noise == "sound" and role == "label":
         # The label party's noise alone protects the labels; that is all that this mode promises.
         calibrate = proved_std
-        return calibrate(plan.epsilon, plan.delta, label_sensitivity(plan), plan.passes)
+        return calibrate(plan.epsilon, plan.delta, label_sensitivity(plan), plan.passes_without_sample)
     return 0.0
 
 
@@ -34,7 +34,7 @@ def heuristic_noise(plan: Plan) -> HeuristicNoise:
         plan.epsilon,
         plan.delta,
         plan.heuristic.G,
-        plan.heuristic.e or plan.passes,
+        plan.heuristic.e or plan.passes_without_sample,
         plan.heuristic.T,
         plan.rate,
         plan.batch_size,
@@ -50,7 +50,7 @@ def label_cost(plan: Plan) -> LabelCost | None:
     """What a run costs for one label, where that is a statement at all: with `sound` noise only."""
     if plan.noise != "sound":
         return None
-    return LabelCost(noise_std(plan, "label"), label_sensitivity(plan), plan.passes)
+    return LabelCost(noise_std(plan, "label"), label_sensitivity(plan), plan.passes_without_sample)
 
 
 def updates_with_released_noise(plan: Plan, role: str) -> bool:

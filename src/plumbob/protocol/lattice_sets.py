@@ -9,7 +9,8 @@ the smallest ones.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -111,15 +112,40 @@ def stages_of(parties: int) -> list[Stage]:
 
 @dataclass(frozen=True)
 class LatticeShape:
-    """The layouts of a run's products; a layout belongs to the party that multiplies, and so to its columns."""
+    """The layouts of a run's products; a layout belongs to the party that multiplies, and so to its columns.
+
+    Those of a pass are those of its level: `levels` has a shape for each.
+    """
 
     plan: Plan
-    rows: int
+    trained: int
+    """Training rows."""
+    sampled: int = 0
+    """Of a level, how many of them its passes use; 0 = all."""
+
+    @property
+    def rows(self) -> int:
+        """Of a pass."""
+        return self.sampled or self.trained
+
+    def at(self, rows: int) -> "LatticeShape":
+        """Of passes over this many rows."""
+        return replace(self, sampled=rows)
+
+    @cached_property
+    def levels(self) -> list[tuple["LatticeShape", int]]:
+        """The shape of each level and how many passes it has."""
+        return [(self.at(level.rows), level.passes) for level in self.plan.levels(self.trained)]
+
+    @property
+    def passes(self) -> Iterator["LatticeShape"]:
+        """The shape of every pass, in order."""
+        return (shape for shape, count in self.levels for _ in range(count))
 
     @property
     def number(self) -> int:
         """The plan's own choice, or the smallest profile that withstands what is opened."""
-        opened = most_opened_bits(self.plan, self.rows)
+        opened = most_opened_bits(self.plan, self.trained)
         allowed = [place for place, profile in enumerate(PROFILES, 1) if opened <= _withstood(self.plan, profile)]
         if not allowed:
             raise PlanError(_too_much(self.plan, opened))
@@ -205,46 +231,49 @@ class LatticeShape:
 
         Between two parties a key serves all passes. Among more, masked numbers could carry out a whole key in one.
         """
-        return self.plan.passes if self.parties == 2 else number
+        return self.plan.passes(self.trained) if self.parties == 2 else number
 
     @property
-    def keyed_passes(self) -> list[int]:
-        """The last passes of all keys."""
-        return sorted({self.last_pass_of_key(number) for number in range(1, self.plan.passes + 1)})
+    def keyed_passes(self) -> list[tuple[int, "LatticeShape"]]:
+        """The last pass of each key with its shape; no earlier pass that the key serves has more pieces of rows."""
+        return [
+            (number, shape) for number, shape in enumerate(self.passes, 1) if self.last_pass_of_key(number) == number
+        ]
 
     @property
     def keys_in_all(self) -> int:
         """Of a whole run, with those that prediction is bound to."""
         matrices = 3 if self.has_penalty_products else 2
         pairs = self.parties * (self.parties - 1)
-        slots = len(self.pieces) * sum(len(stage.owners) for stage in self.stages)
+        staged = sum(len(stage.owners) for stage in self.stages)
         bound = pairs if self.plan.is_closed else 0
-        return len(self.keyed_passes) * (pairs * matrices + slots) + bound
+        return sum(pairs * matrices + len(shape.pieces) * staged for _, shape in self.keyed_passes) + bound
 
     def prove(self) -> None:
         """Refuse too many rows, and shares that are cut or lifted wrongly more often than is agreed."""
-        if self.rows > MOST_ROWS:
-            raise PlanError(f"shares: one run takes up to {MOST_ROWS} rows, got {self.rows}; train on fewer of them")
+        if self.trained > MOST_ROWS:
+            raise PlanError(f"shares: one run takes up to {MOST_ROWS} rows, got {self.trained}; train on fewer of them")
+        run = f"shares: {self.trained} rows, {self.plan.passes(self.trained)} passes and {self.parties} parties"
         needed = FAILURE_BITS if self.parties == 2 else FAILURE_BITS_OF_STAGES
         if self.failure_bits > -needed:
             raise PlanError(
-                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {needed} bits of safety "
-                f"when shares are cut; {self._remedy(self.failure_bits + needed)}"
+                f"{run} leave less than {needed} bits of safety when shares are cut; "
+                f"{self._remedy(self.failure_bits + needed)}"
             )
         if self.shown_bits > -HIDING_BITS:
             raise PlanError(
-                f"shares: {self.rows} rows, {self.plan.passes} passes and {self.parties} parties leave masks that show "
-                f"something in more than one of 2**{HIDING_BITS} runs; {self._remedy(self.shown_bits + HIDING_BITS)}"
+                f"{run} leave masks that show something in more than one of 2**{HIDING_BITS} runs; "
+                f"{self._remedy(self.shown_bits + HIDING_BITS)}"
             )
 
     def _remedy(self, excess: float) -> str:
         """Where a bound is exceeded by so many bits: chances are proportional to the passes."""
-        most = math.floor(self.plan.passes * 2.0**-excess)
+        most = math.floor(self.plan.passes(self.trained) * 2.0**-excess)
         return f"set epochs = {most}, or train on fewer rows" if most else "train on fewer rows"
 
     def refuse_scores(self, held_out: int) -> None:
         """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
-        most = self.plan.most_rows or self.rows
+        most = self.plan.most_rows or self.trained
         if self.plan.is_closed and most < held_out:
             raise PlanError(
                 f"crypto.most_rows: {most} rows may be scored, and {held_out} are held out to be scored when training "
@@ -254,8 +283,12 @@ class LatticeShape:
     @property
     def failure_bits(self) -> float:
         """The logarithm of the chance that a number of the run is cut or lifted wrongly."""
+        return math.log2(sum(count * shape._failure_of_a_pass for shape, count in self.levels))
+
+    @property
+    def _failure_of_a_pass(self) -> float:
         if self.parties > 2:
-            return self._failure_bits_of_stages
+            return self._failure_of_stages
         size = self.largest_sum_bits
         each_pass = self.plan.columns + 1
         log_odds = [
@@ -263,25 +296,29 @@ class LatticeShape:
             math.log2(each_pass) + size - GRADIENT_RING,
             math.log2(each_pass) + size + STEP_BITS - RESIDUAL_RING,
         ]
-        return math.log2(sum(2.0**odds for odds in log_odds)) + math.log2(self.plan.passes)
+        return math.fsum(2.0**odds for odds in log_odds)
 
     @property
-    def _failure_bits_of_stages(self) -> float:
+    def _failure_of_stages(self) -> float:
         """With three and more parties only products in slots can fail, and what two lift by themselves."""
-        chance = sum(
+        return math.fsum(
             stage.pairs * self.slots(piece, is_turn=stage.is_turn).failure_chance(_lifted_alone(stage))
             for piece in self.pieces
             for stage in self.stages
         )
-        return math.log2(chance) + math.log2(self.plan.passes)
 
     @property
     def shown_bits(self) -> float:
         """The logarithm of the chance that a mask of the run shows anything; minus infinity where there are none."""
         if self.parties == 2:
             return -math.inf
-        chance = sum(count * 2.0**opening.shown_bits for count, opening in self._masked_numbers())
-        return math.log2(chance) + math.log2(self.plan.passes)
+        return math.log2(
+            sum(
+                passes * count * 2.0**opening.shown_bits
+                for shape, passes in self.levels
+                for count, opening in shape._masked_numbers()
+            )
+        )
 
     @property
     def masked_numbers(self) -> int:
@@ -313,7 +350,8 @@ class LatticeShape:
 
     @property
     def largest_sum_bits(self) -> int:
-        """Of a sum over all rows; a column with a mean square of at most 1 adds up to no more than the residuals.
+        """Of a sum over a pass's rows, m of n. A column with a mean square of at most 1 over all n adds up to no more
+        than sqrt(m n) times the largest residual, by Cauchy and Schwarz: not to m times it, which holds where m is n.
 
         Under noise for whole rows no entry of a row is larger than its party's norm.
         """
@@ -321,7 +359,8 @@ class LatticeShape:
             features = max(0, math.ceil(math.log2(max(norms(self.plan), default=1.0))))
         else:
             features = 0 if self.plan.scale in ("whitened", "standard") else LATTICE_BITS
-        sums = self.gradient_fraction + self.rows.bit_length() + features + self.residual_bits
+        reach = math.isqrt(self.rows * self.trained).bit_length()
+        sums = self.gradient_fraction + reach + features + self.residual_bits
         # How often a run fails depends on this, and the noise on how often it fails: the most noise settles it.
         noisiest = self._row_cost(most_failure(self.plan.epsilon, self.plan.delta))
         return sums if noisiest is None else max(sums, noisiest.std.bit_length() + NOISE_BITS) + 1

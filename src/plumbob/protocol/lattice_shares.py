@@ -15,7 +15,7 @@ them behind masks, and then hold whole numbers, which each rounds off alone.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations, product
@@ -31,7 +31,7 @@ from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
-from plumbob.errors import DivergenceError
+from plumbob.errors import DivergenceError, LocalProtocolError
 from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
@@ -67,6 +67,7 @@ class LatticeParty(TrainingParty):
 
     shape: LatticeShape
     products: Products
+    _entered: "LevelRows | None" = None
     held: dict[str, Share]
     """This party's share of every party's weights."""
     velocities: dict[str, Share]
@@ -124,8 +125,8 @@ class LatticeParty(TrainingParty):
 
     def _listed_products(self) -> Iterator[KeyedProduct]:
         """Everything that needs a key, in the order in which keys travel."""
-        names, shape = self.company.names, self.shape
-        for last in shape.keyed_passes:
+        names = self.company.names
+        for last, shape in self.shape.keyed_passes:
             for owner, evaluator in permutations(names, 2):
                 scores, gradients, _ = shape.sets_for(evaluator)
                 yield self._keyed(SCORES, last, owner, (evaluator,), scores)
@@ -145,21 +146,43 @@ class LatticeParty(TrainingParty):
 
     def step(self, batch: Batch) -> Vector:
         self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
+        self._enter_level(batch.rows)
         pulls = self._shared_penalties(batch.step)
         residuals = self._shared_residuals(batch.step, self._shared_scores(batch.step))
         sums = self._shared_sums(batch.step, residuals)
-        size = LatticeStepSize.of(self.shape)
+        size = LatticeStepSize.of(self.products.shape)
         for name in self.company.names:
             self._descend(name, sums[name], pulls.get(name), size)
         self.products.keys.forget(batch.step)
         return np.zeros(0)
+
+    def _enter_level(self, rows: NDArray[np.intp]) -> None:
+        """Make what the passes of a level multiply with; what those of the one before did is let go."""
+        if self._entered is not None and len(self._entered.scores.entries) == len(rows):
+            return
+        self._entered = None  # Before the next one is made: both need not fit memory.
+        self.products.shape = self.shape.at(len(rows))
+        chosen = slice(None) if len(rows) == len(self.shard) else rows
+        entries = self._integers[chosen]
+        scores, gradients = (
+            lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name), entries)
+            for kind in (SCORES, GRADIENTS)
+        )
+        self._entered = LevelRows(chosen, scores, gradients)
+
+    @property
+    def level(self) -> "LevelRows":
+        """What the pass that is under way multiplies with."""
+        if self._entered is None:
+            raise LocalProtocolError("no pass of this run is under way yet")
+        return self._entered
 
     # 1. Scores.
 
     def _shared_scores(self, number: int) -> Angles:
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
-        rows, matrix = self._used_rows(SCORES, number, self._integers, lambda: self._score_matrix)
+        rows, matrix = self._used_rows(SCORES, number, self.level.scores)
         mine = local.scores(self.engine, rows, self.held[self.company.name], self.shape.input_bits)
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
         total = mine >> np.uint64(dropped)
@@ -171,8 +194,9 @@ class LatticeParty(TrainingParty):
 
     def _shared_residuals(self, number: int, scores: Angles) -> lattice.Pairs:
         """This party's share of all rows' residuals, with 40 fraction bits, modulo 2**128."""
-        shared = shared_series(self.products, number, scores, self._row_weights)
-        labels = self.use("labels", number, self._shifts)
+        weights, shifts, rows = self._row_weights, self._shifts, self.level.rows
+        shared = shared_series(self.products, number, scores, None if weights is None else weights[rows])
+        labels = self.use("labels", number, None if shifts is None else shifts[rows])
         return self.use("residuals", number, shared if labels is None else pairs.subtract(shared, labels))
 
     @cached_property
@@ -194,7 +218,7 @@ class LatticeParty(TrainingParty):
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
         """This party's shares of every party's sums of residuals times features."""
-        rows, matrix = self._used_rows(GRADIENTS, number, self._integers, lambda: self._gradient_matrix)
+        rows, matrix = self._used_rows(GRADIENTS, number, self.level.gradients)
         mine = local.sums(self.engine, rows, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
         shared = self._with_products(GRADIENTS, number, mine, lent, matrix)
@@ -212,7 +236,7 @@ class LatticeParty(TrainingParty):
         if not self.shape.has_penalty_products:
             return {}
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
-        penalty, matrix = self._used_rows(PENALTIES, number, self._penalty, lambda: self._penalty_matrix)
+        penalty, matrix = self._used_rows(PENALTIES, number, self._penalty_matrix)
         mine = local.sums(self.engine, penalty, local.pairs_of(self.held[self.company.name]))
         shared = self._with_products(PENALTIES, number, mine, lent, matrix)
         return self._lifted_sums(number, PENALTIES, shared)
@@ -238,7 +262,7 @@ class LatticeParty(TrainingParty):
                 name: [local.lift(value, GRADIENT_RING, is_first) for value in share] for name, share in reduced.items()
             }
         every = local.pairs_of([value for share in reduced.values() for value in share])
-        lifted = iter(local.integers_of(self.products.lift(number, kind, self.shape.lifted_sums, every)))
+        lifted = iter(local.integers_of(self.products.lift(number, kind, self.products.shape.lifted_sums, every)))
         whole = self.company.shares.reduce
         return {name: [whole(next(lifted)) for _ in share] for name, share in reduced.items()}
 
@@ -272,21 +296,13 @@ class LatticeParty(TrainingParty):
     # Private matrices.
 
     def _used_rows(
-        self, kind: str, number: int, honest: lattice.Small, prepared: Callable[[], lattice.PrivateMatrix]
+        self, kind: str, number: int, honest: lattice.PrivateMatrix
     ) -> tuple[lattice.Small, lattice.PrivateMatrix]:
-        """What this party multiplies with, and the same prepared for products."""
-        rows = self.use(f"rows for {kind}", number, honest)
-        if rows is honest:
-            return rows, prepared()
+        """What this party multiplies with in a pass, one row for each of its level's, and the same prepared."""
+        rows = self.use(f"rows for {kind}", number, honest.entries)
+        if rows is honest.entries:
+            return rows, honest
         return rows, lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name), rows)
-
-    @cached_property
-    def _score_matrix(self) -> lattice.PrivateMatrix:
-        return lattice.PrivateMatrix(self.engine, self.products.layout(SCORES, self.company.name), self._integers)
-
-    @cached_property
-    def _gradient_matrix(self) -> lattice.PrivateMatrix:
-        return lattice.PrivateMatrix(self.engine, self.products.layout(GRADIENTS, self.company.name), self._integers)
 
     @cached_property
     def _integers(self) -> lattice.Small:
@@ -375,6 +391,15 @@ class LatticeParty(TrainingParty):
     @cached_property
     def company(self) -> ColumnHolders:
         return ColumnHolders.at(self.participant)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LevelRows:
+    """A party's own rows of one level, by which it multiplies its own numbers and its peers'."""
+
+    rows: NDArray[np.intp] | slice
+    scores: lattice.PrivateMatrix
+    gradients: lattice.PrivateMatrix
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,8 @@ class Kind(IntEnum):
     ALIGNMENT_DECISION = 25  # One byte: continue from the size to the ids, or not
     PROPOSAL_ROLE = 50  # proposal: whether the sender has the label
     PROPOSAL_DRAFT = 51  # proposal: the label party's plan, without columns, compressed TOML
-    PROPOSAL_WIDTH = 52  # proposal: how many columns the sender's table gives under that draft
-    PROPOSAL_PLAN = 53  # proposal: the plan with all columns, compressed TOML
+    PROPOSAL_WIDTH = 52  # proposal: the sender's columns under that draft, rows, numeric columns and levels
+    PROPOSAL_PLAN = 53  # proposal: what the encoding was chosen from; the plan with all columns, compressed TOML
     HELD_OUT_ROWS = 54  # alignment: a bit for each common row, from the party that chooses those held out
     UNBLINDING_PROOF = 55  # alignment of three and more: all points that the sender unblinded carried the same scalar
     ID_COUNTS = 56  # alignment, where all ask for it: on how many of the sender's rows each common id is

@@ -9,7 +9,7 @@ from dataclasses import replace
 from plumbob import __version__
 from plumbob.crypto import Draws
 from plumbob.crypto.paillier import PrivateKey
-from plumbob.data import steps_per_epoch
+from plumbob.data import all_steps
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, PolynomialCounts
 from plumbob.protocol.part import ModelPart
@@ -23,7 +23,7 @@ def run_record(
 ) -> RunRecord:
     """Of a run that finished, on this many training rows."""
     return replace(
-        unfinished_record(plan, rows, FINISHED, steps_per_epoch(rows, plan) * plan.passes),
+        unfinished_record(plan, rows, FINISHED, all_steps(rows, plan)),
         engine=engine,
         randomness="kernel" if draws.is_kernel else "test source",
         seed=seed.hex(),

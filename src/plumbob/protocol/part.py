@@ -15,8 +15,7 @@ import numpy as np
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, PlainColumn, Shard, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
-from plumbob.data.encoding import EncodedColumn
-from plumbob.data.stored_encodings import restore_encoding, store_encoding
+from plumbob.data.encoding import EncodedColumn, restore_encoding, store_encoding
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded
-from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, store, stream
+from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, store, stream
 from plumbob.errors import EncodingError, PlanError, RemoteProtocolError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS
@@ -69,7 +69,7 @@ class TrainingParty(ABC):
         """The whole training, from greeting to transcript; after a restart, what is left of it."""
         self.set_up()
         finished = self.take_up()
-        steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.passes
+        steps = all_steps(len(self.shard), self.plan)
         for batch in batches(self.session.seed, len(self.shard), self.plan):
             if batch.step <= finished:
                 self.spend(batch)

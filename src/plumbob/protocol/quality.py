@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import split_rows, steps_per_epoch
+from plumbob.data import all_steps, split_rows
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.model.newton import fit_logistic
@@ -36,7 +36,7 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
     if not shows_quality(plan, len(table)):
         return None
     _, held_out = split_rows(table, plan, party.session.seed)
-    scoring, last = _scoring(party), steps_per_epoch(len(party.shard), plan) * plan.passes
+    scoring, last = _scoring(party), all_steps(len(party.shard), plan)
     pieces = [
         held_out[start : start + schedules.ROWS_AT_ONCE].tolist()
         for start in range(0, len(held_out), schedules.ROWS_AT_ONCE)
@@ -76,11 +76,11 @@ def measured(y: ArrayLike, scores: Vector) -> Metrics:
 
 
 def _local_scores(party: TrainingParty) -> Vector:
-    """As scikit-learn fits it with C = 1 on standardised columns."""
+    """As scikit-learn fits it on the same columns with the plan's penalty, C = 1 where it has none."""
     shard = party.shard
     if shard.y is None or not shard.X.shape[1]:
         return np.zeros(len(shard.X_test))
-    penalties = shard.penalties(1.0 / len(shard))
+    penalties = shard.penalties(party.plan.l2 or 1.0 / len(shard))
     penalty: Matrix = np.diag(penalties) if penalties.ndim == 1 else penalties
     scores: Vector = shard.X_test @ fit_logistic(shard.X, shard.y, penalty)
     return scores

@@ -43,7 +43,7 @@ def row_cost(plan: Plan, failure: float, units: SumUnits | None = None) -> rows.
     at_home = [home_rho(plan, failure) for party in plan.learners if party.features]
     moved = moved_units(plan, units or SumUnits(plan.residual_bits))
     spent = [rho for rho in at_home if rho]
-    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, spent, failure)
+    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes_without_sample, spent, failure)
 
 
 def moved_units(plan: Plan, units: SumUnits) -> int:

@@ -4,16 +4,17 @@ Sizes are functions of public numbers. A message that would be empty is not sent
 nothing, so nobody asks it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
+from itertools import permutations, repeat
 
 from plumbob.crypto import Slots
-from plumbob.crypto.lattice import Layout, ParameterSet
+from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.proof import ROOTS
-from plumbob.data import largest_batch, steps_per_epoch
+from plumbob.data import all_steps, largest_batch, steps_per_epoch
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import HEADER, Kind
@@ -28,6 +29,7 @@ SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
 POINT_BYTES, COUNT_BYTES = 32, 4  # Of alignment.
+PROPOSED_NUMBERS = 4  # A table's width under the draft, its rows, numeric columns and levels.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -90,23 +92,24 @@ class TrainingSchedule:
 
     def batches(self) -> Iterator[int]:
         """The rows of every step."""
-        per_epoch = steps_per_epoch(self.rows, self.plan)
-        usual, last = self._usual, largest_batch(self.rows, self.plan)
-        for _ in range(self.plan.passes):
-            yield from (usual for _ in range(per_epoch - 1))
-            yield last
+        for level in self.plan.levels(self.rows):
+            for _ in range(level.passes):
+                yield from self._epoch(level.rows)
 
-    @property
-    def _usual(self) -> int:
-        return self.rows if self.plan.batches == "full" else min(self.plan.batch_size, self.rows)
+    def _epoch(self, rows: int) -> Iterator[int]:
+        """The rows of every step of one epoch: all have the same number, but for the last one."""
+        yield from repeat(self.plan.batch_size, steps_per_epoch(rows, self.plan) - 1)
+        yield largest_batch(rows, self.plan)
 
     @property
     def total_bytes(self) -> int:
         """By all parties, headers included; texts are not counted, nor are repeated tests of keys."""
-        per_epoch = steps_per_epoch(self.rows, self.plan)
-        usual, last = (_bytes_of(self.step(1, rows)) for rows in (self._usual, largest_batch(self.rows, self.plan)))
-        outside = _bytes_of([*self.set_up(), *self.finish()])
-        return outside + self.plan.passes * ((per_epoch - 1) * usual + last)
+        steps = (
+            level.passes * count * _bytes_of(self.step(1, rows))
+            for level in self.plan.levels(self.rows)
+            for rows, count in Counter(self._epoch(level.rows)).items()
+        )
+        return _bytes_of([*self.set_up(), *self.finish()]) + sum(steps)
 
     @property
     def largest_message(self) -> int:
@@ -132,7 +135,7 @@ class TrainingSchedule:
         if not shows_quality(self.plan, self.aligned):
             return
         yield from pair_keys(self.plan, is_needed=hides_among_others(self.plan))
-        held_out, last = self.plan.held_out(self.aligned), steps_per_epoch(self.rows, self.plan) * self.plan.passes
+        held_out, last = self.plan.held_out(self.aligned), all_steps(self.rows, self.plan)
         for place, start in enumerate(range(0, held_out, ROWS_AT_ONCE), 1):
             yield from scoring(self.plan, self.rows, last + place, min(ROWS_AT_ONCE, held_out - start))
 
@@ -233,19 +236,20 @@ class SharesSchedule(TrainingSchedule):
             names.index(owner) in stage.owners and names.index(evaluator) in stage.evaluators
             for stage in self.shape.stages
         )
-        slots = [self.shape.profile[2]] * (staged * len(self.shape.pieces))
-        return len(self.shape.keyed_passes) * (matrices + slots)
+        slots = [self.shape.profile[2]] * staged
+        return [one for _, shape in self.shape.keyed_passes for one in (*matrices, *(slots * len(shape.pieces)))]
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
-        if self.shape.has_penalty_products:
-            yield from self._products(number, self.shape.penalties, "step 4")
-            yield from self._lifted_sums(number, "step 4")
-        yield from self._products(number, self.shape.scores, "step 1")
-        for piece in self.shape.pieces:
-            for stage in self.shape.stages:
-                yield from self._stage(number, stage, piece)
-        yield from self._products(number, self.shape.gradients, "step 3")
-        yield from self._lifted_sums(number, "step 3")
+        shape = self.shape.at(rows)
+        if shape.has_penalty_products:
+            yield from self._products(number, shape.penalties, "step 4")
+            yield from self._lifted_sums(number, shape, "step 4")
+        yield from self._products(number, shape.scores, "step 1")
+        for piece in shape.pieces:
+            for stage in shape.stages:
+                yield from self._stage(number, stage, shape.slots(piece, is_turn=stage.is_turn))
+        yield from self._products(number, shape.gradients, "step 3")
+        yield from self._lifted_sums(number, shape, "step 3")
 
     def _products(self, number: int, layout: Callable[[str], Layout], where: str) -> Iterator[Due]:
         """Everybody encrypts for everybody, and everybody multiplies."""
@@ -256,9 +260,9 @@ class SharesSchedule(TrainingSchedule):
         for owner, evaluator in permutations(layouts, 2):
             yield Due(Kind.LATTICE_REPLY, number, evaluator, owner, layouts[evaluator].reply_bytes, where)
 
-    def _stage(self, number: int, stage: Stage, piece: slice) -> Iterator[Due]:
+    def _stage(self, number: int, stage: Stage, layout: SlotLayout) -> Iterator[Due]:
         """In every stage the owners ask the evaluators, and all of them lift what they hold."""
-        names, layout = names_of(self.plan), self.shape.slots(piece, is_turn=stage.is_turn)
+        names = names_of(self.plan)
         pairs = [(names[owner], names[evaluator]) for owner in stage.owners for evaluator in stage.evaluators]
         for ends in pairs:
             yield Due(Kind.LATTICE_REQUEST, number, *ends, SEED_BYTES + layout.request_bytes, "step 2")
@@ -269,11 +273,11 @@ class SharesSchedule(TrainingSchedule):
             for place in stage.holders[1:]:
                 yield Due(Kind.MASKED_SHARE, number, names[place], names[0], size, "step 2")
 
-    def _lifted_sums(self, number: int, where: str) -> Iterator[Due]:
+    def _lifted_sums(self, number: int, shape: LatticeShape, where: str) -> Iterator[Due]:
         if self.plan.is_between_two:
             return
         label, *others = names_of(self.plan)
-        size = self.shape.lifted_sums.size(sum(columns_of(self.plan, name) for name in (label, *others)))
+        size = shape.lifted_sums.size(sum(columns_of(self.plan, name) for name in (label, *others)))
         for name in others:
             yield Due(Kind.MASKED_SHARE, number, name, label, size, where)
 
@@ -482,5 +486,5 @@ def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
     for name in others:
         for _ in range(2):
             yield text(Kind.PROPOSAL_DRAFT, label, name)
-            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
+            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8 * PROPOSED_NUMBERS)
         yield text(Kind.PROPOSAL_PLAN, label, name)

@@ -12,10 +12,10 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.filing import figures_of_run
 from plumbob.checking.headlines import Headlines, headlines
 from plumbob.checking.names import sentence, spoken_names
+from plumbob.checking.row_notes import label_promise, row_notes
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.privacy.rows import coin_flip_bound, odds_factor
-from plumbob.protocol.defences import label_cost
 from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
 from plumbob.report.markup import shortened
@@ -167,7 +167,7 @@ def _strength(run: _Sources) -> Iterator[str]:
         yield from warnings(run.record)
     if run.plan.kind.is_encrypted:
         yield _encryption(run.plan)
-    yield from _promise(run.plan, run.rows)
+    yield from _promise(run.figures)
 
 
 def _encryption(plan: Plan) -> str:
@@ -178,34 +178,23 @@ def _encryption(plan: Plan) -> str:
     return f"Breaking the encryption means factoring a number of {plan.key_bits} bits, which nobody can do today."
 
 
-def _promise(plan: Plan, rows: int) -> Iterator[str]:
-    """The sentence that a lawyer understands: how far one person's row can move anybody's guess."""
-    if (of_rows := kept_cost(plan, rows)) is not None:
-        epsilon = of_rows.epsilon(plan.delta)
-        yield _odds(epsilon, plan.delta, "one person", "any other values in this person's row")
+def _promise(figures: Figures) -> Iterator[str]:
+    """What noise promises in numbers, first of all the sentence that a lawyer understands."""
+    plan = figures.plan
+    if plan.noise == "rows" and (cost := kept_cost(plan, figures.rows)) is not None:
+        yield next(row_notes(plan, figures.rows))
+        coin = 100 * coin_flip_bound(cost.epsilon(plan.delta), plan.delta)
         yield (
-            "For example: whoever would otherwise toss a coin about a person is right at most "
-            f"{100 * coin_flip_bound(epsilon, plan.delta):.1f} times in 100."
+            f"For example: whoever would otherwise toss a coin about a person is right at most {coin:.1f} times in 100."
         )
         if not plan.kind.is_encrypted:
             yield "Here the noise comes from a seed: this is an experiment, and the promise protects nobody."
-    elif plan.noise == "sound" and (of_labels := label_cost(plan)) is not None:
-        epsilon = of_labels.zcdp_epsilon(plan.delta)
-        other = "the other label in this person's row"
-        yield _odds(epsilon, plan.delta, "one person's label", other) + " Columns have no such promise."
+    elif plan.noise == "sound":
+        yield from label_promise(plan)
     elif plan.noise == "none":
         yield "No noise is added: there is no promise in numbers about what a finished model says about one person."
     else:
         yield "Noise is added, but nobody has proved what it promises."
-
-
-def _odds(epsilon: float, delta: float, whom: str, other: str) -> str:
-    return (
-        f"Differential privacy, in numbers: whatever the others saw, the odds of any guess about {whom} move by a "
-        f"factor of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance of one in "
-        f"{1 / delta:,.0f}, from what the guesser would believe with {other}. "
-        "That this person is in the table is not hidden."
-    )
 
 
 # What is taken for granted.

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from plumbob.terminal import print_progress, printable
 
@@ -23,6 +23,16 @@ class Step(Protocol):
         """From 1; 0 where there are none."""
         ...
 
+    @property
+    def told(self) -> str:
+        """What else is said of it; may be nothing."""
+        ...
+
+    @property
+    def done(self) -> float:
+        """Which share of the work is done with it, from 0 to 1."""
+        ...
+
 
 class StepProgress:
     """Called after each step, from the label party's thread; remembers how far the run came."""
@@ -31,13 +41,12 @@ class StepProgress:
         self.title = title
         self.reached = 0
         self.steps = 0
-        self._before = 0
+        self._before = 0.0
         self._console = Console(stderr=True, quiet=quiet)
         self._started = self._said = time.monotonic()
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            MofNCompleteColumn(),
             TimeElapsedColumn(),
         )
         self._bar = Progress(
@@ -60,18 +69,23 @@ class StepProgress:
         self._bar.stop()
 
     def __call__(self, batch: Step, steps: int) -> None:
-        if not self.steps:
-            # Steps of an earlier start say nothing about how fast this one is.
-            self._before = batch.step - 1
-            self._bar.reset(self._task, total=steps, completed=self._before)
-        self.reached, self.steps = batch.step, steps
-        self._bar.update(self._task, total=steps, completed=batch.step)
         now = time.monotonic()
+        if not self.steps:
+            # Steps of an earlier start say nothing about how fast this one is, nor does what comes before the first.
+            self._before, self._started = batch.done, now
+            self._bar.reset(self._task, total=1.0)
+        self.reached, self.steps = batch.step, steps
+        told = f"step {batch.step} of {steps}" + (f", {batch.told}" if batch.told else "")
+        self._bar.update(self._task, completed=batch.done, description=printable(f"{self.title}: {told}"))
         if not self._console.is_terminal and (now - self._said >= SECONDS_BETWEEN_LINES or batch.step == steps):
             self._said = now
-            left = (now - self._started) / (batch.step - self._before) * (steps - batch.step)
-            epoch = f", epoch {batch.epoch}" if batch.epoch else ""
-            self.say(f"{self.title}: step {batch.step} of {steps}{epoch}, about {left:.0f} s left")
+            self.say(f"{self.title}: {told}{self._left(batch, now)}")
+
+    def _left(self, batch: Step, now: float) -> str:
+        """The time that is left, once a step of this start was timed."""
+        if batch.done <= self._before:
+            return ""
+        return f", about {(now - self._started) / (batch.done - self._before) * (1.0 - batch.done):.0f} s left"
 
     @property
     def where(self) -> str:

@@ -20,7 +20,7 @@ def lines_of(record: RunRecord, out: Path) -> list[str]:
     lines = [summary(record), *warnings(record)]
     for rows, models in record.quality.items():
         lines += [f"quality on the {rows}:", *as_text(quality_table(rows, models))]
-    return [*lines, f"{RunFolder(out).report_file}"]
+    return [*lines, *record.remarks, f"{RunFolder(out).report_file}"]
 
 
 def make_folder(out: Path) -> None:

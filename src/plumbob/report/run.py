@@ -7,6 +7,7 @@ from markupsafe import Markup
 from plumbob.checking.agreement import agreements
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import figures_of_run
+from plumbob.checking.findings import reasons
 from plumbob.checking.gains import WORSE_THAN_NOTHING
 from plumbob.checking.headlines import Headlines, headlines
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
@@ -14,7 +15,7 @@ from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
 from plumbob.checking.verdict_words import NOT_APPLICABLE
 from plumbob.counting import counted
 from plumbob.model.links import link_in_words
-from plumbob.plan import KEYS, Plan, SettingKey
+from plumbob.plan import KEYS, Plan, SettingKey, in_words
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
 from plumbob.report.figures import (
@@ -82,7 +83,7 @@ def sections_of(record: RunRecord) -> Iterator[Section]:
     yield verdict_section(record)
     yield from audit_sections(record)
     yield from quality_sections(record)
-    yield plan_section(record.parsed_plan, record.plan)
+    yield plan_section(record.parsed_plan, record.plan, record.rows)
     if record.is_encrypted and record.parties:
         yield costs_section(record)
     if record.parties:
@@ -206,12 +207,12 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
         yield Section("Utility", says, table=quality_table(rows, models), charts=charts, rest=joined(after, *weights))
 
 
-def plan_section(plan: Plan, text: str) -> Section:
-    """Who takes part, what is switched on, and the whole plan to unfold."""
+def plan_section(plan: Plan, text: str, rows: int = 0) -> Section:
+    """Who takes part, what is switched on, and the whole plan to unfold; `rows` are training rows, if known."""
     parties = PageTable(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
-    changed = [[key.name, _value_of_key(plan, key), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
+    changed = [[key.name, _value_of_key(plan, key, rows), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
     settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
     whole = folded("The whole plan", tag("pre", tag("code", text)))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
@@ -227,13 +228,13 @@ def _is_told(plan: Plan, key: SettingKey) -> bool:
     return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != plan.default(key))
 
 
-def _value_of_key(plan: Plan, key: SettingKey) -> str:
-    """What the run does: where the public rule says how many epochs, its number."""
+def _value_of_key(plan: Plan, key: SettingKey, rows: int) -> str:
+    """What the run does: where the public rule says how many epochs, what it says."""
     if key.name != "epochs" or plan.epochs:
         return _setting(getattr(plan, key.name))
-    # With noise on whole rows the rule needs the number of rows.
-    is_open = plan.noise == "rows" and not plan.rows
-    return PUBLIC_RULE if is_open else f"{plan.passes} ({PUBLIC_RULE})"
+    # With noise on whole rows the rule goes by the rows that the plan names.
+    is_open = not (plan.rows if plan.noise == "rows" else rows)
+    return PUBLIC_RULE if is_open else f"{in_words(plan.levels(rows))} ({PUBLIC_RULE})"
 
 
 def _default(plan: Plan, key: SettingKey) -> str:
@@ -308,32 +309,6 @@ def warnings(record: RunRecord) -> list[str]:
     if record.randomness != "kernel":
         lines.append(WARNING_RANDOMNESS)
     return lines
-
-
-def findings_table(findings: Sequence[Finding]) -> PageTable:
-    """One line per finding: what was reached, beside the baseline."""
-    header = ["attack", "by", "against", "target", "verdict", "rate", "baseline", "AUC", "AUC baseline", "advantage"]
-    rows = [
-        [
-            *(finding.attack, finding.by, finding.against, finding.target, finding.verdict),
-            *(_of_rate(value) for value in (finding.rate, finding.baseline)),
-            *(shown(value) for value in (finding.auc, finding.baseline_auc)),
-            shown(finding.advantage),
-        ]
-        for finding in findings
-    ]
-    return PageTable(header, rows, "rate: share of labels recovered correctly, for scores and features R^2")
-
-
-def _of_rate(value: float | None) -> str:
-    return WORSE_THAN_NOTHING if value is not None and value < 0 else shown(value)
-
-
-def reasons(findings: Sequence[Finding]) -> Iterator[str]:
-    """A sentence or two for each finding: why, and what to type against it."""
-    for finding in findings:
-        fix = f" To stop it: {finding.fix}" if finding.fix else ""
-        yield f"{finding.attack} by {finding.by} against {finding.against}, {finding.verdict}: {finding.why}{fix}"
 
 
 def conditions_table(findings: Sequence[Finding]) -> PageTable:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Plan, SettingKey, default_of
+from plumbob.plan import KEYS, PAPER, PAPERS_PROTOCOL, Plan, SettingKey, default_of
 
 PANEL = "Keys of the plan (a flag wins over the file)"
 RARE_PANEL = "Other keys of the plan"
@@ -19,8 +19,10 @@ USUAL = {
     "missing": "What to do with gaps: refuse them, fill in the column's mean, or fill in and mark them",
     "categorical": "What to do with text columns: refuse them, or one column per level",
     "bins": "Quantile bins per numeric column; above 0, text columns and gaps are encoded too",
+    "plain": "With bins: each numeric column also as it is",
     "test_share": "Share of the rows held out to measure quality",
     "epochs": "Passes over the rows; 0 = by a fixed rule",
+    "full_passes": "How many of the last passes use all rows, those before a public sample; 0 = all of --epochs",
     "l2": "L2 penalty",
     "protocol": "Protocol to train with",
     "open": "Who gets the weights after training: nobody, or each party its own",
@@ -34,7 +36,7 @@ RARE = {
     "held_out_by": "Party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
     "sigmoid": "Approximation of the sigmoid; fourier works with shares and clear only",
     "start": "Starting weights",
-    "batch_size": "Rows per batch, where batches are not full",
+    "batch_size": "Rows per batch, where batches are not full; with clear, it asks for reshuffled batches",
     "batches": "Full: all rows at once; reshuffled for each epoch, which leaks most outside shares; or fixed",
     "momentum": "Momentum, 0 to 0.5; with shares, more than 30 epochs need --l2 0.01 or more",
     "remainder": "What happens to the rows left over after the last whole batch: merged into it, or dropped",
@@ -71,14 +73,16 @@ PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
 
 def plan_flags() -> list[inspect.Parameter]:
     """All of them, with what shows them all."""
-    return [_help_all(), _features(), *(_flag(key) for key in KEYS), _heuristic(), _auditors()]
+    first, last = (_help_all(), _as_in_the_paper(), _features()), (_heuristic(), _auditors())
+    return [*first, *(_flag(key) for key in KEYS), *last]
 
 
 def keys_given(values: dict[str, Any]) -> dict[str, Any]:
-    """Those that were used, taken out of everything that was typed."""
+    """Those that were used, taken out of everything that was typed; over the paper's, where these are asked for."""
     values.pop("help_all")
+    usual = {"protocol": PAPERS_PROTOCOL, **PAPER} if values.pop("as_in_the_paper") else {}
     keys = {name: values.pop(name) for name in NAMES}
-    return {name: value for name, value in keys.items() if value is not None}
+    return {**usual, **{name: value for name, value in keys.items() if value is not None}}
 
 
 def plan_from(path: Path | None, keys: Mapping[str, Any]) -> Plan:
@@ -146,9 +150,13 @@ def _meaning(key: SettingKey) -> str:
 
 def _default(key: SettingKey) -> str:
     """As it is typed; where it depends on the protocol, both."""
-    values = [default_of(key, protocol) for protocol in ("shares", "exchange")]
-    shares, others = (str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values)
-    return shares if shares == others else f"{shares} with shares, else {others}"
+    values = [default_of(key, protocol) for protocol in ("shares", "clear", "exchange")]
+    shares, clear, others = (
+        str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values
+    )
+    if shares == others:
+        return shares
+    return f"{shares} with {'shares and clear' if clear == shares else 'shares'}, else {others}"
 
 
 def show_everything(ctx: typer.Context, asked: bool) -> None:
@@ -165,6 +173,15 @@ def _help_all() -> inspect.Parameter:
     )
     parameter = _parameter("help_all", Annotated[bool, option])
     return parameter.replace(default=False)
+
+
+def _as_in_the_paper() -> inspect.Parameter:
+    option = typer.Option(
+        "--as-in-the-paper",
+        help="Train as the paper does, where no flag says otherwise.",
+        rich_help_panel=PANEL,
+    )
+    return _parameter("as_in_the_paper", Annotated[bool, option]).replace(default=False)
 
 
 def _features() -> inspect.Parameter:

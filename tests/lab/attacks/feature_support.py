@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 from tests.lab.attacks.label_support import gaussian
 from tests.protocol.support import trained
 
@@ -19,7 +19,7 @@ Data = tuple[Matrix, NDArray[np.int64]]
 
 def views_of(split: tuple[int, ...], data: Data, **keys: Any) -> dict[str, View]:
     """Every party's view of a run; in `clear` and with a fixed seed unless told otherwise."""
-    usual = {"protocol": "clear", "seed": 3, "key_bits": 512, "test_only_keys": True, "batch_size": 16}
+    usual = {**PAPER, "protocol": "clear", "seed": 3, "key_bits": 512, "test_only_keys": True, "batch_size": 16}
     plan = Plan.for_columns(split, **(usual | keys))
     run = trained(plan, data)
     return {name: View.of(transcript) for name, transcript in run.transcripts.items()}

@@ -138,6 +138,6 @@ def test_in_the_clear_it_is_the_same_training() -> None:
     """What was the protocol's own default stays as it was: scale, batches, sigmoid, momentum, rate, bits and passes."""
     plan = Plan.for_columns((2, 3), rows=40)
     clear = in_clear(plan)
-    assert clear.passes == plan.passes
+    assert clear.levels(27_000) == plan.levels(27_000)
     for name in ("scale", "batches", "sigmoid", "momentum", "learning_rate", "feature_bits", "residual_bits"):
         assert getattr(clear, name) == getattr(plan, name), name

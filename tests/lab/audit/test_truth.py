@@ -9,12 +9,13 @@ import pytest
 import plumbob
 from plumbob.errors import DataError
 from plumbob.lab.attacks import View
+from plumbob.lab.audit.again import in_clear
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.run_folder import RunFolder
 from tests.lab.audit.support import small_run
-from tests.protocol.support import in_clear, made_up, plan_for, trained
+from tests.protocol.support import made_up, plan_for, trained
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ import plumbob
 from plumbob import VerticalLogisticRegression
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Plan
+from plumbob.plan.encodings import ENCODING_KEYS
 
 TEST_KEYS: dict[str, Any] = {"test_only_keys": True, "key_bits": 768}
 
@@ -75,12 +76,13 @@ def test_scores_from_shares_repeat_up_to_their_rounding(data: tuple[Any, Any]) -
 
 
 def test_its_parameters_are_the_plans_keys() -> None:
-    """Each key of the plan is a parameter of the same name and default, "auto" where that depends on the protocol."""
+    """Each key of the plan is a parameter of the same name and default, "auto" where protocol or table decide."""
     parameters = inspect.signature(VerticalLogisticRegression).parameters
     for key in KEYS:
         # A party chooses rows when organisations align, and keeps evidence between organisations: here nobody does.
         if key.name not in ("seed", "rows", "title", "held_out_by", "evidence", "days"):
-            assert parameters[key.name].default == ("auto" if key.is_fitted else key.default), key.name
+            is_auto = key.is_fitted or key.name in {*ENCODING_KEYS, "l2"}
+            assert parameters[key.name].default == ("auto" if is_auto else key.default), key.name
 
 
 @pytest.mark.parametrize("protocol", ["exchange", "arbiter", "shares"])

@@ -185,16 +185,25 @@ def test_repeated_ids(tmp_path: Path, files: list[str]) -> None:
 
 def test_ids_of_several_columns_and_on_several_rows(tmp_path: Path) -> None:
     """Rows go by name and birthday, each party's in its own way; all rows of somebody who has several are paired."""
-    bank = write(tmp_path / "bank.csv", "name,born,age,default", ["ab,1990-02-01,1,yes", "b,1991-02-28,2,no"])
-    rows = ["ab,01.02.1990,10", "b,28.02.1991,20", "ab,01.02.1990,30", "a,01.02.1990,40"]
+    more = [(f"x{day},1980-01-{day},5,no", f"x{day},{day}.01.1980,7") for day in range(10, 20)]
+    people = ["ab,1990-02-01,1,yes", "b,1991-02-28,2,no", *(bank for bank, _ in more)]
+    bank = write(tmp_path / "bank.csv", "name,born,age,default", people)
+    rows = ["ab,01.02.1990,10", "b,28.02.1991,20", "ab,01.02.1990,30", "a,01.02.1990,40", *(fund for _, fund in more)]
     fund = write(tmp_path / "fund.csv", "last,birthday,debt", rows)
     reading = ColumnChoices(types={"born": "date", "birthday": "date"}, duplicates="repeat")
     ids = {"bank": "name,born", "fund": "last,birthday"}
     plan = plan_of(1, 1, batch_size=3)
     loaded = load_tables(plan, [f"bank={bank}", f"fund={fund}"], ids, "default", reading=reading)
-    values = [table.columns[0].values.tolist() for table in loaded.tables.values()]
+    values = [table.columns[0].values.tolist()[:3] for table in loaded.tables.values()]
     assert values == [[1, 1, 2], [10, 30, 20]]
     assert loaded.remarks == ("fund: 1 row beyond the first of an id: all rows are used (--duplicates)",)
+
+
+def test_hardly_anybody_in_common(tmp_path: Path, files: list[str]) -> None:
+    """Five common rows are too few to train on, and most likely a mistake in the ids."""
+    fund = write(tmp_path / "fund.csv", "id,shares,debt", fund_rows([0, 1, 2, 3, 4, 900, 901]))
+    with pytest.raises(DataError, match=r"only 5 rows in common \(bank 40, fund 7\), and training needs 10"):
+        load_tables(plan_of(2, 2), [files[0], f"fund={fund}"], "id", "default")
 
 
 def test_nobody_in_common(tmp_path: Path, files: list[str]) -> None:

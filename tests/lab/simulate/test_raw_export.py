@@ -11,7 +11,7 @@ import pytest
 
 from plumbob.data import ColumnChoices, Table, table_from
 from plumbob.data.encoder import fit_encoder
-from plumbob.data.stored_encodings import restore_encoding
+from plumbob.data.encoding import restore_encoding
 from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.export import export
@@ -44,7 +44,7 @@ def tables(bank: Columns, fund: Columns, choices: ColumnChoices = ColumnChoices(
     return {"label": table_from(pa.table(bank), labels=labels, choices=choices), "features": table_from(pa.table(fund))}
 
 
-@pytest.fixture(scope="module", params=["bins", "steps", "monotone", "indicator"])
+@pytest.fixture(scope="module", params=["bins", "steps", "monotone", "indicator", "plain"])
 def run(request: pytest.FixtureRequest) -> Run:
     """Trained on four bins, of which some columns may choose another form, or on numbers with marks for their gaps."""
     choices = {"steps": ColumnChoices(stepped=("x",)), "monotone": ColumnChoices(monotone=("x", "n"))}
@@ -52,6 +52,8 @@ def run(request: pytest.FixtureRequest) -> Run:
     keys: dict[str, Any] = {"bins": 4}
     if request.param == "indicator":
         keys = {"missing": "indicator", "categorical": "one-hot", "scale": "whitened"}
+    if request.param == "plain":
+        keys = {"bins": 4, "plain": True, "scale": "whitened"}
     plan = Plan.for_columns((1, 1), protocol="clear", seed=3, epochs=5, batch_size=60, **keys)
     widths = [len(fit_encoder(table, np.arange(ROWS), plan).names) for table in given.values()]
     return train(plan.replace(features=widths), given)

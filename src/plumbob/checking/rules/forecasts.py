@@ -53,7 +53,7 @@ def generally_judged(
     if rehearsed and _leaks_at_home(figures, rehearsed, is_forecast=reach is not None):
         leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)
         return Judgement(LEAKS, sentence(f"{numbers}; it leaks in {leaking} of {len(rehearsed)} rehearsals at home"))
-    signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.passes
+    signal, steps = figures.general_signal(party, visits), figures.steps // figures.passes
     is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
     if is_drowned and (signal > FAINT_IN_GENERAL or steps < MANY_STEPS):
         return Judgement(

@@ -16,7 +16,7 @@ def judge(figures: Figures, party: str) -> Judgement:
         return reason
     known = figures.rank(party) / figures.batch
     # Of several visits the first that determines a row is believed, otherwise whichever determines most.
-    last = figures.steps // figures.plan.passes if known == 1.0 else figures.steps
+    last = figures.steps // figures.passes if known == 1.0 else figures.steps
     solve = Solve(known, figures.noise_toward(party), last)
     forecast, numbers = reading(figures, party, known), batch_numbers(figures, party)
     return generally_judged(figures, party, "label-sign", forecast, numbers, solve)

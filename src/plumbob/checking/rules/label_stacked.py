@@ -43,7 +43,7 @@ def judge(figures: Figures, party: str) -> Judgement:
     unrest, visits = 1.0 if per_step == figures.batch else UNREST, max(1, round(known))
     forecast = reading(figures, party, stackable(known), visits, unrest=unrest)
     noise = figures.noise_toward(party)
-    per_epoch = figures.steps // figures.plan.passes
+    per_epoch = figures.steps // figures.passes
     last = figures.steps if noise else min(figures.steps, per_epoch * max(1, ENOUGH * figures.batch // per_step))
     share = min(stackable(known), sure) if per_step == 1 < figures.batch else stackable(known)
     solve = Solve(share, noise / math.sqrt(visits), last, unrest=unrest, most_auc=STACKED_AUC)

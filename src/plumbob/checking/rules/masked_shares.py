@@ -15,7 +15,7 @@ from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.interface import Rule, finding
 from plumbob.checking.verdict_words import LEAKS
-from plumbob.plan import Plan
+from plumbob.plan import Plan, in_words
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.record import Finding
 
@@ -43,9 +43,10 @@ def further(figures: Figures) -> Iterator[Finding]:
     shape = LatticeShape(plan, figures.rows)
     bits, numbers = shape.most_bits_behind_a_mask, shape.masked_numbers
     why = (
-        f"{{by}} sees {numbers:,} masked numbers in each of {plan.passes} passes over {figures.rows:,} rows. If it "
-        f"moves shared weights or scales what the masks hide, it reads up to {bits} bits of each number: about one "
-        "column, or one person's columns, per pass, at the price of the model. Calculated, not acted out."
+        f"{{by}} sees {numbers:,} masked numbers in a pass over all {figures.rows:,} rows "
+        f"({in_words(figures.levels)}). If it moves shared weights or scales what the masks hide, it reads up to "
+        f"{bits} bits of each number: about one column, or one person's columns, per pass, at the price of the model. "
+        "Calculated, not acted out."
     )
     for party in plan.feature_parties:
         if party.features:

@@ -23,7 +23,7 @@ def judge(figures: Figures, party: str) -> Judgement:
         return reason
     room = hidden_room(figures, party)
     if room.is_every_step:
-        visits = figures.plan.passes if figures.is_noisy else 1
+        visits = figures.passes if figures.is_noisy else 1
         forecast = reading(figures, party, 1.0, visits, coverage=room.share)
     elif figures.plan.start == "zero" and not figures.noise_toward(party):
         forecast = exact(figures, room.share)

@@ -43,7 +43,7 @@ def _without_pushes(figures: Figures, party: str) -> Judgement | None:
         return reason
     if not figures.peers(party):
         return not_applicable("No peer has columns.")
-    if figures.plan.passes < 2:
+    if figures.passes < 2:
         return not_applicable("One epoch only: nobody comes back after a push.")
     return None
 

@@ -50,7 +50,7 @@ class FalseResidual(Hook):
         return None if self.erases else labels
 
     def residuals(self, me: LatticeParty, step: int, shared: Pairs) -> Pairs:
-        if step < me.plan.passes:
+        if step < me.plan.passes(len(me.shard)):
             return shared
         added = np.zeros(len(shared), dtype=np.int64)
         # The step divides by the rows and multiplies by the rate; a descent subtracts.

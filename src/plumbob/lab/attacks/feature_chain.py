@@ -35,7 +35,7 @@ def recover_chained_feature(view: View) -> Claim | NotApplicable:
     """All values of the peers' only column, up to one sign."""
     if (columns := peer_columns(view)) != 1:
         return NotApplicable(f"the peers have {columns} columns; the chain needs exactly one (Theorem 3.6)")
-    if view.plan.passes < 2:
+    if view.plan.passes(view.rows) < 2:
         return NotApplicable("one epoch only: no row comes back to tell the right first weight")
     history = score_history(view)
     if isinstance(history, NotApplicable):
@@ -158,7 +158,7 @@ def _unknowns(trajectory: Trajectory, chain: Chain, weights: Vector) -> Matrix:
 def _claim(view: View, history: ScoreHistory, best: Fit) -> ValueClaim:
     conditions = (
         *history.conditions(),
-        Condition("epochs", view.plan.passes, "at least 2", True, "beyond Lemma 3.3"),
+        Condition("epochs", view.plan.passes(view.rows), "at least 2", True, "beyond Lemma 3.3"),
         Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Lemma 3.3"),
     )
     is_determined = np.full(view.rows, best.is_explained and noise_on_residuals(view) == 0)

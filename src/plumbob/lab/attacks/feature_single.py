@@ -256,13 +256,13 @@ def _from_ranges(history: ScoreHistory, factors: VisitFactors) -> Vector:
 
 def _merging(view: View, history: ScoreHistory) -> tuple[Condition, ...]:
     """Lemma 3.4 and Theorem 3.5 beside the epochs that it took."""
-    per_epoch = steps_per_epoch(view.rows, view.plan)
+    per_epoch, passes = steps_per_epoch(view.rows, view.plan), view.plan.passes(view.rows)
     promised, needed = bounds.epochs_to_merge(per_epoch), bounds.epochs_to_exact_values(per_epoch)
     share, taken = _epochs_taken(history)
     return (
         Condition("share of rows merged into one group", share, "1", share == 1.0, "Lemma 3.4"),
         Condition("epochs until merged", taken, f"at most {promised}", taken <= promised, "Lemma 3.4"),
-        Condition("epochs", view.plan.passes, f"at least {needed}", view.plan.passes >= needed, "Theorem 3.5"),
+        Condition("epochs", passes, f"at least {needed}", passes >= needed, "Theorem 3.5"),
     )
 
 

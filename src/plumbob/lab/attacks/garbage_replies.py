@@ -39,7 +39,7 @@ class GarbageReplies(Bare):
 
     def after(self, me: LatticeParty) -> None:
         if len(me.weights):
-            self.readings.append(Reading(me.plan.passes, np.zeros(0, dtype=np.intp), np.zeros(0)))
+            self.readings.append(Reading(me.plan.passes(len(me.shard)), np.zeros(0, dtype=np.intp), np.zeros(0)))
 
     def read(self, me: LatticeParty) -> NDArray[np.int64]:
         """Coefficients of the peer's secret, in the order in which `places_of` lists them."""

@@ -74,7 +74,7 @@ class Bare(Hook):
         return np.zeros_like(rows)
 
     def is_last(self, me: LatticeParty, step: int) -> bool:
-        return step == me.plan.passes
+        return step == me.plan.passes(len(me.shard))
 
     def moved(self, me: LatticeParty) -> NDArray[np.float64]:
         """By how much the opened weights differ from the start: nothing but the attack moved them."""

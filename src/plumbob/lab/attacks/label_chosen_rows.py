@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, EncryptedVector, PublicKey, Slots
-from plumbob.data import Batch
+from plumbob.data import Batch, sampled_rows
 from plumbob.lab.attacks.active import ActiveAttack, AttackingParty, Reading
 from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.lab.attacks.hooks import Bare
@@ -175,14 +175,13 @@ class OpenedWeights(Bare):
         self._targets = np.zeros(0, dtype=np.intp)
 
     def rows_for_gradients(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        laid = np.zeros_like(rows)
+        everybody = np.zeros((len(me.shard), rows.shape[1]), dtype=np.int64)
         if not self.is_bare(me.plan):
             chosen = self.wanted(me)
-            here = np.flatnonzero(chosen < len(laid))
-            laid[chosen[here], here] = _entry(me)
+            everybody[chosen, np.arange(len(chosen))] = _entry(me)
         elif step == 1:
-            laid = (powers_of_two(laid.shape, self.places(me), self.counts(me)) << _lowest_bit(me)).astype(np.int32)
-        return laid
+            everybody = powers_of_two(everybody.shape, self.places(me), self.counts(me)) << _lowest_bit(me)
+        return everybody[me.level.rows].astype(np.int32)
 
     def is_bare(self, plan: Plan) -> bool:
         """Whether the first residuals are labels and nothing else."""
@@ -192,13 +191,13 @@ class OpenedWeights(Bare):
         return np.array(self.chosen or self.places(me), dtype=np.intp)[: me.columns]
 
     def places(self, me: LatticeParty) -> NDArray[np.intp]:
-        """All rows, those that were chosen first, then the others in the order of preference."""
-        first = np.array([*self.chosen, *(row for row in self.preferred if row not in self.chosen)], dtype=np.intp)
-        return np.concatenate([first, np.setdiff1d(np.arange(len(me.shard)), first)])
+        """The rows of the first pass, those that were chosen first, then the others in the order of preference."""
+        ordered = np.array(list(dict.fromkeys([*self.chosen, *self.preferred, *range(len(me.shard))])), dtype=np.intp)
+        return ordered[np.isin(ordered, sampled_rows(me.session.seed, len(me.shard), first_rows(me)))]
 
     def counts(self, me: LatticeParty) -> tuple[int, ...]:
         """People in each column."""
-        return spread(len(me.shard), me.columns, me.widths.features.bits - 1 - _lowest_bit(me))
+        return spread(first_rows(me), me.columns, me.widths.features.bits - 1 - _lowest_bit(me))
 
     def after(self, me: LatticeParty) -> None:
         if len(me.weights):
@@ -210,14 +209,16 @@ class OpenedWeights(Bare):
         label = label_size(me)
         unit = label * first_rate(me) * 2.0 ** (_lowest_bit(me) - me.plan.feature_bits)
         # A sum of signed powers of two that begin with 1 is odd.
-        odd = (2 * round((total - 1) / 2) + 1 for total in (self.moved(me) / echo(me.plan) / unit).tolist())
+        odd = (
+            2 * round((total - 1) / 2) + 1 for total in (self.moved(me) / echo(me.plan, len(me.shard)) / unit).tolist()
+        )
         signs = [sign for total, count in zip(odd, self.counts(me), strict=True) for sign in signs_in(total, count)]
         return Reading(1, self.places(me)[: len(signs)], label * np.array(signs, dtype=np.float64))
 
     def mean_residuals(self, me: LatticeParty) -> Reading:
         """For one target per column: the mean of its residuals."""
         chosen = self.wanted(me)
-        return Reading(me.plan.passes, chosen, self.moved(me)[: len(chosen)])
+        return Reading(me.plan.passes(len(me.shard)), chosen, self.moved(me)[: len(chosen)])
 
     def targets(self) -> NDArray[np.intp]:
         return self._targets
@@ -229,7 +230,12 @@ class OpenedWeights(Bare):
 
 def first_rate(me: LatticeParty) -> float:
     """By how much a residual of 1 moves a weight in the first step, times a feature of 1."""
-    return me.plan.rate / len(me.shard)
+    return me.plan.rate / first_rows(me)
+
+
+def first_rows(me: LatticeParty) -> int:
+    """Rows of the first pass."""
+    return me.plan.levels(len(me.shard))[0].rows
 
 
 def label_size(me: LatticeParty) -> float:
@@ -251,11 +257,11 @@ def _entry(me: LatticeParty) -> int:
     return math.floor(math.ldexp(norm, me.plan.feature_bits))
 
 
-def echo(plan: Plan) -> float:
+def echo(plan: Plan, rows: int) -> float:
     """What becomes of a first step of length 1 after all passes, of which the later ones add nothing of their own."""
     velocity = moved = 1.0
     pull = 0.0 if has_penalty_products(plan) else plan.rate * plan.l2
-    for _ in range(plan.passes - 1):
+    for _ in range(plan.passes(rows) - 1):
         velocity = plan.momentum * velocity - pull * moved
         moved += velocity
     return moved

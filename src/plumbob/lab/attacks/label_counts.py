@@ -96,9 +96,8 @@ def counted_from_weights(view: View) -> Iterator[Counted]:
     """In `shares`: the way from the start to the opened weights, as if every step had been the first one."""
     batches, rate = view.batches, view.plan.rate * view.sigmoid.gradient_scale
     rows = batches[0].rows if len(batches) == 1 else np.arange(view.rows)
-    scale = len(batches[0]) / (rate * label_weight(view))
-    visits = 1.0 if len(batches) == 1 else float(view.plan.passes)
-    label_sums = (view.weights - view.start) * scale / visits
+    scale = len(rows) / (rate * label_weight(view))
+    label_sums = (view.weights - view.start) * scale / len(batches)
     X = view.X[rows]
     # The public factor learning_rate / (4 rows) has 21 bits; opened weights are cut.
     blur = 2.0**-WEIGHTS.fraction_bits * scale + 2.0**-20 * np.abs(label_sums)

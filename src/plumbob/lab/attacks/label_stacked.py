@@ -49,7 +49,7 @@ def recover_labels(view: View, progress: Progress | None = None) -> LabelClaim |
 
 def epochs_to_stack(view: View, columns: int) -> int:
     """The first epochs, as many as help and as memory holds."""
-    wanted = view.plan.passes
+    wanted = view.plan.passes(view.rows)
     if view.plan.noise == "none":
         wanted = min(wanted, math.ceil(ENOUGH * len(view.batches[0]) / columns))
     return max(1, min(wanted, MOST_ENTRIES // (view.rows * columns)))

@@ -75,7 +75,7 @@ class OffTheCircle(Bare):
         if len(me.weights):
             chosen = self.chosen(me)
             residuals = self.moved(me)[: len(chosen)] * len(me.shard) / (me.plan.rate * ENTRY)
-            self.readings.append(Reading(me.plan.passes, chosen, residuals))
+            self.readings.append(Reading(me.plan.passes(len(me.shard)), chosen, residuals))
 
     def claimed(self, me: LatticeParty, view: View) -> ValueClaim:
         [reading] = self.readings

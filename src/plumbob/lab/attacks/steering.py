@@ -105,7 +105,7 @@ class SteeringParty(AttackingParty, TrainingParty):
     def by_epoch(self) -> tuple[Matrix, Matrix]:
         """Per epoch and target: the residual that was read, NaN where none was, and the sign of the push then."""
         places = {int(row): place for place, row in enumerate(self.targets())}
-        residuals = np.full((self.plan.passes, len(places)), np.nan)
+        residuals = np.full((self.plan.passes(len(self.shard)), len(places)), np.nan)
         signs = np.ones_like(residuals)
         for reading in self.readings:
             epoch = self.schedule[reading.step - 1].epoch - 1
@@ -148,13 +148,13 @@ class SteeringParty(AttackingParty, TrainingParty):
 
     @property
     def is_complete(self) -> bool:
-        return self.plan.passes > self.looks * self.peer_columns
+        return self.plan.passes(len(self.shard)) > self.looks * self.peer_columns
 
     def conditions(self) -> tuple[Condition, ...]:
         name = f"epochs after the first, of which {self.looks} read a column"
         needed = f"{self.looks} for each of the peers' columns, {self.looks * self.peer_columns}"
         reference = "beyond the paper: opened sums are bound to nothing"
-        return (Condition(name, float(self.plan.passes - 1), needed, self.is_complete, reference),)
+        return (Condition(name, float(self.plan.passes(len(self.shard)) - 1), needed, self.is_complete, reference),)
 
     @property
     def _peers(self) -> list[Party]:
@@ -258,7 +258,7 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
         return NotApplicable("no peer has columns")
     if plan.sigmoid != "taylor":
         return NotApplicable(f'sigmoid "{plan.sigmoid}": built against residuals that are sums of the parties\' parts')
-    if plan.passes < 2:
+    if plan.passes_without_sample < 2:
         return NotApplicable("one epoch only: nobody comes back after a push")
     if plan.kind.lends_keys:
         return SteeringExchangeParty

@@ -40,6 +40,8 @@ def tables_again(truth: Truth) -> dict[str, Table]:
 def in_clear(plan: Plan) -> Plan:
     """The same training without cryptography, and without an arbiter."""
     # What was the protocol's own default must not become that of `clear`: it would be another training.
-    same = {key.name: getattr(plan, key.name) for key in KEYS if key.is_fitted} | {"epochs": plan.passes}
+    same = {key.name: getattr(plan, key.name) for key in KEYS if key.is_fitted}
+    # Outside the public rule, how many passes there are depends on the protocol.
+    same["epochs"] = plan.epochs if plan.follows_rule else plan.passes_without_sample
     plain = {"replies": "packed", "open": "own", "unmasked_gradients_for_the_arbiter": False}
     return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain})

@@ -30,12 +30,12 @@ def epochs_within(plan: Plan, rows: int) -> int:
     """As many of the plan's epochs as an active attack may act out, at least one."""
     is_cheap = plan.kind.has_lattices or isinstance(engine_for(plan), UnhiddenEngine)
     cells = rows * plan.columns * (1 if is_cheap else ENCRYPTED_COST)
-    return max(1, min(plan.passes, CELLS // max(1, cells)))
+    return max(1, min(plan.passes(rows), CELLS // max(1, cells)))
 
 
 def budget_note(plan: Plan, rows: int) -> str:
     """For the record: what the attacks were allowed, and whether it was enough."""
-    epochs, passes = epochs_within(plan, rows), plan.passes
+    epochs, passes = epochs_within(plan, rows), plan.passes(rows)
     enough = f"all {passes}" if epochs == passes else f"the first {epochs} of {passes}"
     return (
         f"Work budget of each attack: an active one trains again for at most {CELLS:,} cells (rows x columns x epochs; "
@@ -47,14 +47,14 @@ def budget_note(plan: Plan, rows: int) -> str:
 def shortened(plan: Plan, rows: int) -> str:
     """What a finding of an active attack adds where the budget was not enough; nothing otherwise."""
     epochs = epochs_within(plan, rows)
-    if epochs == plan.passes:
+    if epochs == plan.passes(rows):
         return ""
-    return f" Its budget allowed {epochs} of {plan.passes} epochs; with more it may reach more."
+    return f" Its budget allowed {epochs} of {plan.passes(rows)} epochs; with more it may reach more."
 
 
 def cut_short(plan: Plan, rows: int, findings: Sequence[Finding]) -> list[str]:
     """The active attacks that ran for fewer epochs than the plan has, and so may reach more than they did."""
-    if epochs_within(plan, rows) == plan.passes:
+    if epochs_within(plan, rows) == plan.passes(rows):
         return []
     active = {attack.name for attack in ACTIVE}
     return list(dict.fromkeys(one.attack for one in findings if one.attack in active and one.rate is not None))

@@ -17,7 +17,7 @@ from plumbob.lab.audit.redteam import chosen, one_each
 from plumbob.lab.audit.score import scored
 from plumbob.lab.audit.seen import seen
 from plumbob.lab.audit.truth import Truth
-from plumbob.plan import Plan
+from plumbob.plan import Plan, total_passes
 from plumbob.privacy.accounting import LabelCost
 from plumbob.protocol.defences import label_sensitivity, noise_std
 from plumbob.record import AttackCurve, Finding, LedgerCurve
@@ -42,11 +42,11 @@ def attack_curves(truth: Truth, findings: Sequence[Finding], seconds: float = SE
     passive = {attack.name for attack in PASSIVE}
     # A coalition has no view of its own in the run, and no curve.
     claimed = [one for one in findings if one.rate is not None and one.attack in passive and one.by in truth.views]
-    by_epoch = {_key(one): {truth.plan.passes: one} for one in claimed}
+    by_epoch = {_key(one): {truth.plan.passes(truth.rows): one} for one in claimed}
     attackers = list(dict.fromkeys((attack, by) for attack, by, _, _ in by_epoch))
     started = time.monotonic()
     for place, (attack, by) in enumerate(attackers, 1):
-        for epoch in epochs_between(truth.plan.passes):
+        for epoch in _epochs_before_last(truth):
             # Each has its share of the time, and what those before it left over.
             if time.monotonic() - started > seconds * place / len(attackers):
                 break
@@ -54,6 +54,12 @@ def attack_curves(truth: Truth, findings: Sequence[Finding], seconds: float = SE
                 if finding.rate is not None and _key(finding) in by_epoch:
                     by_epoch[_key(finding)][epoch] = finding
     return [_attack_curve(truth, found) for found in by_epoch.values()]
+
+
+def _epochs_before_last(truth: Truth) -> list[int]:
+    """None where the first passes use a sample of the rows: a plan that ends earlier would have other passes."""
+    levels = truth.plan.levels(truth.rows)
+    return epochs_between(total_passes(levels)) if len(levels) == 1 else []
 
 
 def epochs_between(last: int) -> list[int]:
@@ -72,7 +78,7 @@ def _findings_after(truth: Truth, epoch: int, attack: str, by: str) -> list[Find
 def until(view: View, epoch: int) -> View:
     """The same view, had the run ended after an epoch; with the noise that there really was."""
     n_steps = epoch * steps_per_epoch(view.rows, view.plan)
-    if epoch >= view.plan.passes or not view.has_sums:
+    if epoch >= view.plan.passes(view.rows) or not view.has_sums:
         return view
     return replace(
         view,
@@ -86,7 +92,8 @@ def until(view: View, epoch: int) -> View:
 def _plan_until(plan: Plan, epoch: int) -> Plan:
     """A plan that ends earlier. Two kinds of noise are made from the number of epochs: they must stay as they were."""
     if plan.noise == "heuristic":
-        return plan.replace(epochs=epoch, heuristic=replace(plan.heuristic, e=plan.heuristic.e or plan.passes))
+        heuristic = replace(plan.heuristic, e=plan.heuristic.e or plan.passes_without_sample)
+        return plan.replace(epochs=epoch, heuristic=heuristic)
     if plan.noise == "sound":
         cost = LabelCost(noise_std(plan, "label"), label_sensitivity(plan), epoch)
         # The epsilon that this version's noise was made from.

@@ -189,7 +189,8 @@ def _with_predicted_leaks(outcome: DefenceOutcome, run: Run) -> dict[str, str]:
     """An attack that was not run counts with what `check` says of it, where that is a leak: no verdict may flatter."""
     tried = {finding.attack for finding in outcome.findings}
     predicted = predictions(run.record.parsed_plan, run.record.rows)
-    leaking = [one for one in predicted if one.attack not in tried and one.verdict == LEAKS]
+    untried = [one for one in predicted if one.attack not in tried and one.stage == "training"]
+    leaking = [one for one in untried if one.verdict == LEAKS]
     found = {
         LABELS: any(one.target == "labels" for one in leaking),
         VALUES: any(one.target != "labels" for one in leaking),

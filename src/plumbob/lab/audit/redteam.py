@@ -156,7 +156,7 @@ def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | N
     plan = plan_again(truth.plan)
     armed = after_those_in_doubt(armed, truth, by)
     party_class = armed if isinstance(armed, type) else hooked(PROTOCOLS[plan.protocol], armed)
-    if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
+    if epochs_within(truth.plan, truth.rows) < truth.plan.passes(truth.rows):
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
         run = train(plan, tables_again(truth), cast={by: party_class}, engine=engine_for(plan), progress=progress)

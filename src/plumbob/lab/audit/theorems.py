@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.data import steps_per_epoch
+from plumbob.data import all_steps
 from plumbob.lab.audit.joint_run import JointRun
 from plumbob.lab.audit.truth import Truth
 from plumbob.model import bounds
@@ -69,7 +69,7 @@ def promises(plan: Plan, training_rows: int) -> list[Promise]:
     if why_not(plan) is not None:
         return []
     batch_size = training_rows if plan.batches == "full" else plan.batch_size
-    n_steps = steps_per_epoch(training_rows, plan) * plan.passes
+    n_steps = all_steps(training_rows, plan)
     row_norm = math.hypot(plan.row_norm, 1.0 if plan.intercept else 0.0)
     start = bounds.start_score_bound(plan.start, training_rows, plan.columns, row_norm, FAILURE)
     found = Countermeasure(_noise(plan), batch_size, n_steps, plan.rate, row_norm, start)

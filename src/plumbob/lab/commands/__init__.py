@@ -118,7 +118,7 @@ class TrainingVerb(Verb):
         ids = pairing_of(self.id_columns, self.is_by_place)
         inputs = Inputs(data, ids, self.label_column, self.data_dir, self.table.choices(), testing)
         options = TrainingOptions(self.engine, self.jobs, self.accept_leaks, quiet, self.is_new)
-        return plan_for(one_plan(files), self.keys, inputs), inputs, options
+        return *plan_for(one_plan(files), self.keys, inputs), options
 
 
 @dataclass(frozen=True)

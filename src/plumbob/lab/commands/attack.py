@@ -9,6 +9,7 @@ from plumbob.checking.agreement import Agreement, agreements
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import figures_of_run
 from plumbob.checking.findings import Findings
+from plumbob.checking.findings import lines_of as findings_lines
 from plumbob.checking.headlines import headlines
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import plan_again, tables_again
@@ -23,7 +24,7 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report import results
 from plumbob.report.beside import kept_sentence, theorems_table
 from plumbob.report.page import as_text
-from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
+from plumbob.report.run import conditions_table, partial_sentence
 from plumbob.run_folder import RunFolder
 
 
@@ -132,10 +133,10 @@ def lines_of(findings: Findings, is_partial: bool) -> list[str]:
     """Findings for people: both headlines, the table, why, and theory beside practice."""
     if not findings:
         return ["no attack was run"]
-    headline = headlines(findings, findings.figures, is_partial=is_partial).lines()
+    told = headlines(findings, findings.figures, is_partial=is_partial)
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
-    return [*headline, "", *as_text(findings_table(findings)), "", *reasons(findings), *theory, ""]
+    return [*findings_lines(findings, told), *theory, ""]
 
 
 def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:

@@ -80,7 +80,7 @@ class EventProgress(StepProgress):
         now = time.monotonic()
         if now - self._told >= SECONDS_BETWEEN_STEPS or batch.step == steps:
             self._told = now
-            left = (now - self._began) / batch.step * (steps - batch.step)
+            left = (now - self._began) / batch.done * (1.0 - batch.done)
             self._emit("step", step=batch.step, steps=steps, epoch=batch.epoch, seconds_left=round(left, 1))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from plumbob.checking.check import prices_of_noise
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.refusal import refuse_leaks
 from plumbob.checking.rules.keys import KEYS
@@ -22,12 +23,13 @@ from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.checkpoint import Checkpoint, unfinished
-from plumbob.lab.simulate.files import LoadedTables, Testing, encoded_widths, load_tables
+from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, load_tables
 from plumbob.lab.simulate.quality import assessed
 from plumbob.lab.simulate.training_rows import keep_rows
 from plumbob.party.home import ROW_BUDGET
 from plumbob.party.row_budget import RowBudget
-from plumbob.plan import Plan, suggested_keys
+from plumbob.plan import Plan
+from plumbob.plan.encodings import few_rows, needs_public_cuts
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.protocol.row_promise import spending_of_a_run
 from plumbob.record import RunRecord
@@ -35,6 +37,11 @@ from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.verb.plan_flags import plan_from
+
+ENCODED_FOR_NOISE = (
+    'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean,'
+    ' each level of a text is a column. State ranges (scale = "public", --range) to have bins.'
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class Inputs:
     data_dir: Path | None = None
     reading: ColumnChoices = field(default_factory=ColumnChoices)
     testing: Testing = field(default_factory=Testing)
+    drafted: str = ""
+    """Why the plan is encoded as it is, where it was drafted from these files."""
 
     @property
     def source(self) -> str:
@@ -109,7 +118,7 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
 
 def load(plan: Plan, inputs: Inputs) -> LoadedTables:
     """All parties' tables, aligned, as the command line names them."""
-    return load_tables(
+    loaded = load_tables(
         plan,
         inputs.data,
         inputs.id_columns,
@@ -118,17 +127,16 @@ def load(plan: Plan, inputs: Inputs) -> LoadedTables:
         inputs.reading,
         inputs.testing,
     )
+    return replace(loaded, drafted=inputs.drafted)
 
 
-def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> Plan:
-    """The plan in a file or from flags; from neither, one that fits the parties' files, as `propose` drafts it."""
+def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> tuple[Plan, Inputs]:
+    """The plan in a file or from flags; from neither, one that fits the parties' files, as `propose` drafts it.
+
+    Its parties are those of the files; the one whose file has the label's column comes first.
+    """
     if file is not None or "features" in keys or inputs.source != "files":
-        return plan_from(file, keys)
-    return drafted_plan(inputs, keys)
-
-
-def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
-    """A plan whose parties are those of the files; the one whose file has the label's column comes first."""
+        return plan_from(file, keys), inputs
     files = dict(pair.split("=", 1) for pair in inputs.data if "=" in pair)
     holders = [party for party, file in files.items() if inputs.label_column in column_names(Path(file))]
     if len(holders) != 1:
@@ -141,23 +149,18 @@ def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
             f"--data names one party only, {holders[0]}; expected two at least: add PARTY=FILE for each of the others"
         )
     names = [holders[0], *(party for party in files if party != holders[0])]
-    has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
-    chosen = {"test_share": 0.0, **keys} if has_own_test else keys
-    draft = Plan.for_columns([1] * len(names), **suggested_keys(chosen))
-    parties = tuple(replace(party, name=name) for party, name in zip(draft.parties, names, strict=False))
-    widths = party_widths(draft.replace(parties=parties), inputs)
-    sized = tuple(replace(party, features=widths[party.name]) for party in parties)
-    return draft.replace(parties=sized)
-
-
-def party_widths(plan: Plan, inputs: Inputs) -> dict[str, int]:
-    """How many columns each party's file gives under this plan."""
-    return encoded_widths(plan, inputs.data, inputs.id_columns, inputs.label_column, inputs.reading, inputs.testing)
+    plan, drafted = drafted_plan(
+        names, keys, inputs.data, inputs.id_columns, inputs.label_column, inputs.reading, inputs.testing
+    )
+    if drafted is not None:
+        return plan, replace(inputs, drafted=drafted.sentence)
+    return plan, replace(inputs, drafted=ENCODED_FOR_NOISE if needs_public_cuts(keys) else "")
 
 
 def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:
     """From its beginning, or from where the same run was interrupted."""
     _refuse_engine(plan, options.engine)
+    told = _told_beforehand(plan, loaded)
     make_folder(out)
     with (
         unfinished(out, plan, loaded.tables, options.is_new) as checkpoint,
@@ -166,8 +169,8 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         if not checkpoint.step and not options.is_new:
             # A start that was killed before its first step left a journal with nothing to resume from.
             refuse_finished(out)
-        for remark in (*loaded.remarks, *filter(None, [loaded.left_out])):
-            progress.say(remark)
+        for line in filter(None, [*loaded.remarks, loaded.left_out, *told]):
+            progress.say(line)
         if checkpoint.step:
             progress.reached = checkpoint.step
             progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
@@ -178,10 +181,26 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
                 plan, loaded.tables, engine=options.engine, jobs=options.jobs, progress=progress, checkpoint=checkpoint
             )
         finished = assessed(trained, loaded.tables, loaded.test)
-        noted = replace(finished.record, notes=[*finished.record.notes, *spent], by_place=loaded.is_by_place)
+        noted = replace(
+            finished.record,
+            notes=[*finished.record.notes, *spent],
+            remarks=[*_remarks_beforehand(plan, loaded), *finished.record.remarks],
+            by_place=loaded.is_by_place,
+        )
         finished = replace(finished, record=noted)
         keep_rows(finished, loaded, RunFolder(out))
         return _save(finished, RunFolder(out), options.accept_leaks)
+
+
+def _told_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
+    """What each party's table gives, as `party init` shows it; and what whoever waits for the model should know."""
+    rows = len(loaded.tables[plan.label_party.name])
+    return [*loaded.summary_lines(plan), *_remarks_beforehand(plan, loaded), *prices_of_noise(plan, rows)]
+
+
+def _remarks_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
+    rows = len(loaded.tables[plan.label_party.name])
+    return [line for line in (loaded.drafted, few_rows(rows - plan.held_out(rows), plan.columns)) if line]
 
 
 def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plumbob.checking.check import check, notes
+from plumbob.checking.check import check, figures_of, notes
 from plumbob.errors import DataError, PlanError
 from plumbob.lab.page.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
 from plumbob.lab.page.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
-from plumbob.plan import KEYS, PROTOCOLS, Party, Plan
+from plumbob.plan import KEYS, PROTOCOLS, Party, Plan, in_words
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.record import Finding
 
@@ -79,7 +79,7 @@ def checked(draft: PlanDraft) -> dict[str, Any]:
         "findings": [shown(finding) for finding in findings],
         "notes": notes(draft.plan),
         "keys": keys_in_short(draft.plan),
-        "passes": draft.plan.passes,
+        "passes": in_words(figures_of(draft.plan).levels),
     }
 
 

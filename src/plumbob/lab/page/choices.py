@@ -9,7 +9,7 @@ from typing import Any
 from plumbob.datasets import CREDIT_FILE
 from plumbob.lab.page.own_tables import TableReading
 from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey
-from plumbob.plan.defaults import default_of
+from plumbob.plan.defaults import PAPER, default_of
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What must lie in the folder of the larger data sets."""
@@ -74,7 +74,7 @@ def _control(key: SettingKey) -> dict[str, Any]:
 
 def fitted_defaults() -> dict[str, dict[str, Any]]:
     """By protocol: what a plan gets where it says nothing."""
-    fitted = [key for key in KEYS if key.is_fitted]
+    fitted = [key for key in KEYS if key.name in PAPER]
     return {protocol: {key.name: default_of(key, protocol) for key in fitted} for protocol in OURS}
 
 

@@ -224,7 +224,7 @@ def _plan(names: Sequence[str], encoding: Mapping[str, Any]) -> Plan:
     """Any plan with these parties and this encoding: only how columns become numbers is asked of it."""
     first, *others = names
     parties = (Party(first, "label", 1), *(Party(name, "features", 1) for name in others))
-    return Plan(parties, protocol="clear", batches="full", **encoding)
+    return Plan(parties, protocol="clear", **encoding)
 
 
 def _summary(table: "Table", plan: Plan) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoi
 from plumbob.lab.paper.readings import Study
 from plumbob.lab.simulate import Run, train
 from plumbob.model import metrics
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 
 COLUMNS = 32
 SAME_WEIGHTS, SAME_CURVES = 1e-4, 0.01
@@ -90,17 +90,17 @@ def _tables(study: Study, piece: EncryptedSample, split: tuple[int, int]) -> dic
 
 
 def _run(study: Study, piece: EncryptedSample, split: tuple[int, int], tables: dict[str, Table], protocol: str) -> Run:
-    keys: dict[str, Any] = {"key_bits": piece.key_bits, "test_only_keys": piece.key_bits < 2048}
+    keys: dict[str, Any] = {**PAPER, "scale": study.scale, "learning_rate": 0.01}
     plan = Plan.for_columns(
         split,
         protocol=protocol,
-        scale=study.scale,
         start="xavier",
         epochs=1,
         batch_size=split[1],
-        learning_rate=0.01,
         intercept=False,
         seed=1,
+        key_bits=piece.key_bits,
+        test_only_keys=piece.key_bits < 2048,
         **keys,
     )
     return train(plan, tables)

@@ -13,7 +13,7 @@ from typing import Any
 from plumbob import datasets
 from plumbob.data import Table, split_array
 from plumbob.errors import DataError
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 from plumbob.protocol.defences import noise_std
 
 PRESETS = ("figures", "text")
@@ -87,14 +87,19 @@ class Setting:
         return Plan.for_columns(
             study.split,
             protocol="clear",
-            scale=study.scale,
             row_norm=1.0 if self.has_unit_rows else study.row_norm,
             epochs=study.epochs,
-            learning_rate=0.01,
             intercept=self.intercept,
             start=self.start,
             seed=seed,
-            **{"batch_size": study.batch_size, **batches, **noise},
+            **{
+                **PAPER,
+                "scale": study.scale,
+                "learning_rate": 0.01,
+                "batch_size": study.batch_size,
+                **batches,
+                **noise,
+            },
         )
 
 

@@ -40,7 +40,7 @@ class Released:
             raise DataError("expected a run in the clear between two parties")
         own = truth.views[truth.plan.feature_parties[0].name]
         y = truth.views[truth.plan.label_party.name].y
-        shape = (truth.plan.passes, truth.rows)
+        shape = (truth.plan.passes(truth.rows), truth.rows)
         residuals, own_scores = np.full(shape, np.nan), np.full(shape, np.nan)
         for batch, read, ours in _steps(truth, own):
             residuals[batch.epoch - 1, batch.rows] = read

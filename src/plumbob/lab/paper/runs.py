@@ -17,11 +17,11 @@ from plumbob.lab.attacks.interface import Attack, LabelClaim, ValueClaim, View
 from plumbob.lab.simulate import Run, train
 from plumbob.model.logistic import partial_residuals, signs_of
 from plumbob.model.metrics import auc, balanced_accuracy
-from plumbob.plan import Plan
+from plumbob.plan import PAPER, Plan
 
 Samples = tuple[Matrix, NDArray[np.int64]]
 
-SMALL_STEPS: dict[str, Any] = {"protocol": "clear", "learning_rate": 0.01, "intercept": False, "seed": 1}
+SMALL_STEPS: dict[str, Any] = {**PAPER, "protocol": "clear", "learning_rate": 0.01, "intercept": False, "seed": 1}
 
 
 def trained(split: Sequence[int], X: Matrix, y: Any, **keys: Any) -> Run:

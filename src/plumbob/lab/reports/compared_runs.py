@@ -55,7 +55,7 @@ def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterat
         yield findings_section(run.record.findings, f"Findings: {run.name}")
     yield from quality_sections(first)
     yield Section("How it was done", sentences)
-    yield plan_section(first.parsed_plan, first.plan)
+    yield plan_section(first.parsed_plan, first.plan, first.rows)
     lines = [[f"{run.name}, {what}", value] for run in runs for what, value in receipt_lines(run.record)]
     yield Section("The receipt", table=PageTable(["what", "value"], lines))
     limits = dict.fromkeys(line for run in runs for line in said(SaidWhere.LIMITS, figures_of_run(run.record)))

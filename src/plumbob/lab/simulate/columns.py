@@ -79,13 +79,24 @@ class Owners:
 
 def has_texts(X: Any) -> bool:
     """Whether X is a frame with columns that are not numbers."""
+    frame = _frame(X)
+    return frame is not None and any(not (kind.is_numeric() or kind == nw.Boolean) for kind in frame.schema.values())
+
+
+def has_gaps(X: Any) -> bool:
+    """Whether X is a frame in which values are missing."""
+    frame = _frame(X)
+    return frame is not None and any(
+        column.is_null().any() or (column.dtype.is_float() and column.is_nan().any()) for column in frame.iter_columns()
+    )
+
+
+def _frame(X: Any) -> "nw.DataFrame[Any] | None":
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except (TypeError, ValueError):
-        return False
-    if not isinstance(frame, nw.DataFrame):
-        return False
-    return any(not (kind.is_numeric() or kind == nw.Boolean) for kind in frame.schema.values())
+        return None
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _reading(frame: Any, names: Sequence[str]) -> ColumnChoices:

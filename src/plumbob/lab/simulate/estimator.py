@@ -1,7 +1,7 @@
 """`VerticalLogisticRegression`: a scikit-learn classifier whose columns belong to several parties.
 
-Its parameters are the plan's keys by the same names, "auto" where the protocol decides; `random_state` is the plan's
-`seed`. `fit` trains all parties in this process, through the same bytes as on a network.
+Its parameters are the plan's keys by the same names, "auto" where the protocol or the table decides; `random_state` is
+the plan's `seed`. `fit` trains all parties in this process, through the same bytes as on a network.
 """
 
 import warnings
@@ -26,11 +26,14 @@ from plumbob.checking.refusal import LeakWarning, refusing, warning_about
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import encoded_width
-from plumbob.lab.simulate.columns import Owners, Split, deviations, has_texts
+from plumbob.data.fitting import sizes_of
+from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts
+from plumbob.lab.simulate.raw_export import has_slots
 from plumbob.lab.simulate.training import JointModel, Run, train
 from plumbob.model.links import log_odds, odds_factor
 from plumbob.model.metrics import probabilities
-from plumbob.plan import KEYS, Heuristic, Plan
+from plumbob.plan import KEYS, Heuristic, Plan, suggested_keys
+from plumbob.plan.encodings import ENCODING_KEYS
 from plumbob.protocol.party import AfterStep
 from plumbob.record import Finding
 from plumbob.report.inline import ReportPage
@@ -46,6 +49,10 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     `(["age"], ["income", "debt"])`; or names by party, `{"bank": ["age"], "fund": ["income", "debt"]}`. Without it the
     label party has the first half. `record_` says what happened; with `record=True` it also holds what each party could
     read, with "bytes" the ciphertexts too. `verbose=True` tells on standard error how far training is.
+
+    A frame with texts or gaps is encoded by the rule for drafted plans (`plumbob.plan.encoding_for`), as on the command
+    line, unless `missing`, `categorical`, `bins` or `plain` says how. Arrays, and frames of numbers without gaps, stay
+    as they are: `decision_function(X)` is `X @ coef_.T + intercept_`.
     """
 
     def __init__(
@@ -54,21 +61,23 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         protocol: str = "shares",
         *,
         scale: str = "auto",
-        missing: str = "refuse",
-        categorical: str = "refuse",
-        bins: int = 0,
+        missing: str = "auto",
+        categorical: str = "auto",
+        bins: int | str = "auto",
+        plain: bool | str = "auto",
         rare: int = 30,
         test_share: float = 0.0,
         sigmoid: str = "auto",
         start: str = "zero",
         epochs: int = 0,
-        batch_size: int = 256,
+        full_passes: int = 0,
+        batch_size: int | str = "auto",
         batches: str = "auto",
         momentum: float | str = "auto",
         remainder: str = "merge",
         learning_rate: float | str = "auto",
         intercept: bool = True,
-        l2: float = 0.0,
+        l2: float | str = "auto",
         class_weight: str = "none",
         key_bits: int = 2048,
         test_only_keys: bool = False,
@@ -102,11 +111,13 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.missing = missing
         self.categorical = categorical
         self.bins = bins
+        self.plain = plain
         self.rare = rare
         self.test_share = test_share
         self.sigmoid = sigmoid
         self.start = start
         self.epochs = epochs
+        self.full_passes = full_passes
         self.batch_size = batch_size
         self.batches = batches
         self.momentum = momentum
@@ -229,6 +240,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def _check(self, X: Any, y: Any) -> tuple[Any, Any]:
         """X as numbers, or as the frame it is where it has texts; y as it came."""
         self._has_texts = has_texts(X)
+        self._is_drafted = (self._has_texts or has_gaps(X)) and not self._chosen_encoding()
         if not self._has_texts:
             checked: tuple[Any, Any] = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite())
             return checked
@@ -243,9 +255,18 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             return validate_data(self, X, reset=False, skip_check_array=True)
         return validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite())
 
+    def _chosen_encoding(self) -> dict[str, Any]:
+        """What was said about how columns become numbers."""
+        own = self.get_params(deep=False)
+        return {name: own[name] for name in ENCODING_KEYS if not (isinstance(own[name], str) and own[name] == AUTO)}
+
     def _finite(self) -> bool | str:
         """Whether gaps may come: where they are filled, or have a bin of their own."""
-        return "allow-nan" if self.missing == "mean" or self.bins else True
+        return "allow-nan" if self._is_drafted or self._takes_gaps() else True
+
+    def _takes_gaps(self) -> bool:
+        chosen = self._chosen_encoding()
+        return chosen.get("missing", "refuse") != "refuse" or bool(chosen.get("bins", 0))
 
     def _tables(
         self, X: Any, labels: NDArray[np.intp] | None, readings: Sequence[ColumnChoices] | None = None
@@ -274,8 +295,11 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         keys["seed"] = self._seed()
         if self.heuristic is not None:
             keys["heuristic"] = self.heuristic
+        keys = {name: value for name, value in keys.items() if value is not None}
+        if self._is_drafted:
+            keys, _ = suggested_keys(keys, sizes_of(tables, keys))
         plan = _with_names(Plan.for_columns(owners.widths, **keys), owners.parties)
-        if plan.bins or self._has_texts:
+        if plan.bins or self._has_texts or plan.missing == "indicator":
             plan = plan.replace(features=[encoded_width(table, plan) for table in tables])
         training_rows = len(tables[0]) - plan.held_out(len(tables[0]))
         if plan.batches != "full" and plan.batch_size > training_rows:
@@ -317,7 +341,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.n_iter_ = run.record.steps
         parts = list(run.model.parts.values())
         # With bins or categories the score is no sum over the columns that were passed in.
-        is_sum = not run.model.plan.bins and not any(column.is_text for table in tables for column in table.columns)
+        is_sum = not has_slots(parts) and not any(column.is_text for table in tables for column in table.columns)
         if is_sum and all(part.weights is not None for part in parts):
             in_units = [part.in_input_units() for part in parts]
             self.coef_ = self._owners.in_order_of_input([coefficients for coefficients, _ in in_units])[None, :]
@@ -330,7 +354,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = self.missing == "mean" or self.bins > 0
+        tags.input_tags.allow_nan = self._takes_gaps()
         return tags
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.data.stored_encodings import store_encoding
+from plumbob.data.encoding import store_encoding
 from plumbob.errors import DataError
 from plumbob.lab.simulate.raw_export import RawScores, as_onnx_graph, as_pipeline, has_slots, raw_scores
 from plumbob.lab.simulate.scorecard import ScorecardScale, as_csv, scorecard

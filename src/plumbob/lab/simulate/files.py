@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.counting import counted
 from plumbob.data import (
     Column,
     ColumnChoices,
@@ -29,13 +31,16 @@ from plumbob.data import (
     with_slots,
 )
 from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
-from plumbob.data.encoder import Encoder, RareRows, encoded_width, fit_encoder
+from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
+from plumbob.data.fitting import sizes_of
 from plumbob.data.frames import NO_ROWS
 from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, id_names, is_named_like_an_id, refuse_other_parties
+from plumbob.data.summary import summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
-from plumbob.plan import Plan, suggestion
+from plumbob.plan import DraftedEncoding, Plan, suggested_keys, suggestion
 
+FEWEST_ROWS = 10
 SHOWN_COLUMNS = 6
 SHOWN_IDS = 3
 NEWEST_SHARE = 0.2
@@ -59,6 +64,15 @@ class LoadedTables:
     """How the rows of files were paired; None for a data set, whose rows were never apart."""
     remarks: tuple[str, ...] = ()
     """On the ids of each party's file, in words."""
+    drafted: str = ""
+    """Why the plan is encoded as it is, where it was drafted from these tables."""
+
+    def summary_lines(self, plan: Plan) -> list[str]:
+        """What each party's file gives: kinds of columns, gaps, levels. Of files only."""
+        if not self.rows_read:
+            return []
+        found = {name: summarise(table, choices_of(plan)) for name, table in self.tables.items()}
+        return [line for name, summary in found.items() for line in (f"{name}:", *summary.lines())]
 
     @property
     def has_ids(self) -> bool:
@@ -121,6 +135,7 @@ def _load_files(
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
     read = read_training_files(plan, files, id_columns, label_column, reading)
     aligned, sizes = common_rows(plan, read, id_columns), _sizes(read)
+    _refuse_few_rows(aligned, sizes)
     remarks = tuple(f"{party}: {remark}" for party, table in read.items() for remark in remarks_on_ids(table))
     if testing.split_by is not None:
         is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids, reading)
@@ -135,18 +150,47 @@ def _load_files(
     return LoadedTables("files", aligned, test, sizes, id_columns=id_columns, remarks=remarks)
 
 
-def encoded_widths(
-    plan: Plan,
+def drafted_plan(
+    names: Sequence[str],
+    keys: Mapping[str, Any],
     given: Sequence[str],
     id_columns: IdColumns,
     label_column: str | None,
     reading: ColumnChoices,
     testing: Testing,
-) -> dict[str, int]:
-    """How many columns each party's file gives under a plan, whatever its parties' features say."""
+) -> tuple[Plan, DraftedEncoding | None]:
+    """A plan that fits these files, the label party's first; and why it is encoded so, where the rule chose that."""
+    blank = with_names(Plan.for_columns([1] * len(names)), names)
     if testing.split_by is not None:
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
-    return widths_of(plan, read_training_files(plan, _files(plan, given), id_columns, label_column, reading))
+    tables = read_training_files(blank, _files(blank, given), id_columns, label_column, reading)
+    rows = _common_count(tables, id_columns)
+    if testing.files or testing.split_by is not None:
+        keys = {"test_share": 0.0, **keys}
+        rows -= round(NEWEST_SHARE * rows) if testing.split_by is not None else 0
+    return draft_for(tables, keys, rows)
+
+
+def draft_for(
+    tables: Mapping[str, Table], keys: Mapping[str, Any], rows: int | None = None
+) -> tuple[Plan, DraftedEncoding | None]:
+    """The same from tables, whose common rows may not be known yet."""
+    chosen, drafted = suggested_keys(keys, sizes_of(tables.values(), keys), rows)
+    plan = with_names(Plan.for_columns([1] * len(tables), **chosen), list(tables))
+    return plan.replace(features=list(widths_of(plan, tables).values())), drafted
+
+
+def with_names(plan: Plan, names: Sequence[str]) -> Plan:
+    """The same plan, its parties with columns called so."""
+    named = [replace(party, name=name) for party, name in zip(plan.learners, names, strict=True)]
+    return plan.replace(parties=(*named, *plan.parties[len(named) :]))
+
+
+def _common_count(tables: Mapping[str, Table], id_columns: IdColumns) -> int:
+    if id_columns is BY_PLACE:
+        return min(map(len, tables.values()))
+    first, *others = (table.ids for table in tables.values())
+    return len(set(first).intersection(*others))
 
 
 def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
@@ -187,6 +231,16 @@ def _newest(
         table = in_agreed_order(table, ids, place=list(files).index(party))
     (times,) = table.columns
     return newest_rows(times, round(NEWEST_SHARE * len(times.values)))
+
+
+def _refuse_few_rows(aligned: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
+    """Too few to learn from: most likely the ids do not mean the same thing."""
+    rows = min(map(len, aligned.values()))
+    if rows < FEWEST_ROWS:
+        raise DataError(
+            f"only {counted(rows, 'row')} in common ({_enumerate_sizes(sizes)}), and training needs {FEWEST_ROWS} at"
+            " least; do the id columns hold the same ids, written alike?"
+        )
 
 
 def _refuse_other_classes(plan: Plan, training: Mapping[str, Table], test: Mapping[str, Table]) -> None:

@@ -13,12 +13,14 @@ import numpy as np
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, batches, held_out_rows, store
-from plumbob.data.encoder import ALL_ROWS, Rows
+from plumbob.data.encoder import ALL_ROWS, Rows, fit_encoder
+from plumbob.data.whitening import CLIP
 from plumbob.lab.simulate.training import JointModel, Run
 from plumbob.model import logistic, metrics
 from plumbob.model.links import log_odds
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.encodings import encoding_of
 from plumbob.protocol.quality import HELD_OUT, measured
 from plumbob.protocol.transcript import Transcript
 
@@ -45,12 +47,14 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
         "joint": log_odds(plan, run.model.scores(judged_on)),
         **baseline_scores(run.model, _some(trained_on), judged_on),
     }
+    quality = {name: {model: measured(y, values) for model, values in scores.items()}}
     record = replace(
         run.record,
         notes=[*run.record.notes, *([SAMPLED] if len(training) > MANY_ROWS or len(y) > MANY_ROWS else [])],
         test_rows=0 if name == TRAINING else len(y),
         calibration={model: metrics.calibration_curve(y, values) for model, values in scores.items()},
-        quality={name: {model: measured(y, values) for model, values in scores.items()}},
+        quality=quality,
+        remarks=[*run.record.remarks, *_remarks(plan, name, quality[name], trained_on, judged_on)],
         epochs=[
             {"epoch": float(epoch), **measured(_labels(plan, some), values)}
             for epoch, values in enumerate((log_odds(plan, one) for one in epoch_scores(run, some)), start=1)
@@ -60,6 +64,54 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
     is_shared = any(part.weights is None for part in run.model.parts.values())
     seen_y, seen = (y, scores["joint"]) if is_shared else _training_scores(run.model, trained_on)
     return replace(run, record=record, model=_with_threshold(run.model, metrics.balanced_threshold(seen_y, seen)))
+
+
+def _remarks(
+    plan: Plan,
+    rows: str,
+    models: Mapping[str, Mapping[str, float | None]],
+    trained_on: Mapping[str, Table],
+    judged_on: Mapping[str, Table],
+) -> Iterator[str]:
+    """How plain columns would do, lest somebody takes the encoding for the ceiling; and whether joining forces paid."""
+    plain = measured(_labels(plan, judged_on), _plain_scores(plan, _some(trained_on), judged_on))
+    yield (
+        "pooled, plain columns with scikit-learn's C = 1 would reach"
+        f" AUC {_shown(plain['auc'])}, log loss {_shown(plain['log_loss'])}"
+    )
+    joint, local = models["joint"], models["local-only"]
+    if rows != TRAINING and not _is_better(joint, local):
+        yield (
+            f"the joint model is not better than local-only (AUC {_shown(joint['auc'])} against"
+            f" {_shown(local['auc'])}, log loss {_shown(joint['log_loss'])} against"
+            f" {_shown(local['log_loss'])}): these rows show nothing that the peers' columns add; try more rows,"
+            " fewer columns (--drop), or a larger --l2"
+        )
+
+
+def _is_better(one: Mapping[str, float | None], other: Mapping[str, float | None]) -> bool:
+    return (one["auc"] or 0.0) > (other["auc"] or 0.0) and (one["log_loss"] or 0.0) < (other["log_loss"] or 0.0)
+
+
+def _shown(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}"
+
+
+def _plain_scores(plan: Plan, trained_on: Mapping[str, Table], judged_on: Mapping[str, Table]) -> Vector:
+    """Of scikit-learn's default model on everybody's columns as they are; levels are told apart, gaps marked."""
+    as_they_are = Plan.for_columns((1, 1), protocol="clear", rare=plan.rare, **encoding_of(0))
+    encoders = {
+        name: fit_encoder(replace(table, slots=None), np.arange(len(table)), as_they_are)
+        for name, table in trained_on.items()
+    }
+
+    def encoded(tables: Mapping[str, Table], rows: Rows) -> Matrix:
+        return np.clip(np.hstack([encoders[name].encode(tables[name], rows) for name in tables]), -CLIP, CLIP)
+
+    y = _labels(plan, trained_on)
+    decide = _fit(plan.replace(l2=0.0), encoded(trained_on, ALL_ROWS), y)
+    pieces = store.pieces(len(judged_on[plan.label_party.name]))
+    return np.concatenate([decide(encoded(judged_on, piece)) for piece in pieces])
 
 
 def _training_scores(model: JointModel, trained_on: Mapping[str, Table]) -> tuple[Vector, Vector]:
@@ -95,7 +147,7 @@ def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
         return
     encoded = {name: part.encode(tables[name]) for name, part in parts.items()}
     weights = {name: list(epoch_weights(plan, run.transcripts[name], parts[name].penalties(plan.l2))) for name in parts}
-    for epoch in range(plan.passes):
+    for epoch in range(plan.passes(run.record.rows)):
         scores: Vector = np.sum([X @ weights[name][epoch] for name, X in encoded.items()], axis=0)
         yield scores
 
@@ -135,11 +187,12 @@ def _labels(plan: Plan, tables: Mapping[str, Table]) -> Vector:
 
 
 def _encode(model: JointModel, tables: Mapping[str, Table], names: list[str], rows: Rows) -> Matrix:
-    return np.hstack([model.parts[name].encoder.encode(tables[name], rows) for name in names])
+    encoded: Matrix = np.hstack([model.parts[name].encoder.encode(tables[name], rows) for name in names])
+    return np.clip(encoded, -CLIP, CLIP) if model.plan.is_whitened else encoded
 
 
 def _fit(plan: Plan, X: Matrix, y: Vector) -> Callable[[Matrix], Vector]:
-    """How it scores rows; with the plan's intercept and class weights, the rest is scikit-learn's default."""
+    """How it scores rows; with the plan's intercept, class weights and penalty, C = 1 where it has none."""
     if X.shape[1] == 0:
         # Without columns all that can be learnt is how frequent the classes are.
         share = float(np.mean(y)) if plan.intercept and plan.class_weight == "none" else 0.5
@@ -149,7 +202,9 @@ def _fit(plan: Plan, X: Matrix, y: Vector) -> Callable[[Matrix], Vector]:
     from sklearn.preprocessing import StandardScaler
 
     balance = "balanced" if plan.class_weight == "balanced" else None
-    regression = LogisticRegression(fit_intercept=plan.intercept, class_weight=balance, max_iter=1000)
-    # Scaled here as well, because a plan may leave the columns in units in which the solver does not converge.
-    fitted = make_pipeline(StandardScaler(), regression).fit(X, y)
+    C = 1.0 / (plan.l2 * len(X)) if plan.l2 else 1.0
+    regression = LogisticRegression(C=C, fit_intercept=plan.intercept, class_weight=balance, max_iter=1000)
+    # A plan may leave the columns in units in which the solver does not converge.
+    scaling = [StandardScaler()] if plan.scale == "none" else []
+    fitted = make_pipeline(*scaling, regression).fit(X, y)
     return lambda judged: fitted.decision_function(judged) if len(judged) else np.zeros(0)

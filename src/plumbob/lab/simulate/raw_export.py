@@ -75,7 +75,8 @@ def has_slots(parts: Sequence[ModelPart]) -> bool:
 def raw_scores(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> RawScores:
     """Column by column; names must be different from party to party."""
     columns = [column for part in parts for column in _columns(part)]
-    names = [column.name for column in columns]
+    # A party's column may be there twice: as it is, and in bins.
+    names = [name for part in parts for name in {source.name for source in part.encoder.sources}]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(
             f"columns of two parties have one name: {', '.join(map(repr, repeated))}; export each part with --party"
@@ -129,10 +130,12 @@ def as_pipeline(model: RawScores) -> Any:
         steps += own
         coefficients += weights
         intercept += base
-    rows = {
-        column.name: Series(["x", "x"], dtype=object) if isinstance(column, LevelScore) else _ends(column)
-        for column in model.columns
-    }
+    rows: dict[str, Any] = {}
+    for column in model.columns:
+        # As it is a column comes first, and has limits; its bins have none.
+        rows.setdefault(
+            column.name, Series(["x", "x"], dtype=object) if isinstance(column, LevelScore) else _ends(column)
+        )
     encoder = ColumnTransformer(steps).fit(DataFrame(rows))
     scores = LinearRegression() if model.classes is None else LogisticRegression()
     scores.n_features_in_ = len(coefficients)
@@ -200,10 +203,10 @@ def as_onnx_graph(model: RawScores) -> bytes:
     from onnx import TensorProto, checker, helper
 
     graph = _Graph()
-    inputs, terms = [], []
+    inputs, terms = dict[str, Any](), []
     for place, column in enumerate(model.columns):
         kind = TensorProto.STRING if isinstance(column, LevelScore) else TensorProto.DOUBLE
-        inputs.append(helper.make_tensor_value_info(column.name, kind, [None, 1]))
+        inputs[column.name] = helper.make_tensor_value_info(column.name, kind, [None, 1])
         terms.append(graph.term(column, f"c{place}"))
     total = graph.constant("intercept", [model.intercept])
     for place, term in enumerate(terms):
@@ -212,7 +215,7 @@ def as_onnx_graph(model: RawScores) -> bytes:
     if model.classes is not None:
         outputs["probability"] = graph.add("Sigmoid", [total], "probability")
     shown = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, [None, 1]) for name in outputs]
-    made = helper.make_graph(graph.nodes, "plumbob", inputs, shown, graph.constants)
+    made = helper.make_graph(graph.nodes, "plumbob", list(inputs.values()), shown, graph.constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
     proto = helper.make_model(made, opset_imports=opsets, ir_version=8)
     checker.check_model(proto)

@@ -1,5 +1,8 @@
 """A party's part as points per bin and level: the table that people in credit know.
 
+A column that stands as it is beside its bins adds to each bin's points what the mean of the bin's training rows gives:
+points are then those of a typical row of the bin, and a person's score may differ a little from their sum.
+
     points = base + PDO / ln 2 * (ln(odds of the negative class) - ln(odds at the base))
 
 The odds of the negative class are exp(-score), and the score is the sum of the parties' parts, so each party has points
@@ -12,7 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plumbob.data.encoding import GAP, MIDDLE_RANK, Bins, EncodedColumn, Levels, Marked
+from plumbob.data.encoding import GAP, MIDDLE_RANK, Bins, EncodedColumn, Levels, Marked, PlainColumn
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 
@@ -63,13 +66,17 @@ def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
     coefficients, offset = part.in_input_units()
     base = (scale.offset if part.role == "label" else 0.0) - scale.factor * offset
     lines = [Line("(base)", "", None, offset, base)]
-    place = 0
+    place, slopes = 0, dict[str, tuple[float, float]]()
+    in_bins = {source.name for source in part.encoder.sources if isinstance(source, Bins)}
     for source in part.encoder.sources:
         own = coefficients[place : place + source.width].tolist()
-        lines += [
-            Line(source.name, slot, share, weight, -scale.factor * weight)
-            for slot, share, weight in _slots(source, own)
-        ]
+        if isinstance(source, PlainColumn) and source.name in in_bins:
+            slopes[source.name] = own[0], 0.0 if part.encoder.fill is None else float(part.encoder.fill[place])
+        else:
+            lines += [
+                Line(source.name, slot, share, weight, -scale.factor * weight)
+                for slot, share, weight in _slots(source, own, *slopes.get(source.name, ()))
+            ]
         place += source.width
     return lines
 
@@ -86,9 +93,15 @@ def as_csv(party: str, lines: list[Line]) -> bytes:
     return file.getvalue().encode()
 
 
-def _slots(source: EncodedColumn, own: list[float]) -> Iterator[tuple[str, float | None, float]]:
-    """(slot, share, weight) of all slots, the reference among them with a weight of 0."""
-    if isinstance(source, Bins | Levels):
+def _slots(
+    source: EncodedColumn, own: list[float], slope: float = 0.0, at_gap: float = 0.0
+) -> Iterator[tuple[str, float | None, float]]:
+    """(slot, share, weight) of all slots; the reference's weight is 0, but for what the plain column's slope adds."""
+    if isinstance(source, Bins) and slope:
+        middles = [*source.means, at_gap][: len(source.slots)]
+        weights = (weight + slope * middle for weight, middle in zip(slot_weights(source, own), middles, strict=True))
+        yield from zip(source.slots, source.shares, weights, strict=True)
+    elif isinstance(source, Bins | Levels):
         yield from zip(source.slots, source.shares, slot_weights(source, own), strict=True)
     elif source.is_text:
         for name, weight in zip(source.encoded_names, own, strict=True):

@@ -54,7 +54,7 @@ def align(options: Align, caller: Caller) -> Result:
         intersection = alignment.IntersectionOptions(
             None if at_least is None else lambda size: size >= at_least,
             options.jobs,
-            lambda done, steps: progress(_Chunk(done), steps),
+            lambda done, steps: progress(_Chunk(done, steps), steps),
             most_ids=options.at_most,
             columns=id_forms(home.settings.id_column, home.settings.reading.types),
             holds_out=not name,
@@ -115,5 +115,5 @@ def _folder_if_met(party_run: PartyRun) -> Iterator[PartyRun]:
 class _Chunk:
     """What the progress bar asks of a batch."""
 
-    def __init__(self, step: int) -> None:
-        self.step, self.epoch = step, 0
+    def __init__(self, step: int, steps: int) -> None:
+        self.step, self.epoch, self.told, self.done = step, 0, "", step / steps

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,11 @@ from plumbob.party.journals import open_journal
 from plumbob.party.noise_draft import NoiseForecast, drafted, noise_keys, runs_in_words, trained_rows
 from plumbob.party.proposal import DraftFor, Proposal, tell_refusals_at
 from plumbob.party.proposal import propose as propose_to_peers
-from plumbob.plan import Party, Plan, suggested_keys
+from plumbob.plan import DraftedEncoding, Party, Plan, TableSize, suggested_keys
 from plumbob.verb import Result
+
+NO_SIZE = TableSize(1, 0, 1)
+"""Of a table that nobody has counted yet."""
 
 
 def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> Result:
@@ -30,13 +33,15 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
         own = _own_table(home)
         drafts = _Drafts(own, keys)
         proposal = _prepare(home, drafts, out)
-    plan = _agree_on_plan(home, proposal, tell)
+    plan, reason = _agree_on_plan(home, proposal, tell)
+    remark = "" if reason is None else reason.sentence
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(plan.to_toml(), encoding="utf-8")
+    out.write_text(plan.to_toml(remark), encoding="utf-8")
     summary = summarise(own, choices_of(plan))
     widths = ", ".join(f"{party.name} {party.features}" for party in plan.learners)
     lines = [
         *summary.lines(),
+        *([remark] if remark else []),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
         *([] if drafts.forecast is None else drafted(drafts.forecast, plan)),
         *runs_in_words(plan, home.settings, trained_rows(own, plan)),
@@ -53,16 +58,20 @@ class _Drafts:
     keys: Mapping[str, Any]
     forecast: NoiseForecast | None = None
     """What noise would cost, once everybody's columns are known."""
+    sizes: Sequence[TableSize] = (NO_SIZE,)
+    """Of everybody's table, once they are known."""
 
     def first(self, parties: tuple[Party, ...]) -> Plan:
         return self._plan(parties, self.noise) if self._may_add_noise else self.without(parties)
 
-    def choose(self, first: Plan) -> DraftFor:
-        """The same again where noise is cheap, or was asked for."""
-        if not self._may_add_noise:
-            return self.without
-        self.forecast = NoiseForecast.of(first, self.without(first.learners), self.table)
-        return self.first if self.forecast.is_cheap else self.without
+    def choose(self, first: Plan, sizes: Sequence[TableSize]) -> tuple[DraftFor, DraftedEncoding | None]:
+        """The same again where noise is cheap, or was asked for; and what the encoding is chosen from."""
+        self.sizes = sizes
+        if self._may_add_noise:
+            self.forecast = NoiseForecast.of(first, self.without(first.learners), self.table)
+            if self.forecast.is_cheap:
+                return self.first, self._keys(self.noise)[1]
+        return self.without, self._keys({})[1]
 
     def without(self, parties: tuple[Party, ...]) -> Plan:
         return self._plan(parties, {})
@@ -82,11 +91,14 @@ class _Drafts:
             return False
         return True
 
-    def _plan(self, parties: tuple[Party, ...], noise: Mapping[str, Any]) -> Plan:
+    def _keys(self, noise: Mapping[str, Any]) -> tuple[dict[str, Any], DraftedEncoding | None]:
         # A name means somebody only among the real parties.
         others = {name: value for name, value in self.keys.items() if name != "held_out_by"}
+        return suggested_keys({**others, **noise}, self.sizes)
+
+    def _plan(self, parties: tuple[Party, ...], noise: Mapping[str, Any]) -> Plan:
         named = {name: value for name, value in self.keys.items() if name == "held_out_by"}
-        keys = suggested_keys({**others, **noise})
+        keys, _ = self._keys(noise)
         return Plan.for_columns([party.features for party in parties], **keys).replace(parties=parties, **named)
 
 
@@ -126,7 +138,7 @@ def _own_table(home: Home) -> Table:
     return read_table(home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading)
 
 
-def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> Plan:
+def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> tuple[Plan, DraftedEncoding | None]:
     """A session leaves nothing behind: proposed again, everything is said again."""
     place = Path(tempfile.mkdtemp(prefix="propose-", dir=home.folder))
     try:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from plumbob.crypto import engines
 from plumbob.data import Table, read_table
+from plumbob.data.fitting import sizes_of
 from plumbob.data.slots import EncodingChoices
-from plumbob.data.summary import summarise
+from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate
 from plumbob.net.invitation import Invitation
@@ -15,7 +16,8 @@ from plumbob.party.home import Home
 from plumbob.party.outcome import plan_of
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.party.verbs import Doctor, Join
-from plumbob.plan import SUGGESTED_BINS, Plan
+from plumbob.plan import Plan, suggested_keys
+from plumbob.plan.encodings import ENCODING_KEYS
 from plumbob.verb import Caller, Result
 
 MOST_EPSILON = 6.0
@@ -26,7 +28,7 @@ ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 def init(folder: Path, settings: HomeSettings, days: int) -> Result:
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
     table = _own_table(settings)
-    summary = None if table is None else summarise(table, EncodingChoices(bins=SUGGESTED_BINS), has_ends=True)
+    summary, drafted = _summary(table)
     label = None if table is None else _label(settings, table)
     if settings.engine not in engines.NAMES:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
@@ -39,7 +41,7 @@ def init(folder: Path, settings: HomeSettings, days: int) -> Result:
         f"{home.identity.name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
         *missing,
         *_fingerprint(home.identity.certificate),
-        *([] if summary is None else ["your table, which stays here:", *summary.lines()]),
+        *([] if summary is None else ["your table, which stays here:", *summary.lines(), drafted]),
         *([] if label is None else [label.line]),
         "send this line to each peer, and join the line that it sends you (plumbob party join TOKEN):",
         home.invitation().token(),
@@ -54,6 +56,16 @@ def init(folder: Path, settings: HomeSettings, days: int) -> Result:
         "warnings": missing,
         "lines": lines,
     }
+
+
+def _summary(table: Table | None) -> tuple[TableSummary | None, str]:
+    """The table under the encoding that would be drafted from it alone, and why it would be that one."""
+    if table is None:
+        return None, ""
+    keys, drafted = suggested_keys({}, sizes_of([table], {}))
+    choices = EncodingChoices(**{name: value for name, value in keys.items() if name in ENCODING_KEYS})
+    told = "" if drafted is None else f"{drafted.sentence} With the peers' tables `party propose` may choose another."
+    return summarise(table, choices, has_ends=True), told
 
 
 def _missing(settings: HomeSettings, folder: Path) -> Iterator[str]:

@@ -1,10 +1,9 @@
 """`party sign`: what a plan leaks and opens is shown, and then this party's word is given."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
-from plumbob.errors import UnsignedPlanError
+from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
@@ -12,12 +11,9 @@ from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter
 from plumbob.party.verbs import Sign
-from plumbob.plan import Plan
+from plumbob.plan import Plan, unready_evidence
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.verb import Result
-
-if TYPE_CHECKING:
-    from plumbob.checking.findings import Findings
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
@@ -31,15 +27,22 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
     `ask` shows the lines, and may say no; without it the lines are among those of the result.
     """
     from plumbob.checking.check import check
-    from plumbob.checking.consent import refuse_unaccepted
+    from plumbob.checking.consent import consent_lines, refuse_unaccepted
+    from plumbob.checking.findings import lines_of
 
     home, plan, accepted = Home.open(asked.home), plan_of(asked.plan), asked.accepted
     refuse_strangers(home, plan)
     rows = plan.rows or rows_kept_in(home.folder, plan) or None
+    if (missing := unready_evidence(plan)) is not None:
+        raise PlanError(missing)
     findings = check(plan, rows)
     refuse_unaccepted(plan, findings, accepted)
     notes = _notes(plan, rows)
-    shown = [*_lines(plan, rows, findings, notes, asked.verbose), ""]
+    if asked.verbose:
+        shown = [*lines_of(findings), "", *(f"note: {note}" for note in notes), ""]
+    else:
+        assumed = "" if rows else NOT_ALIGNED_YET
+        shown = [*consent_lines(plan, rows or ASSUMED_ROWS, findings, home.identity.name, assumed), ""]
     if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
     file = signature.sign(home, plan, accepted)
@@ -73,13 +76,3 @@ def _notes(plan: Plan, rows: int | None) -> list[str]:
     from plumbob.checking.check import notes
 
     return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]
-
-
-def _lines(plan: Plan, rows: int | None, findings: "Findings", notes: Sequence[str], is_verbose: bool) -> list[str]:
-    """One screen; or everything that `check --verbose` shows."""
-    from plumbob.checking.consent import consent_lines
-    from plumbob.checking.findings import lines_of
-
-    if is_verbose:
-        return [*lines_of(findings), "", *(f"note: {note}" for note in notes)]
-    return consent_lines(plan, rows or ASSUMED_ROWS, findings, "" if rows else notes[0])

@@ -104,7 +104,7 @@ def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, b
     attacker = run.parties[by]
     assert isinstance(attacker, LatticeParty)
     victim: Any = run.parties[peer]
-    key = victim.products.keys.own[victim.products.key_for(GRADIENTS, plan.passes, peer, by)]
+    key = victim.products.keys.own[victim.products.key_for(GRADIENTS, plan.epochs, peer, by)]
     layout = layout_of(attacker)
     secret = np.array(coefficients(layout.parameters, key.secret), dtype=np.int64)
     assert hook.read(attacker).tolist() == secret[places_of(layout)].tolist()

@@ -205,7 +205,7 @@ export class Controls {
     const { element, hint } = this.fields.get("epochs");
     if (this.state.keys.epochs !== 0 || !passes || element.dataset.passes === String(passes)) return;
     element.dataset.passes = String(passes);
-    fill(hint, explained(`Passes over the rows. 0 means the public rule, here ${passes} passes.`));
+    fill(hint, explained(`Passes over the rows. 0 means the public rule, here ${passes}.`));
   }
 
   // Each mistake beside the control that it is about.

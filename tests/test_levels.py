@@ -1,10 +1,12 @@
-"""The public rule for nested samples of rows, as benchmarks/levels.py measured it."""
+"""The public rule for nested samples of rows, as benchmarks/levels.py measured it, and what a plan makes of it."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from benchmarks.levels import levels
+from plumbob.plan import Plan, in_words
+from plumbob.plan.levels import levels_by_rule
 
 SHAPES = [
     (rows, columns, parties)
@@ -12,6 +14,11 @@ SHAPES = [
     for columns in (1, 23, 40, 400, 3000)
     for parties in (1, 2, 3, 5, 9, 30)
 ]
+
+
+def levels(rows: int, columns: int, parties: int) -> list[tuple[int, int]]:
+    """Rows and passes of each."""
+    return [(level.rows, level.passes) for level in levels_by_rule(rows, columns, parties)]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +37,7 @@ def test_known_shapes(shape: tuple[int, int, int], expected: list[tuple[int, int
     assert levels(*shape) == expected
 
 
-@pytest.mark.parametrize(("parties", "passes"), [(1, 10), (2, 14), (3, 17), (5, 22), (9, 30), (30, 30)])
+@pytest.mark.parametrize(("parties", "passes"), [(1, 10), (2, 14), (3, 28), (4, 30), (30, 30)])
 def test_small_tables_have_no_sample(parties: int, passes: int) -> None:
     """Where half of the rows are fewer than a first level needs, every pass uses all rows."""
     assert levels(9_999, 1, parties) == [(9_999, passes)]
@@ -57,3 +64,43 @@ def test_a_rule_without_fractions() -> None:
     assert first == (8000, 12)
     assert [size for size, _ in levels(8000 * 6**3, 40, 2)] == [8000, 48_000, 288_000, rows]
     assert [size for size, _ in levels(8000 * 6**3 * 10**12, 40, 2)][1:3] == [480_000_000, 28_800_000_000_000]
+
+
+def planned(rows: int = 27_000, **keys: Any) -> list[tuple[int, int]]:
+    """The same of a plan with 23 columns."""
+    plan = Plan.for_columns((11, 12), **{"protocol": "shares", **keys})
+    return [(level.rows, level.passes) for level in plan.levels(rows)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({}, [(5000, 12), (27_000, 4)]),
+        ({"protocol": "clear", "batches": "full"}, [(5000, 12), (27_000, 4)]),
+        ({"epochs": 9}, [(27_000, 9)]),
+        ({"epochs": 9, "full_passes": 9}, [(27_000, 9)]),
+        ({"epochs": 9, "full_passes": 2}, [(5000, 7), (27_000, 2)]),
+        ({"noise": "rows"}, [(27_000, 14)]),
+        ({"protocol": "exchange"}, [(27_000, 10)]),
+        ({"protocol": "clear", "batches": "reshuffled"}, [(27_000, 10)]),
+    ],
+    ids=str,
+)
+def test_plans_follow_the_rule_or_say_it(keys: dict[str, Any], expected: list[tuple[int, int]]) -> None:
+    """Zero epochs take the rule; a number of epochs takes all rows unless the last ones are counted."""
+    assert planned(**keys) == expected
+
+
+def test_a_plan_that_says_what_the_rule_says_has_its_levels() -> None:
+    """Passes in all and on all rows name every level; with too few, the largest samples are left out."""
+    assert planned(1_000_000, epochs=24, full_passes=4) == planned(1_000_000)
+    assert len(planned(1_000_000)) == 4
+    assert planned(1_000_000, epochs=9, full_passes=4) == [(5000, 1), (29_240, 4), (1_000_000, 4)]
+    assert planned(1_000_000, epochs=8, full_passes=4) == [(5000, 4), (1_000_000, 4)]
+    assert planned(9_999, epochs=8, full_passes=4) == [(9_999, 8)]
+
+
+def test_levels_in_words() -> None:
+    """As a person reads them."""
+    assert in_words(levels_by_rule(27_000, 23, 2)) == "12 passes on 5,000 rows, 4 on all 27,000"
+    assert in_words(levels_by_rule(455, 23, 2)) == "14 passes on all 455 rows"

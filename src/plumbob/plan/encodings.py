@@ -1,0 +1,129 @@
+"""Which encoding a plan that is drafted from tables takes: found by `benchmarks/encoding_study.py`, results beside it.
+
+Two numbers decide. How many rows there are for a column says how many bins can be fitted beside the plain column: a
+table with few rows has none. How many columns training sees says how strong the penalty is: what a score can say is
+shared by them, so that the weights of many columns are small ones. Both are known before the parties have found their
+common rows.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+BINS_FROM = ((300, 10), (150, 5), (8, 3))
+"""Rows for a column from which on it has this many bins; below the last it has none."""
+LEVELS_OF_A_COLUMN = 4
+"""So many levels count as one numeric column: each has one weight, and most have few rows."""
+COLUMNS_AT_FULL_C = 4
+"""So many encoded columns would have C = 1, and twice as many half of it."""
+TRIED = (1.0, 0.3, 0.1, 0.03)
+FEW_ROWS = 10
+"""Rows for an encoded column below which a plan is told that it has few."""
+ENCODING_KEYS = frozenset({"bins", "plain", "missing", "categorical"})
+"""Whoever says one of them has chosen an encoding, and nothing is drafted."""
+ROWS_TOLD = re.compile(r"^# Drafted for ([0-9,]+) training rows", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """What the rule knows of one party's table: no name and no value."""
+
+    rows: int
+    numeric: int
+    """Columns of numbers with more than two values."""
+    levels: int
+    """All other encoded columns of a table without bins: of texts, of gaps, of two values."""
+
+
+@dataclass(frozen=True)
+class DraftedEncoding:
+    """What the rule chose, and from what."""
+
+    rows: int
+    numeric: int
+    levels: int
+    has_row_noise: bool = False
+    """Noise for whole rows outweighs a penalty, and nobody measured both together: there is none."""
+
+    @classmethod
+    def of(cls, rows: int, sizes: Sequence[TableSize], has_row_noise: bool = False) -> "DraftedEncoding":
+        """For all parties together; `rows` are those to train on, of the smallest file where the overlap is unknown."""
+        numeric, levels = (sum(counts) for counts in zip(*((size.numeric, size.levels) for size in sizes), strict=True))
+        return cls(max(1, rows), numeric, levels, has_row_noise)
+
+    @property
+    def bins(self) -> int:
+        return encoding_for(self.rows, self.numeric, self.levels)[0]
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Of the plan."""
+        C = encoding_for(self.rows, self.numeric, self.levels)[2]
+        penalty = {} if self.has_row_noise else {"l2": float(f"{1.0 / (C * self.rows):.4g}")}
+        return {**encoding_of(self.bins, self.has_row_noise), **penalty}
+
+    @property
+    def sentence(self) -> str:
+        """For the plan's file and for the screen."""
+        C = encoding_for(self.rows, self.numeric, self.levels)[2]
+        per_column = self.rows / max(1.0, self.numeric + self.levels / LEVELS_OF_A_COLUMN)
+        chosen = f"each numeric column as it is and in {self.bins} bins" if self.bins else "numeric columns as they are"
+        penalty = "" if self.has_row_noise else f", with l2 = 1 / ({C:g} x rows)"
+        return (
+            f"Drafted for {self.rows:,} training rows, {self.numeric} numeric columns and {self.levels} levels "
+            f"({per_column:.3g} rows per column): {chosen}{penalty}."
+        )
+
+
+def encoding_for(rows: int, numeric_columns: int, levels: int) -> tuple[int, bool, float]:
+    """(bins, plain, C) for all parties: quantile bins a numeric column, whether the plain column is there too, and C.
+
+    `rows` are those of the smallest party's file, without held-out ones. `numeric_columns` are all parties' columns of
+    numbers with more than two values, and `levels` all other encoded columns: of texts, of gaps, of two values. The
+    penalty on the mean loss is 1 / (C rows).
+    """
+    for name, number, least in (("rows", rows, 1), ("numeric_columns", numeric_columns, 0), ("levels", levels, 0)):
+        if number < least:
+            raise ValueError(f"{name}: expected {least} or more, got {number}")
+    rows_for_a_column = rows / max(numeric_columns + levels / LEVELS_OF_A_COLUMN, 1.0)
+    bins = next((bins for least, bins in BINS_FROM if rows_for_a_column >= least and numeric_columns), 0)
+    return bins, True, _penalty_for(numeric_columns * (1 + bins) + levels)
+
+
+def _penalty_for(encoded_columns: int) -> float:
+    """The nearest of those that were tried, by their ratio to what one over the columns asks for."""
+    wanted = COLUMNS_AT_FULL_C / max(encoded_columns, 1)
+    return min(TRIED, key=lambda tried: max(tried / wanted, wanted / tried))
+
+
+def encoding_of(bins: int, has_row_noise: bool = False) -> dict[str, Any]:
+    """The plan's keys for plain columns and so many bins; without bins, gaps and texts need words of their own.
+
+    Under noise for whole rows it must not show which columns have gaps.
+    """
+    if bins:
+        return {"bins": bins, "plain": True, "missing": "refuse", "categorical": "refuse"}
+    gaps = "mean" if has_row_noise else "indicator"
+    return {"bins": 0, "plain": False, "missing": gaps, "categorical": "one-hot"}
+
+
+def few_rows(rows: int, columns: int) -> str:
+    """A sentence for a plan with few rows for each encoded column; nothing where there are enough."""
+    if rows >= FEW_ROWS * columns:
+        return ""
+    return (
+        f"{rows:,} training rows for {columns:,} encoded columns are fewer than {FEW_ROWS} for each: the model may "
+        "learn chance; leave columns out, use fewer bins or raise l2"
+    )
+
+
+def needs_public_cuts(keys: Mapping[str, Any]) -> bool:
+    """Whether bins would depend on rows that nobody paid for: under noise for whole rows, without stated ranges."""
+    return keys.get("noise") == "rows" and keys.get("scale") != "public"
+
+
+def rows_drafted_for(text: str) -> int | None:
+    """From a plan's file: how many training rows its encoding was chosen for; None where nobody drafted it."""
+    found = ROWS_TOLD.search(text)
+    return None if found is None else int(found[1].replace(",", ""))
