@@ -12,7 +12,7 @@ EXTRAS := test export lab ray docs wheel
 # Several test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo picture test freeze soak fuzz check format docs reference bench results bench-peers wheel test-wheel sanitize clean
+.PHONY: help demo picture test freeze soak fuzz check format docs reference bench bench-peers wheel test-wheel sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
@@ -26,7 +26,6 @@ help:
 	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
 	@echo "make reference    write the pages, pictures and notebook that are made from the code"
 	@echo "make bench        the engines that are installed"
-	@echo "make results      measure the engines again and write docs/results.md"
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
 	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/ (PYTHONS=\"python3.12 python3.13\" for more)"
 	@echo "make test-wheel   install that wheel into a bare environment and run the demo"
@@ -81,11 +80,6 @@ reference:
 bench:
 	@$(PYTHON) tools/env.py
 	@$(BIN)/plumbob bench
-
-results:
-	@$(PYTHON) tools/env.py
-	@$(BIN)/plumbob bench --json > benchmarks/results.json
-	@$(BIN)/python tools/results.py
 
 bench-peers:
 	@$(PYTHON) tools/env.py

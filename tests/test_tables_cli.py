@@ -90,7 +90,7 @@ def test_rows_without_a_label_are_left_out_on_request(
     assert result["rows"] + result["test_rows"] == ROWS - 3
     # What `party init` shows, and how plain columns would do.
     assert "distinct" in printed.err
-    assert any("pooled, plain columns with scikit-learn's C = 1" in line for line in result["remarks"])
+    assert any("plain columns with scikit-learn's C = 1, pooled" in line for line in result["remarks"])
 
 
 def test_the_newest_rows_are_held_out(

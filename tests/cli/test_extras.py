@@ -64,4 +64,4 @@ def test_an_absent_extra_is_named(
     monkeypatch.setitem(sys.modules, absent, None)
     ended = CliRunner().invoke(app, list(words))
     assert isinstance(ended.exception, PlumbobError)
-    assert f"plumbob[{extra}]" in str(ended.exception)
+    assert f".[{extra}]" in str(ended.exception)

@@ -13,7 +13,7 @@ from plumbob.cli import app
 ROOT = Path(__file__).parents[2]
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("installation", "faq", "results", "alignment", "network")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("installation", "faq", "alignment", "network")),
 )
 # Names and numbers of the examples, and whatever a page leaves out.
 EXAMPLE = re.compile(

@@ -1,7 +1,6 @@
 """What pages say about the code is so: references are current, names exist, numbers are the code's."""
 
 import importlib
-import json
 import re
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from plumbob.net.reliable import FRAME, REMEMBERED
 from plumbob.net.websocket_opening import PATH
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from tools import drawings, reference, results
+from tools import drawings, reference
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -34,13 +33,6 @@ def test_the_references_are_current(page: str, written: object) -> None:
     """The pages are what `python tools/reference.py` writes today."""
     assert callable(written)
     assert text_of(page) == written(), "run: python tools/reference.py"
-
-
-def test_the_results_are_those_that_were_measured() -> None:
-    """The page is what `python tools/results.py` makes of the file that `plumbob bench --json` wrote."""
-    measured = json.loads(results.MEASURED.read_text(encoding="utf-8"))
-    assert text_of("results.md") == results.page(measured), "run: python tools/results.py"
-    assert {"engine", "iteration_s", "machine", "plumbob"} <= measured.keys()
 
 
 def test_the_pictures_are_current() -> None:

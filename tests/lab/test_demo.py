@@ -33,7 +33,8 @@ def test_the_point(result: dict[str, Any]) -> None:
     assert runs["exchange"]["advantages"]["label-sign"] > 0.5
     assert runs["exchange with noise"]["advantages"]["label-sign"] == 0
     assert runs["shares"]["advantages"]["label-sign"] is None
-    assert all(item["bytes"] > 0 and item["seconds"] > 0 and item["auc"] > 0.6 for item in runs.values())
+    assert all(item["bytes"] > 0 and item["seconds"] > 0 for item in runs.values())
+    assert runs["shares"]["auc"] > 0.68
 
 
 def test_noise_keeps_what_it_promises(result: dict[str, Any], out: Path) -> None:
@@ -50,21 +51,21 @@ def test_encrypted_is_clear(result: dict[str, Any]) -> None:
     assert result["largest_weight_difference"] < 1e-6
 
 
-def test_report_shows_the_same(result: dict[str, Any], out: Path) -> None:
-    """Report and lines hold the same tables, and the time it took."""
-    page = (out / "report.html").read_text()
-    lines = "\n".join(result["lines"])
-    for text in (
-        "exchange with noise",
-        "shares",
-        "label-sign",
-        "advantage",
-        "pooled",
-        "local-only",
-        "Training and attacks took",
-    ):
-        assert text in page
-        assert text in lines
+def test_one_screen(result: dict[str, Any], out: Path) -> None:
+    """At most 30 lines say what was read, what the model is worth and what is left open; the page says the same."""
+    lines = result["lines"]
+    assert len(lines) <= 30
+    text, page = "\n".join(lines), (out / "report.html").read_text()
+    headline = next(line for line in lines if line.startswith("With exchange the processor reads"))
+    assert headline.endswith("With shares it reads none.")
+    assert headline in page
+    for words in ("exchange with noise", "by guessing", "pooled in one place", "If someone cheats", "report.html"):
+        assert words in text
+    bars = {
+        line.split("  ")[0]: line.count("#") for line in lines if line.rstrip().endswith((".", "#")) and ".." in line
+    }
+    assert bars["exchange"] > 0
+    assert bars["shares"] == 0
 
 
 def test_each_run_is_saved(result: dict[str, Any], out: Path) -> None:
@@ -99,4 +100,4 @@ def test_joining_is_worth_it(result: dict[str, Any], out: Path) -> None:
     saved = json.loads((out / demo.FOLDERS["shares"] / "run.json").read_text())
     quality = saved["quality"]["test part"]
     assert quality["joint"]["auc"] > quality["local-only"]["auc"]
-    assert quality["joint"]["log_loss"] < 0.9 * quality["local-only"]["log_loss"]
+    assert quality["joint"]["log_loss"] < quality["local-only"]["log_loss"]

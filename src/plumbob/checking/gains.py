@@ -18,7 +18,7 @@ WORSE_THAN_NOTHING = "worse than guessing the mean"
 def gain(finding: Finding, figures: Figures | None, whose: str, has_one_victim: bool = True) -> str:
     """`whose` is the party, or the parties, that it is about: "bank's" or "bank's or fund's"."""
     if finding.rate is not None:
-        return _measured(finding, whose)
+        return _measured(finding, whose, figures)
     if figures is None or finding.attack not in GAINS:
         return IN_GENERAL.get(finding.target, "learn something about {whose} data").format(whose=whose)
     return GAINS[finding.attack](_Case(finding, figures, whose, has_one_victim))
@@ -29,11 +29,12 @@ def percent(value: float) -> str:
     return WORSE_THAN_NOTHING if value < 0 else f"{100 * min(value, 1.0):.3g} %"
 
 
-def _measured(finding: Finding, whose: str) -> str:
+def _measured(finding: Finding, whose: str, figures: Figures | None) -> str:
     rate, baseline = percent(finding.rate or 0.0), percent(max(finding.baseline or 0.0, 0.0))
     if finding.target != "labels":
         return f"reconstruct {rate} of what {whose} {finding.target} say (its own columns explain {baseline})"
-    if finding.assumes == CHEATING and finding.n:
+    is_chosen = finding.assumes == CHEATING and (figures is None or finding.n != figures.rows)
+    if finding.n and is_chosen:
         return f"choose {counted(finding.n, 'person', 'people')} and read {rate} of their labels (guessing: {baseline})"
     if finding.determined and finding.verdict == DEGRADES:
         return f"be certain of {percent(finding.determined)} of {whose} labels; the rest it must guess"
@@ -111,21 +112,18 @@ def _steering(case: _Case) -> str:
 
 def _off_the_circle(case: _Case) -> str:
     if case.is_closed:
-        return _any_row(case)
+        return _whole_row(case)
     people = min(case.own_columns, case.figures.rows)
     return f"read the joint scores of {counted(people, 'person', 'people')} of its choice"
-
-
-def _any_row(case: _Case) -> str:
-    return "turn each score that it gets into a number about the row of anyone it chooses, scored or not"
 
 
 def _altered(case: _Case) -> str:
     return f"read one of {case.whose} columns for {case.scored}"
 
 
-def _chosen_labels(case: _Case) -> str:
-    return f"read the whole row ({case.their_columns}) of a person of its choice, scored or not"
+def _whole_row(case: _Case) -> str:
+    known = f"if it already knows every column of {unknown_weights(case.figures.plan)} scored people"
+    return f"read the whole row ({case.their_columns}) of one person of its choice, scored or not, {known}"
 
 
 def _masked(case: _Case) -> str:
@@ -169,9 +167,10 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "feature-geometry": _geometry,
     "steering": _steering,
     "off-the-circle": _off_the_circle,
-    "garbage-replies": _any_row,
+    "garbage-replies": _whole_row,
     "altered-shares": _altered,
-    "chosen-labels": _chosen_labels,
+    "chosen-labels": _whole_row,
+    "false-residual": _whole_row,
     "masked-shares": _masked,
     "prediction-equations": _equations,
     "arbiter-key": _arbiter,

@@ -52,6 +52,8 @@ class HeadlineLine:
     against: tuple[str, ...]
     target: str
     attacks: tuple[str, ...]
+    gains: tuple[str, ...]
+    """What they come to, the words after "can"."""
     says: str
 
 
@@ -164,7 +166,15 @@ def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) ->
         same = () if len(parties) > FEW_PARTIES else (worst[0].verdict, *(one.attack for one in worst))
         alike[target, "+" in by, *same].extend(worst)
     lines = [_line(members, figures, parties, reader) for members in alike.values()]
-    yield from sorted(lines, key=lambda line: (ORDER.index(line.verdict), TARGETS.index(line.target)))
+    lines.sort(key=lambda line: (ORDER.index(line.verdict), TARGETS.index(line.target)))
+    for place, line in enumerate(lines):
+        if not any(_says_all(earlier, line) for earlier in lines[:place]):
+            yield line
+
+
+def _says_all(earlier: HeadlineLine, line: HeadlineLine) -> bool:
+    """Whether a line about another target has said it: a row that is read holds scores, too."""
+    return all(set(getattr(line, part)) <= set(getattr(earlier, part)) for part in ("by", "against", "gains"))
 
 
 def _worst(findings: Sequence[Finding]) -> list[Finding]:
@@ -201,7 +211,7 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
     verb = "could" if named else "can" if told[0].verdict == LEAKS else "may"
     says = sentence(f"{_actors(by, spoken, parties)} {verb} {', or '.join(gained)}{named}.")
     attacks = tuple(dict.fromkeys(one.attack for one in told))
-    return HeadlineLine(told[0].verdict, tuple(by), tuple(against), told[0].target, attacks, says)
+    return HeadlineLine(told[0].verdict, tuple(by), tuple(against), told[0].target, attacks, tuple(gained), says)
 
 
 def is_named(finding: Finding, figures: Figures | None) -> bool:

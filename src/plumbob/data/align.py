@@ -57,7 +57,7 @@ def in_agreed_order(table: Table, ids: Iterable[str], advice: str = "", place: i
 
 def remarks_on_ids(table: Table) -> list[str]:
     """What its owner should know of a file's ids and labels before anybody else hears of them."""
-    alike, repeated = look_alikes(list(rows_per_id(table.ids))), table.repeated
+    alike, repeated = look_alikes(table.ids), table.repeated
     used = {"repeat": "all rows are used", "first": "its first row is used", "last": "its last row is used"}
     remarks = [str(alike)] if alike else []
     if table.unlabelled:

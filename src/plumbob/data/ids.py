@@ -104,9 +104,7 @@ def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
 
 def have_repeats(ids: Sequence[str]) -> bool:
     """Whether an id occurs twice; a set of millions of texts would take several times the memory of this."""
-    hashes = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
-    hashes.sort()
-    return bool((hashes[1:] == hashes[:-1]).any()) and len(set(ids)) != len(ids)
+    return _alike(ids, str) > 0 and len(set(ids)) != len(ids)
 
 
 def repeated_rows(ids: Sequence[str]) -> list[int]:
@@ -235,11 +233,14 @@ def look_alikes(ids: Sequence[str]) -> LookAlikes:
             identity = fold(identity)
         return identity
 
-    if not have_repeats([everything(identity) for identity in ids]):
+    if not _alike(ids, everything):
         return LookAlikes({})
     return LookAlikes({kind: _alike(ids, fold) for kind, fold in LIKENESSES.items()})
 
 
-def _alike(ids: Iterable[str], fold: Callable[[str], str]) -> int:
-    groups = Counter(map(fold, ids))
-    return sum(count for count in groups.values() if count > 1)
+def _alike(ids: Sequence[str], fold: Callable[[str], str]) -> int:
+    """How many are equal to another one after this, by hashes alone: texts of their own would not fit into memory."""
+    hashes = np.fromiter((hash(fold(identity)) for identity in ids), dtype=np.int64, count=len(ids))
+    hashes.sort()
+    same = hashes[1:] == hashes[:-1]
+    return int(np.count_nonzero(np.append(same, False) | np.append(False, same)))

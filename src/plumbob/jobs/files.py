@@ -127,7 +127,8 @@ def _yaml(text: str, path: Path) -> Any:
         import yaml
     except ImportError:
         raise PlanError(
-            f"{path}: reading YAML needs PyYAML, which is not installed; run: pip install 'plumbob[jobs]', or send the "
+            f"{path}: reading YAML needs PyYAML, which is not installed; run: "
+            "pip install '.[jobs]' in Plumbob's source folder, or send the "
             "job as JSON"
         ) from None
 

@@ -11,8 +11,8 @@ from plumbob.report.markup import joined, shortened, tag
 from plumbob.report.page import asset, bullets, frame
 from plumbob.report.verdicts import class_of, remedy
 
-MOST_LINES = 4
-LONGEST_SENTENCE = 200
+MOST_LINES = 3
+LONGEST_SENTENCE = 160
 NOT_A_PROOF = "A verdict is about known attacks. It is not a proof that nothing leaks."
 
 
@@ -30,9 +30,9 @@ def summary_page(decision: Decision) -> str:
         tag("p", decision.about, class_="about"),
         class_="masthead",
     )
-    headlines = (_headline(block) for block in decision.headlines.blocks)
+    headlines = tag("div", *(_headline(block) for block in decision.headlines.blocks), class_="grid")
     basis = tag("p", f"{decision.basis} {NOT_A_PROOF}", class_="note")
-    main = tag("main", *headlines, basis, tag("div", *_sections(decision), class_="grid"), _signature(decision))
+    main = tag("main", headlines, basis, tag("div", *_sections(decision), class_="grid"), _signature(decision))
     return frame(decision.title, joined(masthead, main), [asset("summary.css")])
 
 

@@ -132,7 +132,7 @@ def opened(out: Path, *words: str) -> OpenLab:
 def open_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., OpenLab]]:
     """A function that opens a lab; all are closed at the end of the module, as Ctrl-C would."""
     if importlib.util.find_spec("uvicorn") is None or importlib.util.find_spec("sse_starlette") is None:
-        pytest.skip("the lab's extra is not installed (pip install 'plumbob[lab]'): it is not tested")
+        pytest.skip("the lab's extra is not installed (pip install '.[lab]'): it is not tested")
     labs = []
 
     def start(*words: str) -> OpenLab:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install 'plumbob[lab]'")
+pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install '.[lab]'")
 
 from plumbob.lab.page.guard import LARGEST_BODY, POLICY, LabAccess
 from plumbob.lab.page.server import bound

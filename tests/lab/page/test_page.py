@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install 'plumbob[lab]'")
+pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install '.[lab]'")
 
 from playwright.sync_api import Page, expect
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install 'plumbob[lab]'")
+pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install '.[lab]'")
 
 from plumbob.checking.check import check
 from plumbob.commands import receipt

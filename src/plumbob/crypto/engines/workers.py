@@ -160,7 +160,9 @@ def _module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise CryptoError("engine 'ray' is not installed: pip install 'plumbob[ray]'; or use 'auto'") from None
+        raise CryptoError(
+            "engine 'ray' is not installed: pip install '.[ray]' in Plumbob's source folder; or use 'auto'"
+        ) from None
 
 
 def _knock(address: str) -> None:

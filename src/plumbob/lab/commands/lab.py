@@ -64,7 +64,8 @@ def refuse_without_extra() -> None:
     """With the words that install it."""
     if absent := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
         raise PlumbobError(
-            f"the lab needs {', '.join(absent)}, which the plain installation leaves out: pip install 'plumbob[lab]'"
+            f"the lab needs {', '.join(absent)}, which the plain installation leaves out: "
+            "pip install '.[lab]' in Plumbob's source folder"
         )
 
 

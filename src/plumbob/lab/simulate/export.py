@@ -25,7 +25,9 @@ from plumbob.run_folder import RunFolder
 
 FORMATS = ("json", "skops", "onnx", "scorecard")
 FORMAT = 2  # 1 knew no limits.
-MISSING_EXTRA = "export to {format} needs {package}, which is not installed: pip install 'plumbob[export]'"
+MISSING_EXTRA = (
+    "export to {format} needs {package}, which is not installed: pip install '.[export]' in Plumbob's source folder"
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -24,6 +24,12 @@ const COLOURS = {
 const keyOf = (one) => [one.attack, one.by, one.against, one.target].join("|");
 const worst = (findings) => ORDER.find((verdict) => findings.some((one) => one.verdict === verdict));
 
+// What only a cheat can read is no all-clear, but not what honest parties learn either.
+function worstOf(findings) {
+  const honest = worst(findings.filter((one) => one.assumes === "honest")) ?? "blocked";
+  return honest !== "leaks" && findings.some((one) => one.verdict === "leaks") ? "degrades" : honest;
+}
+
 // One of the two: what each party can work out, what stops it, and what that costs.
 function headline(block) {
   const lines = block.lines.map((line) => h("p", {}, badge(line.verdict), ` ${line.says}`));
@@ -51,7 +57,7 @@ export class Findings {
     const sentence = blocks.map((block) => `${block.heading}: ${block.counts}`).join(" ");
     byId("sentence").textContent = sentence + (changes ? ` ${changes} changed just now.` : "");
     fill(byId("headlines"), blocks.map(headline));
-    byId("bar").dataset.worst = worst(findings) ?? "blocked";
+    byId("bar").dataset.worst = worstOf(findings);
     this.counts(findings);
     fill(byId("mistakes"));
     fill(byId("notes"), answer.notes.map((note) => h("li", {}, explained(note))));
