@@ -15,8 +15,8 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, stream
 from plumbob.errors import DataError
 from plumbob.model import logistic
+from plumbob.model.logistic import starting_weights
 from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
-from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State
@@ -206,7 +206,7 @@ def _step(
 def _descend(plan: Plan, sigmoid: Sigmoid, party: OpenParty, batch: Batch, scores: Vector) -> None:
     gradient = logistic.gradient(party.sums[-1], len(batch), sigmoid)
     logistic.stop_if_diverging(scores, gradient, sigmoid, batch.step)
-    party.descent = party.descent.after(gradient, plan.rate, plan.momentum, party.penalties)
+    party.descent = party.descent.after(gradient, plan.rate_over(len(batch)), plan.momentum, party.penalties)
 
 
 def _transcript(plan: Plan, party: OpenParty, seed: bytes, signs: Vector) -> Transcript:

@@ -11,7 +11,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.lab.attacks.interface import View
-from plumbob.model.newton import fit_logistic
+from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.lattice_bound import bind_lattice
 from plumbob.protocol.lattice_sets import WEIGHT_BITS
 from plumbob.protocol.lattice_shares import LatticeParty

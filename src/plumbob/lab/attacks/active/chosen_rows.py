@@ -50,7 +50,7 @@ from plumbob.lab.attacks.active.row_tactics import (
 )
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
-from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.noise_cost import label_scale
 from plumbob.protocol.lattice_sets import has_penalty_products
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.party import TrainingParty

@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import lattice
-from plumbob.crypto.lattice import Layout, Pairs, Small, angles, local, pairs
+from plumbob.crypto.lattice import Layout, Pairs, PrivateMatrix, Small, angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.interface import Angles
 from plumbob.lab.attacks.active.interface import ActiveAttack, AttackingParty, Reading
 from plumbob.lab.attacks.interface import CarriedOut, Condition, NotApplicable, ValueClaim, View
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS, PERIOD
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_products import GRADIENTS, Products
+from plumbob.protocol.lattice_products import GRADIENTS, Products, matrix_kind
 from plumbob.protocol.lattice_sets import ANGLE_BITS, LAST_BITS, WEIGHT_BITS, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty, LatticeStepSize
 from plumbob.protocol.lattice_sigmoid import RowWeights, Stages
@@ -61,14 +61,14 @@ class DeviatingParty(AttackingParty, LatticeParty):
         """What stands in the place of own columns in this pass; nothing, if not for an attack."""
         return self.shard.X
 
-    def _shared_sums(self, number: int, residuals: Pairs) -> dict[str, Share]:
-        rows = self.gradient_rows(number)[self.level.rows]
-        entries = np.rint(np.ldexp(rows, self.plan.feature_bits)).astype(np.int32)
-        mine = local.sums(self.engine, entries, residuals)
-        lent = dict.fromkeys(self.company.peers, residuals)
-        matrix = lattice.PrivateMatrix(self.engine, self.products.layout(GRADIENTS, self.company.name), entries)
-        shared = self._with_products(GRADIENTS, number, mine, lent, matrix)
-        return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
+    def _used_rows(self, kind: str, number: int, honest: PrivateMatrix, block: int = 0) -> tuple[Small, PrivateMatrix]:
+        """Its own rows in the place of its columns; below them, the penalty is as it was."""
+        if kind != GRADIENTS:
+            return super()._used_rows(kind, number, honest, block)
+        rows = self.gradient_rows(number)[self.level.rows][self.products.shape.sum_blocks[block]]
+        entries = honest.entries.copy()
+        entries[: len(rows)] = np.rint(np.ldexp(rows, self.plan.feature_bits))
+        return entries, PrivateMatrix(self.engine, honest.layout, entries)
 
     @cached_property
     def _penalty(self) -> Small:
@@ -207,14 +207,14 @@ class GarbageRepliesParty(DeviatingParty):
         [(peer, channel)] = self.company.channels.items()
         layout = self.products.layout(GRADIENTS, self.company.name)
         theirs = self.products.layout(GRADIENTS, peer)
-        key = self.products.keys.own[self.products.key_for(GRADIENTS, number, self.company.name, peer)]
+        key = self.products.keys.own[self.products.key_for(matrix_kind(GRADIENTS, 0), number, self.company.name, peer)]
         owner = lattice.Owner(key, number, theirs)
-        channel.send(Kind.LATTICE_REQUEST, number, owner.request(residuals))
+        channel.send(Kind.LATTICE_REQUEST, number, owner.request(self._multiplied(slice(0, None), residuals, peer)))
         channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + layout.request_bytes)
         channel.send(Kind.LATTICE_REPLY, number, garbage(layout, self._unit))
         opened = local.integers_of(owner.open(channel.receive(Kind.LATTICE_REPLY, number, theirs.reply_bytes)))
         shares = {peer: opened, self.company.name: [0] * self.columns}
-        return self._lifted_sums(number, GRADIENTS, {name: shares[name] for name in self.company.names})
+        return self._lifted_sums(number, {name: shares[name] for name in self.company.names})
 
     @cached_property
     def _unit(self) -> int:
