@@ -46,7 +46,7 @@ RARE = {
     "seed": "Seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
     "key_bits": "Length of Paillier and Okamoto-Uchiyama keys; fewer than 2048 only with --test-only-keys",
     "test_only_keys": "Allow keys too short to protect anything, for experiments",
-    "replies": "What is handed back: packed or single sums, or whole plaintexts as in the paper",
+    "replies": "What is handed back: packed sums, or whole plaintexts as in the paper",
     "reply_slots": "Most sums in a packed reply; 0 = all that fit",
     "feature_bits": "Fraction bits of features",
     "residual_bits": "Fraction bits of residuals",
