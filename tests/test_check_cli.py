@@ -118,8 +118,8 @@ def test_what_degrades_is_exit_code_4_if_strict(
 ) -> None:
     """Nothing leaks, but something may: only `--strict` minds."""
     noisy = [*LEAKY, "--noise", "std", "--noise-std", "40", "--row-norm", "1"]
-    answer(monkeypatch, capsys, 0, "check", *noisy)
-    answer(monkeypatch, capsys, 4, "check", *noisy, "--strict")
+    answer(monkeypatch, capsys, 0, "check", *noisy, "--predicted", "0")
+    answer(monkeypatch, capsys, 4, "check", *noisy, "--predicted", "0", "--strict")
 
 
 def test_flags_win_over_the_file(
@@ -159,8 +159,8 @@ def test_a_story_with_numbers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 def test_runs_add_up(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Eight runs of three epochs tell as much as one of twenty-four."""
     flags = [*LEAKY, "--batch-size", "256", "--start", "xavier", "--epochs", "3", "--tolerance-labels", "0.3"]
-    answer(monkeypatch, capsys, 0, "check", *flags)
-    answer(monkeypatch, capsys, 3, "check", *flags, "--runs", "8")
+    answer(monkeypatch, capsys, 0, "check", *flags, "--predicted", "0")
+    answer(monkeypatch, capsys, 3, "check", *flags, "--predicted", "0", "--runs", "8")
 
 
 # Training what leaks.
