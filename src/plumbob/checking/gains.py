@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.prediction_rules import unknown_weights
+from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.verdict_words import CHEATING, DEGRADES
 from plumbob.counting import counted
 from plumbob.record import Finding

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from plumbob.checking.advice import CHOSEN_DATA, flags_of, flags_to_type, price_of
+from plumbob.checking.advice import flags_of, flags_to_type, price_of
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.gains import gain
 from plumbob.checking.names import joined_names, sentence, spoken_names
+from plumbob.checking.rules import leaves_a_trace
 from plumbob.checking.verdict_words import (
     ASSUMPTIONS,
     BLOCKED,
@@ -217,7 +218,7 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
 def is_named(finding: Finding, figures: Figures | None) -> bool:
     """Whether evidence is kept that shows it: other software, not data of one's choice."""
     keeps_evidence = figures is not None and figures.plan.keeps_evidence
-    return keeps_evidence and finding.assumes == CHEATING and finding.attack not in CHOSEN_DATA
+    return keeps_evidence and leaves_a_trace(finding.attack)
 
 
 def _actors(by: Sequence[str], spoken: dict[str, str], parties: set[str]) -> str:
