@@ -18,7 +18,7 @@ from plumbob.checking.ledger import gains
 from plumbob.checking.names import in_plain_words, plain, renamed, stand_ins
 from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.rules import RULES, further
-from plumbob.checking.rules.interface import Rule
+from plumbob.checking.rules.interface import AttackRule
 from plumbob.checking.rules.interface import finding as finding_of
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.errors import PlanError
@@ -126,7 +126,7 @@ def _coalition_findings(figures: Figures, coalition: Coalition) -> Iterator[Find
                 yield replace(finding, by=coalition.name, against=coalition.victim, why=why, fix=fix)
 
 
-def _findings_of(figures: Figures, rule: Rule, by: str) -> Iterator[Finding]:
+def _findings_of(figures: Figures, rule: AttackRule, by: str) -> Iterator[Finding]:
     """One finding for each party that the attack is about."""
     judgement = rule.judge(figures, by)
     if judgement is None:

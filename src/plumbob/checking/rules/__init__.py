@@ -10,13 +10,13 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import Assumes, Rule
+from plumbob.checking.rules.interface import Assumes, AttackRule
 from plumbob.errors import PlanError
 from plumbob.plan import suggestion
 from plumbob.record import Finding
 
 _MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
-RULES: tuple[Rule, ...] = tuple(rule for module in _MODULES for rule in getattr(module, "RULES", ()))
+RULES: tuple[AttackRule, ...] = tuple(rule for module in _MODULES for rule in getattr(module, "RULES", ()))
 _FURTHER: list[Callable[[Figures], Iterator[Finding]]] = [
     module.further for module in _MODULES if hasattr(module, "further")
 ]
@@ -33,7 +33,7 @@ def names() -> list[str]:
     return list(dict.fromkeys(rule.name for rule in RULES))
 
 
-def rules_of(name: str) -> list[Rule]:
+def rules_of(name: str) -> list[AttackRule]:
     """Everything under one name; PlanError where no attack has it."""
     found = [rule for rule in RULES if rule.name == name]
     if not found:
@@ -41,7 +41,7 @@ def rules_of(name: str) -> list[Rule]:
     return found
 
 
-def rule_for(name: str, by: str, target: str) -> Rule:
+def rule_for(name: str, by: str, target: str) -> AttackRule:
     """The one for this role and target, or the first under this name."""
     found = rules_of(name)
     return next((rule for rule in found if (rule.by, rule.target) == (by, target)), found[0])

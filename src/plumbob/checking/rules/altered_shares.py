@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import Rule, finding
+from plumbob.checking.rules.interface import AttackRule, finding
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.protocol.releases import scored_bits
 from plumbob.record import Finding
 
-RULE = Rule(
+RULE = AttackRule(
     name="altered-shares",
     by="label",
     target="features",

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
-from plumbob.checking.rules.interface import Rule, finding
+from plumbob.checking.rules.interface import AttackRule, finding
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.record import Finding
 
 ARBITER = "arbiter-key"
-RULE = Rule(
+RULE = AttackRule(
     name=ARBITER,
     by="features",
     target="labels",

@@ -11,7 +11,7 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.interface import Judgement, Rule, blocked, not_applicable
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
@@ -56,7 +56,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="chosen-labels",
         by="label",
         target="features",

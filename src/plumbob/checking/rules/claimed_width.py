@@ -2,7 +2,7 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.interface import Judgement, Rule, blocked
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked
 from plumbob.checking.rules.reply_room import without_replies
 
 
@@ -27,7 +27,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="claimed-width",
         by="features",
         target="labels",
@@ -40,7 +40,7 @@ RULES = (
         draw=draw,
         assumes="cheating",
     ),
-    Rule(
+    AttackRule(
         name="claimed-width",
         by="label",
         target="scores",

@@ -3,7 +3,7 @@
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
 from plumbob.checking.rules.falsified import bits_of_a_run, in_scores
-from plumbob.checking.rules.interface import Judgement, Rule, not_applicable
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -26,7 +26,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="false-residual",
         by="label",
         target="features",

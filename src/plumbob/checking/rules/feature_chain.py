@@ -2,7 +2,7 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.interface import Judgement, Rule, not_applicable, without_sums
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
 from plumbob.checking.rules.residuals import (
     one_column,
 )
@@ -41,7 +41,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="feature-chain",
         by="label",
         target="features",

@@ -4,7 +4,7 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, one_step
-from plumbob.checking.rules.interface import Judgement, Rule, blocked, not_applicable
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.rules.residuals import (
     FEW_EPOCHS,
     USUAL_SCORE,
@@ -77,7 +77,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="feature-geometry",
         by="label",
         target="scores",
@@ -89,7 +89,7 @@ RULES = (
         judge=judge_scores,
         draw=draw_scores,
     ),
-    Rule(
+    AttackRule(
         name="feature-geometry",
         by="label",
         target="features",

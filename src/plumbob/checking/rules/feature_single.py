@@ -2,7 +2,7 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.interface import Judgement, Rule, not_applicable, without_sums
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
 from plumbob.checking.rules.residuals import (
     one_column,
 )
@@ -30,7 +30,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="feature-single",
         by="label",
         target="features",
@@ -43,7 +43,7 @@ RULES = (
         judge=judge,
         draw=draw,
     ),
-    Rule(
+    AttackRule(
         name="feature-single",
         by="features",
         target="features",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Block
 from plumbob.checking.rules.falsified import without_openings
-from plumbob.checking.rules.interface import Judgement, Rule, blocked
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked
 from plumbob.checking.verdict_words import DEGRADES
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.openings import WEIGHTS
@@ -46,7 +46,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     return AttackDrawing((key, forged, weights), (TIMES, "="), f"{bits} opened bits of a key that is far longer.")
 
 
-RULE = Rule(
+RULE = AttackRule(
     name="garbage-replies",
     by="features",
     target="labels",

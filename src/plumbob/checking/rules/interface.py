@@ -26,7 +26,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Rule:
+class AttackRule:
     """One attack by one kind of party on one target. Its code is in the lab, in a file of the same name."""
 
     name: str
@@ -48,7 +48,9 @@ class Rule:
     """Of a cheat: whether a replay of kept evidence names it. It does not where all messages are honest."""
 
 
-def finding(rule: Rule, by: str, against: str, verdict: str, why: str, fix: str = "", target: str = "") -> Finding:
+def finding(
+    rule: AttackRule, by: str, against: str, verdict: str, why: str, fix: str = "", target: str = ""
+) -> Finding:
     """What a rule says of one party against another."""
     about = (target or rule.target, verdict, why, rule.reference, fix)
     return Finding(rule.name, by, against, *about, stage=rule.stage, assumes=rule.assumes)

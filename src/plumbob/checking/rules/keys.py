@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import Rule, finding
+from plumbob.checking.rules.interface import AttackRule, finding
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.record import Finding
 
 KEYS = "keys"
-RULE = Rule(
+RULE = AttackRule(
     name=KEYS,
     by="features",
     target="labels",

@@ -9,7 +9,7 @@ from plumbob.checking.rules.drawing import AttackDrawing, Block
 from plumbob.checking.rules.forecasts import (
     generally_judged,
 )
-from plumbob.checking.rules.interface import Judgement, Rule, not_applicable, without_sums
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -42,7 +42,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="label-average",
         by="features",
         target="labels",

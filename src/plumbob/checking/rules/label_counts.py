@@ -6,7 +6,7 @@ from plumbob.checking.rules.forecasts import (
     sentence,
     without_opened_weights,
 )
-from plumbob.checking.rules.interface import Judgement, Rule, blocked, not_applicable, without_sums
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.verdict_words import DEGRADES
 
 
@@ -58,7 +58,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="label-counts",
         by="features",
         target="labels",

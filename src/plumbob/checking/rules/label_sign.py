@@ -7,7 +7,7 @@ from plumbob.checking.rules.forecasts import (
     batch_numbers,
     generally_judged,
 )
-from plumbob.checking.rules.interface import Judgement, Rule, without_sums
+from plumbob.checking.rules.interface import AttackRule, Judgement, without_sums
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -30,7 +30,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="label-sign",
         by="features",
         target="labels",

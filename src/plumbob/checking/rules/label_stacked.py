@@ -8,7 +8,7 @@ from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
 from plumbob.checking.rules.forecasts import (
     generally_judged,
 )
-from plumbob.checking.rules.interface import Judgement, Rule, without_sums
+from plumbob.checking.rules.interface import AttackRule, Judgement, without_sums
 from plumbob.counting import counted
 
 UNREST = 1.5
@@ -68,7 +68,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="label-stacked",
         by="features",
         target="labels",

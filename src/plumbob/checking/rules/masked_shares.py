@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import Rule, finding
+from plumbob.checking.rules.interface import AttackRule, finding
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.record import Finding
 
-RULE = Rule(
+RULE = AttackRule(
     name="masked-shares",
     by="label",
     target="features",

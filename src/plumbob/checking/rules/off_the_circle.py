@@ -5,7 +5,7 @@ from dataclasses import replace
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
 from plumbob.checking.rules.falsified import without_openings
-from plumbob.checking.rules.interface import Judgement, Rule
+from plumbob.checking.rules.interface import AttackRule, Judgement
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 FEW_PEOPLE = 3
@@ -41,7 +41,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     )
 
 
-RULE = Rule(
+RULE = AttackRule(
     name="off-the-circle",
     by="features",
     target="scores",

@@ -7,7 +7,7 @@ from plumbob.checking.rules.forecasts import (
     exact,
     judge_forecast,
 )
-from plumbob.checking.rules.interface import Judgement, Rule, blocked, not_applicable
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.rules.reply_room import hidden_room, without_replies
 from plumbob.checking.rules.residuals import (
     FEW,
@@ -58,7 +58,7 @@ def draw(figures: Figures, by: str, target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="packing",
         by="features",
         target="labels",
@@ -72,7 +72,7 @@ RULES = (
         draw=draw,
         assumes="cheating",
     ),
-    Rule(
+    AttackRule(
         name="packing",
         by="label",
         target="scores",

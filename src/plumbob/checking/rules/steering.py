@@ -4,7 +4,7 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.interface import Judgement, Rule, blocked, not_applicable, without_sums
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.rules.residuals import (
     is_drowned,
     with_noise,
@@ -79,7 +79,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
 
 
 RULES = (
-    Rule(
+    AttackRule(
         name="steering",
         by="label",
         target="features",
@@ -93,7 +93,7 @@ RULES = (
         draw=draw,
         assumes="cheating",
     ),
-    Rule(
+    AttackRule(
         name="steering",
         by="features",
         target="features",

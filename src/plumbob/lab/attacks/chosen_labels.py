@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.lab.attacks.interface import Condition, NotApplicable, Stage, StagedAttack, ValueClaim, View
+from plumbob.lab.attacks.interface import AttackStage, Condition, NotApplicable, StagedAttack, ValueClaim, View
 from plumbob.model import logistic
 
 PEOPLE = 8
@@ -23,14 +23,14 @@ LONGEST = 3.0
 """Deviations in every column at once."""
 
 
-def read_rows(stage: Stage, groups: list[list[int]]) -> Matrix:
+def read_rows(stage: AttackStage, groups: list[list[int]]) -> Matrix:
     """For each group the direction of the sum of its people's rows, as long as its weights are."""
     known = known_rows(stage, [person for group in groups for person in group])
     columns = stage.known(known)
     return np.array([solved(columns, stage.scores(known, labels=one_hot(stage.view.rows, group))) for group in groups])
 
 
-def known_rows(stage: Stage, without: list[int]) -> NDArray[np.intp]:
+def known_rows(stage: AttackStage, without: list[int]) -> NDArray[np.intp]:
     """Those that it has scored: none of the people that it is after."""
     width = stage.known(np.zeros(1, dtype=np.intp)).shape[1]
     others = np.setdiff1d(np.arange(stage.view.rows), without)
@@ -74,7 +74,7 @@ def growth(view: View, columns: int) -> float:
     return float(descent.weights[:-1] @ X[0, :-1] / (X[0, :-1] @ X[0, :-1]))
 
 
-def act(stage: Stage) -> ValueClaim | NotApplicable:
+def act(stage: AttackStage) -> ValueClaim | NotApplicable:
     """The rows of a few people, one run each."""
     view = stage.view
     if not stage.scored:

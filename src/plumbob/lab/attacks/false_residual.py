@@ -20,7 +20,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.lattice import Pairs, Small, pairs
 from plumbob.lab.attacks.chosen_labels import known_rows, no_longer, solved
 from plumbob.lab.attacks.hooks import Hook
-from plumbob.lab.attacks.interface import Condition, NotApplicable, Stage, StagedAttack, ValueClaim
+from plumbob.lab.attacks.interface import AttackStage, Condition, NotApplicable, StagedAttack, ValueClaim
 from plumbob.protocol.lattice_sets import SLOT_BITS
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import OPENED_SCORES
@@ -82,7 +82,7 @@ def solved_modulo(columns: Matrix, scores: Vector) -> Vector:
     return best
 
 
-def act(stage: Stage) -> ValueClaim | NotApplicable:
+def act(stage: AttackStage) -> ValueClaim | NotApplicable:
     """The rows of a few people, one run each."""
     view = stage.view
     if not view.plan.is_closed:

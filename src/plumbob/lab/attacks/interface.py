@@ -240,7 +240,7 @@ class Attack:
         return self.run(view)
 
 
-class Stage(Protocol):
+class AttackStage(Protocol):
     """What an attack gets that needs runs of its own, and scores of rows after them."""
 
     @property
@@ -264,7 +264,7 @@ class StagedAttack:
 
     name: str
     by: Literal["label", "features"]
-    act: Callable[[Stage], Claim | NotApplicable]
+    act: Callable[[AttackStage], Claim | NotApplicable]
 
     @property
     def reference(self) -> str:
