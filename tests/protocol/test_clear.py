@@ -88,7 +88,7 @@ WHITENED: dict[str, Any] = {
 
 
 def test_whitened_descent_is_that_of_the_page() -> None:
-    """Momentum, the public rate and the penalty l2 T T w, step by step on the parties' own rounded matrices."""
+    """Momentum, the public rate in 22 bits and the penalty l2 T T w, step by step on own rounded matrices."""
     plan = plan_for((2, 3), **WHITENED, l2=0.02, epochs=9)
     run = trained(plan)
     names = [party.name for party in plan.learners]
@@ -106,7 +106,7 @@ def test_whitened_descent_is_that_of_the_page() -> None:
     for _ in range(9):
         residuals = SIGMOIDS["fourier"].residuals(X @ weights, 2.0 * y.astype(np.float64) - 1.0)
         velocity = 0.5 * velocity + residuals @ X / len(X) + penalty @ weights
-        weights = weights - 2.0 * velocity
+        weights = weights - plan.rate_over(len(X)) * velocity
     assert np.abs(weights_of(run) - weights).max() < 1e-12
 
 

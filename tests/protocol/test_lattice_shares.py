@@ -1,6 +1,7 @@
 """`shares` by lattices: it is `clear` on shares, opens what it says and no more, and refuses what is not honest."""
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import choose, local
 from plumbob.errors import DataError, DivergenceError, PlanError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
+from plumbob.protocol import lattice_sets
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape, most_opened_bits
+from plumbob.protocol.lattice_sets import PULLED, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
@@ -82,6 +84,39 @@ def test_samples_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]
     clear, without = (weights_of(trained(in_clear(one), data)) for one in (plan, plan.replace(full_passes=0)))
     assert np.abs(weights_of(trained(plan, data, roots=roots)) - clear).max() < 1e-6
     assert np.abs(without - clear).max() > 1e-3
+
+
+@pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
+@pytest.mark.parametrize("l2", [0.0, 0.05])
+def test_rows_in_blocks_add_up_to_the_same(split: tuple[int, ...], l2: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradients over blocks of rows, each with a key of its own and the last with the penalty, are those of one sum."""
+    monkeypatch.setattr(lattice_sets, "ROWS_SUMMED", 15)
+    plan = lattice_plan(split, l2=l2)
+    roots = {party.name: seeded(f"{party.name} in shares").draw(32) for party in plan.parties}
+    run = trained(plan, roots=roots)
+    assert [(block.start, block.stop) for block in LatticeShape(plan, 40).sum_blocks] == [(0, 15), (15, 30), (30, None)]
+    assert np.abs(weights_of(run) - weights_of(trained(in_clear(plan)))).max() < 3e-6
+
+
+def test_the_penalty_makes_sums_less_than_four_times_as_large() -> None:
+    """What gradients of 1 or less make of the penalty's part in any direction, with the public rate and momentum."""
+    largest = 0.0
+    for pull, momentum in product(np.linspace(0.01, 1.0, 100), (0.0, 0.25, 0.5)):
+        before, now, total = 0.0, float(pull), float(pull)
+        for _ in range(300):
+            before, now = now, (1 + momentum - pull) * now - momentum * before
+            total += abs(now)
+        largest = max(largest, total)
+    assert 2.6 < largest < 2.64 < PULLED - 1
+
+
+@pytest.mark.parametrize("rows", [1, 455, 27_000, 20_000_000])
+def test_the_step_is_a_whole_number_of_22_bits(rows: int) -> None:
+    """`clear` has the same rate, which is right to one of 2**22."""
+    plan = lattice_plan()
+    factor, _ = plan.whole_step(rows)
+    assert 2**21 <= factor <= 2**22
+    assert in_clear(plan).rate_over(rows) == plan.rate_over(rows) == pytest.approx(plan.rate, rel=2.0**-22)
 
 
 @pytest.mark.parametrize("name", ["breast-cancer", "digits-01"])
@@ -234,7 +269,7 @@ def test_a_key_serves_one_product_in_all_passes() -> None:
     assert len(parties) == 2
     for party in parties:
         contexts = [product.context for product in party._listed_products()]
-        assert len(set(contexts)) == len(contexts) == 7 == party.shape.keys_in_all
+        assert len(set(contexts)) == len(contexts) == 5 == party.shape.keys_in_all
         assert {context.last for context in contexts} == {party.plan.epochs}
         assert not party.products.keys.own
         assert not party.products.keys.tested
@@ -309,14 +344,27 @@ def test_keys_that_no_opening_reaches_are_the_smallest() -> None:
     assert opened.sets_for("features") == opened.sets_for("label") == opened.profile
 
 
-def test_more_than_a_million_rows_are_accepted() -> None:
-    """Every layout of a run holds up to the largest number of rows, and beyond it the plan is refused."""
-    most = LatticeShape(lattice_plan((20, 20)), MOST_ROWS)
-    most.prove()
-    for name in ("label", "features"):
-        assert most.gradients(name).failure_chance < 2**-60
-    with pytest.raises(PlanError, match=f"up to {MOST_ROWS} rows, got {MOST_ROWS + 1}"):
-        LatticeShape(lattice_plan((20, 20)), MOST_ROWS + 1).prove()
+@pytest.mark.parametrize(
+    ("split", "rows", "keys"),
+    [
+        ((20, 20), 20_000_000, {}),
+        ((20, 20), 20_000_000, {"epochs": 14}),
+        ((20, 20), 20_000_000, {"l2": 0.001}),
+        ((14, 14, 13), 5_000_000, {}),
+    ],
+    ids=str,
+)
+def test_many_rows_are_accepted(split: tuple[int, ...], rows: int, keys: dict[str, Any]) -> None:
+    """Every layout of a run holds up to the largest number of rows, and beyond it a refusal gives that number."""
+    plan = Plan.for_columns(split, **({"protocol": "shares"} | keys))
+    shape = LatticeShape(plan, rows)
+    shape.prove()
+    for party in plan.learners:
+        assert all(layout.failure_chance < 2**-60 for layout in shape.gradients(party.name))
+    most = shape.most_rows_proved
+    LatticeShape(plan, most).prove()
+    with pytest.raises(PlanError, match=f"train on at most {most} rows"):
+        LatticeShape(plan, most + 1).prove()
 
 
 def test_polynomials_are_counted() -> None:
@@ -325,7 +373,7 @@ def test_polynomials_are_counted() -> None:
     label, features = run.record.parties
     shape = LatticeShape(run.model.plan, 40)
     slots = shape.slots(shape.pieces[0])
-    matrices = {name: [shape.scores(name), shape.gradients(name)] for name in ("label", "features")}
+    matrices = {name: [shape.scores(name), *shape.gradients(name)] for name in ("label", "features")}
     asked = sum(each.requests for each in matrices["features"]) + slots.requests
     assert label.encryptions == run.model.plan.epochs * asked
     assert features.encryptions == run.model.plan.epochs * sum(each.requests for each in matrices["label"])

@@ -184,7 +184,7 @@ def test_clear_is_the_reference_descent() -> None:
         plan.residual_bits,
         row_noise.sensitivity(plan),
         cost,
-        plan.rate,
+        plan.rate_over(len(label.y)),
         plan.momentum,
     )
     draw = stream(label.seed, "noise").bytes

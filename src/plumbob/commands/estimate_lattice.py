@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -54,10 +55,8 @@ def key_memory(whole: LatticeShape) -> int:
 
 def _matrices(shape: LatticeShape) -> list[Layout]:
     """Every party's matrix with every peer's numbers."""
-    makers: list[Callable[[str], Layout]] = [shape.scores, shape.gradients]
-    if shape.has_penalty_products:
-        makers.append(shape.penalties)
-    return [make(party.name) for make in makers for party in shape.plan.learners] * (shape.parties - 1)
+    of_parties = ([shape.scores(party.name), *shape.gradients(party.name)] for party in shape.plan.learners)
+    return list(chain.from_iterable(of_parties)) * (shape.parties - 1)
 
 
 def _slots(shape: LatticeShape) -> list[SlotLayout]:
@@ -96,7 +95,7 @@ def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn:
 def _measured_product(shape: LatticeShape, engine: lattice.LatticeEngine) -> float:
     """Seconds of a product of one polynomial with one."""
     party = shape.plan.feature_parties[0].name
-    whole = shape.gradients(party)
+    whole = shape.gradients(party)[0]
     layout = Layout(whole.parameters, "gradients", whole.rows_per_block, whole.group, whole.group, 128, 104)
     key, tested = _tested(engine, layout, "gradients")
     matrix = lattice.PrivateMatrix(engine, layout, np.ones((layout.rows, layout.columns), dtype=np.int32))

@@ -11,6 +11,7 @@ from plumbob.plan.levels import RowLevels, levels_as_planned, levels_by_rule, pa
 from plumbob.plan.protocols import OTHER_SYSTEMS, PROTOCOLS, Protocol
 
 VERSION = 2
+STEP_BITS = 22
 ROLES = ("label", "features", "arbiter")
 SECTIONS = ("parties", "data", "model", "crypto", "privacy", "accountability", "tolerance")
 # Far beyond what anybody trains with; above them formulas overflow, and keys take days to make.
@@ -321,6 +322,18 @@ class PlanSettings:
         Clipping rows undoes the centring, so that the intercept's column counts as one more.
         """
         return self.learning_rate or 4.0 / (self.blocks + (self.joint_norm > 0))
+
+    def rate_over(self, rows: int) -> float:
+        """Of a step over so many rows: over lattices rate / rows is a whole number, and `clear` follows."""
+        if not (self.follows_rule and self.sigmoid == "fourier"):
+            return self.rate
+        factor, exponent = self.whole_step(rows)
+        return math.ldexp(factor * rows, -exponent)
+
+    def whole_step(self, rows: int) -> tuple[int, int]:
+        """(factor, exponent): rate / rows is about factor / 2**exponent, and the factor has 22 bits."""
+        exponent = STEP_BITS - 1 - math.floor(math.log2(self.rate / rows))
+        return round(math.ldexp(self.rate / rows, exponent)), exponent
 
     @property
     def joint_norm(self) -> float:

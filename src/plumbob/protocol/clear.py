@@ -206,7 +206,7 @@ def _step(
 def _descend(plan: Plan, sigmoid: Sigmoid, party: OpenParty, batch: Batch, scores: Vector) -> None:
     gradient = logistic.gradient(party.sums[-1], len(batch), sigmoid)
     logistic.stop_if_diverging(scores, gradient, sigmoid, batch.step)
-    party.descent = party.descent.after(gradient, plan.rate, plan.momentum, party.penalties)
+    party.descent = party.descent.after(gradient, plan.rate_over(len(batch)), plan.momentum, party.penalties)
 
 
 def _transcript(plan: Plan, party: OpenParty, seed: bytes, signs: Vector) -> Transcript:

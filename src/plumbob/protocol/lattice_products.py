@@ -34,7 +34,7 @@ from plumbob.protocol.lattice_keys import Keys, key_context
 from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import Kind
 
-SCORES, SIGMOID, GRADIENTS, PENALTIES = "scores", "sigmoid", "gradients", "penalties"
+SCORES, SIGMOID, GRADIENTS = "scores", "sigmoid", "gradients"
 
 Quantity = TypeVar("Quantity")
 
@@ -68,25 +68,29 @@ class Products:
     # With a private matrix.
 
     def with_matrix(
-        self, kind: str, number: int, lent: Mapping[str, Pairs], matrix: PrivateMatrix
+        self, kind: str, number: int, lent: Mapping[str, Pairs], matrix: PrivateMatrix, block: int = 0
     ) -> dict[str, tuple[Pairs, Pairs]]:
         """With each peer: shares of (own matrix with what it lends, its matrix with what we lend)."""
         name, channels = self.company.name, self.company.channels
         owners = {
-            peer: Owner(self.keys.own[self.key_for(kind, number, name, peer)], number, self.layout(kind, peer))
+            peer: Owner(
+                self.keys.own[self.key_for(matrix_kind(kind, block), number, name, peer)],
+                number,
+                self.layout(kind, peer, block),
+            )
             for peer in channels
         }
         # All are asked before any is answered, so that everybody works at the same time.
         for peer, channel in channels.items():
             channel.send(Kind.LATTICE_REQUEST, number, owners[peer].request(lent[peer]))
             self.counts.encryptions += owners[peer].layout.requests
-        answered = {peer: self._answered(kind, number, peer, matrix) for peer in channels}
+        answered = {peer: self._answered(kind, number, peer, matrix, block) for peer in channels}
         return {peer: (answered[peer], self._opened(number, peer, owner)) for peer, owner in owners.items()}
 
-    def _answered(self, kind: str, number: int, peer: str, matrix: PrivateMatrix) -> Pairs:
+    def _answered(self, kind: str, number: int, peer: str, matrix: PrivateMatrix, block: int) -> Pairs:
         channel = self.company.channels[peer]
         request = channel.receive_view(Kind.LATTICE_REQUEST, number)
-        key = self.keys.tested[self.key_for(kind, number, peer, self.company.name)]
+        key = self.keys.tested[self.key_for(matrix_kind(kind, block), number, peer, self.company.name)]
         evaluator = Evaluator(matrix, key, number, self.answering_key, self.register)
         answer = said_by(peer, lambda: evaluator.reply(request))
         self.counts.randomisations += matrix.layout.replies
@@ -97,10 +101,9 @@ class Products:
         self.counts.decryptions += owner.layout.replies
         return owner.open(self.company.channels[peer].receive_view(Kind.LATTICE_REPLY, number))
 
-    def layout(self, kind: str, evaluator: str) -> Layout:
+    def layout(self, kind: str, evaluator: str, block: int = 0) -> Layout:
         """Of a product with that party's matrix."""
-        makers = {SCORES: self.shape.scores, GRADIENTS: self.shape.gradients, PENALTIES: self.shape.penalties}
-        return makers[kind](evaluator)
+        return self.shape.scores(evaluator) if kind == SCORES else self.shape.gradients(evaluator)[block]
 
     # In slots.
 
@@ -159,6 +162,11 @@ class Products:
     def _hidden_by(self, peer: str, number: int, opening: MaskedOpening, count: int) -> Pairs:
         body = self.company.channels[peer].receive(Kind.MASKED_SHARE, number)
         return said_by(peer, partial(opening.from_bytes, body))
+
+
+def matrix_kind(kind: str, block: int) -> str:
+    """Of the products of one block of the rows."""
+    return f"{kind} {block}"
 
 
 def slot_kind(piece: int, stage: Stage) -> str:

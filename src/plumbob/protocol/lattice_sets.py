@@ -8,6 +8,8 @@ the smallest ones.
 """
 
 import math
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +21,7 @@ from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import PlanError
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.plan import Plan
+from plumbob.plan.settings import STEP_BITS
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.privacy.rows import RowCost, most_failure
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
@@ -33,9 +36,8 @@ SLOT_BITS = 40  # Fraction bits of a residual.
 RESIDUAL_RING = 128
 GRADIENT_RING = 104
 DROPPED_BITS = RESIDUAL_RING - GRADIENT_RING
-STEP_BITS = 26  # Bits of the public integer that stands for rate / rows.
 MOMENTUM_BITS = 20
-RATE_BITS = 20
+PULL_BITS = 26  # Fraction bits of the rate times a public penalty.
 FAILURE_BITS, FAILURE_BITS_OF_STAGES = 40, 38
 """A number is cut or lifted wrongly in one of 2**40 runs of two parties. With more, the first stage of the sigmoid has
 sixteen numbers per row: one of 2**38, so that the default plan holds for as many rows as a run takes. Such a run has a
@@ -45,12 +47,17 @@ LAST_BITS = 22
 """Fraction bits of the last party's factors: a residual is a sum of sixteen products with them, whose errors add up."""
 HIDING_BITS = 30
 STRAY_UNITS = 4
-"""For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to two units each way,
-by two roundings and its noise: neighbours' sums so differ by less than this many units more than exact ones would."""
+"""For each party and block of rows. A sum's own low bits are dropped (one unit down), each peer's product is right to
+two units each way, by two roundings and its noise: neighbours' sums so differ by less than this many units more than
+exact ones would."""
 NOISE_BITS = 6
 """All parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
-MOST_ROWS = 1_950_000
-"""Of one run: in the sum over more rows, the noise of a gradient could reach its last bit (docs/lattice.md)."""
+ROWS_SUMMED = 1_900_000
+"""Of one product: in a sum over more than 1,950,000 numbers, noise could reach its last bit (docs/lattice.md)."""
+LARGEST_SERIES = 0.502  # What the sigmoid's series reaches.
+PULLED = 4.0
+"""Residuals' sums with the penalty beside those without, on average over all columns: less than 3.64 times as large."""
+MOST_ROWS = 1 << 32  # Where the largest accepted number of rows is looked for.
 ROWS_AT_ONCE = 1 << 17  # Of one product in slots: this many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
 
@@ -177,13 +184,22 @@ class LatticeShape:
             return Layout.choose(self.sets_for(evaluator)[0], "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
         return Layout(self.profile[0], "scores", rows, columns, max(columns, 1), self.input_bits, ANGLE_BITS)
 
-    def gradients(self, evaluator: str) -> Layout:
-        columns = columns_of(self.plan, evaluator)
-        return Layout.choose(self.sets_for(evaluator)[1], "gradients", self.rows, columns, RESIDUAL_RING, GRADIENT_RING)
+    @property
+    def sum_blocks(self) -> list[slice]:
+        """The rows of each product of the gradients; the last one goes on with the penalty's, where there are some."""
+        starts = range(0, self.rows, ROWS_SUMMED)
+        return [*(slice(start, start + ROWS_SUMMED) for start in starts[:-1]), slice(starts[-1], None)]
 
-    def penalties(self, evaluator: str) -> Layout:
-        columns = columns_of(self.plan, evaluator)
-        return Layout.choose(self.sets_for(evaluator)[1], "gradients", columns, columns, RESIDUAL_RING, GRADIENT_RING)
+    def gradients(self, evaluator: str) -> list[Layout]:
+        """Of each block of rows, and of the penalty's matrix below the last one."""
+        columns, parameters = columns_of(self.plan, evaluator), self.sets_for(evaluator)[1]
+        last = self.rows + (columns if self.has_penalty_products else 0)
+        return [
+            Layout.choose(
+                parameters, "gradients", (block.stop or last) - block.start, columns, RESIDUAL_RING, GRADIENT_RING
+            )
+            for block in self.sum_blocks
+        ]
 
     @property
     def pieces(self) -> list[slice]:
@@ -213,13 +229,16 @@ class LatticeShape:
 
     @property
     def has_penalty_products(self) -> bool:
-        """Whether a pass has a product of the penalty's matrix with the weights."""
+        """Whether the gradients' products have the penalty's matrix below the rows."""
         return has_penalty_products(self.plan)
 
     @property
-    def penalty_fraction(self) -> int:
-        """Fraction bits of a product of the penalty's matrix with the weights."""
-        return PENALTY_BITS + WEIGHT_BITS - DROPPED_BITS
+    def pull_scale(self) -> int:
+        """By what weights are multiplied for a penalty in the units of the gradients' sums, which are over all rows."""
+        bits = SLOT_BITS + self.plan.feature_bits - PENALTY_BITS - WEIGHT_BITS
+        if bits < 0:
+            raise PlanError(f"crypto.feature_bits: with l2, set it to at least {self.plan.feature_bits - bits}")
+        return self.rows << bits
 
     @property
     def gradient_fraction(self) -> int:
@@ -243,33 +262,41 @@ class LatticeShape:
     @property
     def keys_in_all(self) -> int:
         """Of a whole run, with those that prediction is bound to."""
-        matrices = 3 if self.has_penalty_products else 2
         pairs = self.parties * (self.parties - 1)
         staged = sum(len(stage.owners) for stage in self.stages)
         bound = pairs if self.plan.is_closed else 0
-        return sum(pairs * matrices + len(shape.pieces) * staged for _, shape in self.keyed_passes) + bound
+        return bound + sum(
+            pairs * (1 + len(shape.sum_blocks)) + staged * len(shape.pieces) for _, shape in self.keyed_passes
+        )
 
     def prove(self) -> None:
-        """Refuse too many rows, and shares that are cut or lifted wrongly more often than is agreed."""
-        if self.trained > MOST_ROWS:
-            raise PlanError(f"shares: one run takes up to {MOST_ROWS} rows, got {self.trained}; train on fewer of them")
+        """Refuse shares that are cut or lifted wrongly, or masks that show something, more often than is agreed."""
+        if self.is_proved:
+            return
         run = f"shares: {self.trained} rows, {self.plan.passes(self.trained)} passes and {self.parties} parties"
-        needed = FAILURE_BITS if self.parties == 2 else FAILURE_BITS_OF_STAGES
-        if self.failure_bits > -needed:
-            raise PlanError(
-                f"{run} leave less than {needed} bits of safety when shares are cut; "
-                f"{self._remedy(self.failure_bits + needed)}"
-            )
-        if self.shown_bits > -HIDING_BITS:
-            raise PlanError(
-                f"{run} leave masks that show something in more than one of 2**{HIDING_BITS} runs; "
-                f"{self._remedy(self.shown_bits + HIDING_BITS)}"
-            )
+        if self.failure_bits > -self._needed_bits:
+            what = f"less than {self._needed_bits} bits of safety when shares are cut"
+            excess = self.failure_bits + self._needed_bits
+        else:
+            what = f"masks that show something in more than one of 2**{HIDING_BITS} runs"
+            excess = self.shown_bits + HIDING_BITS
+        # Chances are proportional to the passes.
+        fewer = math.floor(self.plan.passes(self.trained) * 2.0**-excess)
+        remedy = f"set epochs = {fewer}, or " if fewer else ""
+        raise PlanError(f"{run} leave {what}; {remedy}train on at most {self.most_rows_proved} rows")
 
-    def _remedy(self, excess: float) -> str:
-        """Where a bound is exceeded by so many bits: chances are proportional to the passes."""
-        most = math.floor(self.plan.passes(self.trained) * 2.0**-excess)
-        return f"set epochs = {most}, or train on fewer rows" if most else "train on fewer rows"
+    @property
+    def is_proved(self) -> bool:
+        return self.failure_bits <= -self._needed_bits and self.shown_bits <= -HIDING_BITS
+
+    @property
+    def most_rows_proved(self) -> int:
+        """Of the same plan: every chance grows with the rows."""
+        return bisect_left(range(1, MOST_ROWS), True, key=lambda rows: not LatticeShape(self.plan, rows).is_proved)
+
+    @property
+    def _needed_bits(self) -> int:
+        return FAILURE_BITS if self.parties == 2 else FAILURE_BITS_OF_STAGES
 
     def refuse_scores(self, held_out: int) -> None:
         """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
@@ -287,25 +314,17 @@ class LatticeShape:
 
     @property
     def _failure_of_a_pass(self) -> float:
-        if self.parties > 2:
-            return self._failure_of_stages
-        size = self.largest_sum_bits
-        each_pass = self.plan.columns + 1
-        log_odds = [
-            math.log2(self.rows) + SLOT_BITS + self.residual_bits - math.log2(self.profile[2].slot_modulus),
-            math.log2(each_pass) + size - GRADIENT_RING,
-            math.log2(each_pass) + size + STEP_BITS - RESIDUAL_RING,
-        ]
-        return math.fsum(2.0**odds for odds in log_odds)
-
-    @property
-    def _failure_of_stages(self) -> float:
-        """With three and more parties only products in slots can fail, and what two lift by themselves."""
-        return math.fsum(
-            stage.pairs * self.slots(piece, is_turn=stage.is_turn).failure_chance(_lifted_alone(stage))
-            for piece in self.pieces
+        """Products in slots, with the numbers that two lift by themselves; between two, the gradients' sums as well."""
+        slots = math.fsum(
+            count * stage.pairs * self.slots(slice(0, rows), is_turn=stage.is_turn).failure_chance(_lifted_alone(stage))
+            for rows, count in Counter(piece.stop - piece.start for piece in self.pieces).items()
             for stage in self.stages
         )
+        if self.parties > 2:
+            return slots
+        # Lifted from the ring of the products, then cut once the public integer of the step is multiplied to them.
+        wraps = 2.0**-GRADIENT_RING + 2.0 ** (STEP_BITS - RESIDUAL_RING)
+        return slots + (self.plan.columns + 1) * self.largest_sum * wraps
 
     @property
     def shown_bits(self) -> float:
@@ -326,8 +345,8 @@ class LatticeShape:
         return 0 if self.parties == 2 else sum(count for count, _ in self._masked_numbers())
 
     def _masked_numbers(self) -> Iterator[tuple[int, MaskedOpening]]:
-        """Sums of gradients and penalties, and products of the sigmoid's stages for every row."""
-        yield (2 if self.has_penalty_products else 1) * (self.plan.columns + 1), self.lifted_sums
+        """Sums of gradients, and products of the sigmoid's stages for every row."""
+        yield self.plan.columns + 1, self.lifted_sums
         for stage in self._masked_stages:
             yield self.rows * (TERMS if stage.is_turn else 1), self.staged(stage)
 
@@ -344,26 +363,30 @@ class LatticeShape:
         return [stage for stage in self.stages if stage.is_masked]
 
     @property
-    def residual_bits(self) -> int:
-        """Integer bits of a residual: the series and a label, which is larger than 1 where labels are flipped."""
-        return math.ceil(math.log2(0.51 + 0.5 * label_scale(self.plan.label_flip_epsilon)))
+    def largest_sum_bits(self) -> int:
+        return math.ceil(math.log2(self.largest_sum))
 
     @property
-    def largest_sum_bits(self) -> int:
-        """Of a sum over a pass's rows, m of n. A column with a mean square of at most 1 over all n adds up to no more
-        than sqrt(m n) times the largest residual, by Cauchy and Schwarz: not to m times it, which holds where m is n.
+    def largest_sum(self) -> float:
+        """Over a pass's rows, m of n, in the units of a gradient's share; on average over the columns.
 
-        Under noise for whole rows no entry of a row is larger than its party's norm.
+        A column whose mean square over all n rows is at most 1 adds up to no more than sqrt(m n) times the largest
+        residual, by Cauchy and Schwarz: not to m times it, which holds where m is n. Under noise for whole rows no
+        entry of a row is larger than its party's norm.
         """
+        residual = LARGEST_SERIES + 0.5 * label_scale(self.plan.label_flip_epsilon)
         if self.plan.noise == "rows":
-            features = max(0, math.ceil(math.log2(max(norms(self.plan), default=1.0))))
+            features = max(1.0, *norms(self.plan))
         else:
-            features = 0 if self.plan.scale in ("whitened", "standard") else LATTICE_BITS
-        reach = math.isqrt(self.rows * self.trained).bit_length()
-        sums = self.gradient_fraction + reach + features + self.residual_bits
+            features = 1.0 if self.plan.scale in ("whitened", "standard") else 2.0**LATTICE_BITS
+        sums = math.ldexp(math.sqrt(self.rows * self.trained) * residual * features, self.gradient_fraction)
         # How often a run fails depends on this, and the noise on how often it fails: the most noise settles it.
         noisiest = self._row_cost(most_failure(self.plan.epsilon, self.plan.delta))
-        return sums if noisiest is None else max(sums, noisiest.std.bit_length() + NOISE_BITS) + 1
+        noisy = sums if noisiest is None else sums + math.ldexp(noisiest.std, NOISE_BITS)
+        if not self.has_penalty_products:
+            return noisy
+        # What the penalty makes of starting weights only shrinks.
+        return noisy * (PULLED if self.plan.start == "zero" else PULLED + self.parties / 2)
 
     @property
     def failure(self) -> float:
@@ -379,7 +402,7 @@ class LatticeShape:
         return self._row_cost(self.failure) if self.plan.noise == "rows" else None
 
     def _row_cost(self, failure: float) -> RowCost | None:
-        units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS * self.parties)
+        units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS * self.parties * len(self.sum_blocks))
         return row_cost(self.plan, failure, units)
 
 
@@ -401,7 +424,7 @@ def _lifted_alone(stage: Stage) -> float:
     if stage.is_masked:
         return 0.0
     # The label party's and the second one's are as large as 1, those of the last two as the last one's amplitudes.
-    size = 1.0 if stage.number == 1 else float(np.abs(AMPLITUDES).mean())
+    size = LARGEST_SERIES if not stage.is_turn else 1.0 if stage.number == 1 else float(np.abs(AMPLITUDES).mean())
     return math.ldexp(size, stage.fraction_bits)
 
 

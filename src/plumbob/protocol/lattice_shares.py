@@ -7,8 +7,9 @@ One pass, with Z the rows of party k (21-bit numbers) and everything else in add
 2. residuals   the series of a sum of angles, by stages: one party after the other encrypts its sines and cosines, and
                those before it turn their shares by them. In the last stage all harmonics are added up. The label party
                comes first: its rows' weights are in its sines and cosines, and it subtracts the labels.
-3. gradients   Z_k^T r, from every peer's encrypted share of the residuals.
-4. update      velocity = momentum velocity + rate (gradient + penalty), weights -= velocity: on own shares.
+3. gradients   Z_k^T r, from every peer's encrypted share of the residuals; with a penalty's matrix below the rows, and
+               the weights below the residuals, the penalty is in the same sums.
+4. update      velocity = momentum velocity + rate gradient, weights -= velocity: on own shares.
 
 Two parties cut and lift their shares alone; `LatticeShape.prove` bounds how often that goes wrong. Three and more lift
 them behind masks, and then hold whole numbers, which each rounds off alone.
@@ -38,14 +39,14 @@ from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import AnyBound, bind_lattice
 from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
 from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
-from plumbob.protocol.lattice_products import GRADIENTS, PENALTIES, SCORES, Products, slot_kind
+from plumbob.protocol.lattice_products import GRADIENTS, SCORES, Products, matrix_kind, slot_kind
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
+    DROPPED_BITS,
     GRADIENT_RING,
     MOMENTUM_BITS,
-    RATE_BITS,
+    PULL_BITS,
     SLOT_BITS,
-    STEP_BITS,
     WEIGHT_BITS,
     LatticeShape,
 )
@@ -129,10 +130,9 @@ class LatticeParty(TrainingParty):
         for last, shape in self.shape.keyed_passes:
             for owner, evaluator in permutations(names, 2):
                 scores, gradients, _ = shape.sets_for(evaluator)
-                yield self._keyed(SCORES, last, owner, (evaluator,), scores)
-                yield self._keyed(GRADIENTS, last, owner, (evaluator,), gradients)
-                if shape.has_penalty_products:
-                    yield self._keyed(PENALTIES, last, owner, (evaluator,), gradients)
+                yield self._keyed(matrix_kind(SCORES, 0), last, owner, (evaluator,), scores)
+                for block in range(len(shape.sum_blocks)):
+                    yield self._keyed(matrix_kind(GRADIENTS, block), last, owner, (evaluator,), gradients)
             for stage, piece in product(shape.stages, range(len(shape.pieces))):
                 evaluators = tuple(names[place] for place in stage.evaluators)
                 for place in stage.owners:
@@ -147,12 +147,11 @@ class LatticeParty(TrainingParty):
     def step(self, batch: Batch) -> Vector:
         self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
         self._enter_level(batch.rows)
-        pulls = self._shared_penalties(batch.step)
         residuals = self._shared_residuals(batch.step, self._shared_scores(batch.step))
         sums = self._shared_sums(batch.step, residuals)
         size = LatticeStepSize.of(self.products.shape)
         for name in self.company.names:
-            self._descend(name, sums[name], pulls.get(name), size)
+            self._descend(name, sums[name], size)
         self.products.keys.forget(batch.step)
         return np.zeros(0)
 
@@ -162,13 +161,15 @@ class LatticeParty(TrainingParty):
             return
         self._entered = None  # Before the next one is made: both need not fit memory.
         self.products.shape = self.shape.at(len(rows))
-        chosen = slice(None) if len(rows) == len(self.shard) else rows
-        entries = self._integers[chosen]
-        scores, gradients = (
-            lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name), entries)
-            for kind in (SCORES, GRADIENTS)
-        )
-        self._entered = LevelRows(chosen, scores, gradients)
+        shape, name = self.products.shape, self.company.name
+        is_whole = len(rows) == len(self.shard)
+        entries = self._integers if is_whole else np.concatenate([self._integers[rows], self._penalty])
+        scores = lattice.PrivateMatrix(self.engine, shape.scores(name), entries[: len(rows)])
+        gradients = [
+            lattice.PrivateMatrix(self.engine, layout, entries[block])
+            for layout, block in zip(shape.gradients(name), shape.sum_blocks, strict=True)
+        ]
+        self._entered = LevelRows(slice(None) if is_whole else rows, scores, gradients)
 
     @property
     def level(self) -> "LevelRows":
@@ -217,12 +218,26 @@ class LatticeParty(TrainingParty):
     # 3. Gradients.
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
-        """This party's shares of every party's sums of residuals times features."""
-        rows, matrix = self._used_rows(GRADIENTS, number, self.level.gradients)
-        mine = local.sums(self.engine, rows, residuals)
-        lent = dict.fromkeys(self.company.peers, residuals)
-        shared = self._with_products(GRADIENTS, number, mine, lent, matrix)
-        return self._lifted_sums(number, GRADIENTS, self.use("sums", number, self._noisy(number, shared)))
+        """This party's shares of every party's sums of residuals times features, and of its penalty."""
+        name = self.company.name
+        shared = {party: [0] * self.company.columns(party) for party in self.company.names}
+        mine = shared[name]
+        for place, block in enumerate(self.products.shape.sum_blocks):
+            rows, matrix = self._used_rows(GRADIENTS, number, self.level.gradients[place], place)
+            lent = {party: self._multiplied(block, residuals, party) for party in self.company.names}
+            mine = added(mine, local.sums(self.engine, rows, lent[name]))
+            for peer, ways in self.products.with_matrix(GRADIENTS, number, lent, matrix, place).items():
+                for party, share in zip((name, peer), ways, strict=True):
+                    shared[party] = added(shared[party], local.integers_of(share))
+        shared[name] = added(shared[name], [value % local.RING >> DROPPED_BITS for value in mine])
+        return self._lifted_sums(number, self.use("sums", number, self._noisy(number, shared)))
+
+    def _multiplied(self, block: slice, residuals: lattice.Pairs, name: str) -> lattice.Pairs:
+        """What one party's block of rows is multiplied with: residuals, and weights for the penalty below the last."""
+        if block.stop or not self.shape.has_penalty_products:
+            return residuals[block]
+        scale = self.products.shape.pull_scale
+        return np.concatenate([residuals[block], local.pairs_of([scale * value for value in self.held[name]])])
 
     def _noisy(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
         """With this party's noise on its share of every coordinate: before anything is cut, as the promise needs."""
@@ -231,29 +246,7 @@ class LatticeParty(TrainingParty):
         drawn = iter(self.row_noise[number - 1].tolist())
         return {name: [value + next(drawn) for value in share] for name, share in shared.items()}
 
-    def _shared_penalties(self, number: int) -> dict[str, Share]:
-        """The same of the penalty's matrices times the weights; nothing where the penalty is a public factor."""
-        if not self.shape.has_penalty_products:
-            return {}
-        lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
-        penalty, matrix = self._used_rows(PENALTIES, number, self._penalty_matrix)
-        mine = local.sums(self.engine, penalty, local.pairs_of(self.held[self.company.name]))
-        shared = self._with_products(PENALTIES, number, mine, lent, matrix)
-        return self._lifted_sums(number, PENALTIES, shared)
-
-    def _with_products(
-        self, kind: str, number: int, mine: Share, lent: Mapping[str, lattice.Pairs], matrix: lattice.PrivateMatrix
-    ) -> dict[str, Share]:
-        """Own product without its low bits, and all directions' products; the order is the plan's."""
-        ways = self.products.with_matrix(kind, number, lent, matrix)
-        dropped = matrix.layout.input_bits - GRADIENT_RING
-        own = [value >> dropped for value in mine]
-        for answered, _ in ways.values():
-            own = [a + b for a, b in zip(own, local.integers_of(answered), strict=True)]
-        opened = {peer: local.integers_of(share) for peer, (_, share) in ways.items()}
-        return {name: opened.get(name, own) for name in self.company.names}
-
-    def _lifted_sums(self, number: int, kind: str, shared: dict[str, Share]) -> dict[str, Share]:
+    def _lifted_sums(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
         """From the ring of the products to that of the weights."""
         reduced = {name: [value % (1 << GRADIENT_RING) for value in share] for name, share in shared.items()}
         if self.company.is_pair:
@@ -262,33 +255,28 @@ class LatticeParty(TrainingParty):
                 name: [local.lift(value, GRADIENT_RING, is_first) for value in share] for name, share in reduced.items()
             }
         every = local.pairs_of([value for share in reduced.values() for value in share])
-        lifted = iter(local.integers_of(self.products.lift(number, kind, self.products.shape.lifted_sums, every)))
+        lifted = iter(local.integers_of(self.products.lift(number, GRADIENTS, self.products.shape.lifted_sums, every)))
         whole = self.company.shares.reduce
         return {name: [whole(next(lifted)) for _ in share] for name, share in reduced.items()}
 
     # 4. Updates.
 
-    def _descend(self, name: str, sums: Share, pull: Share | None, size: "LatticeStepSize") -> None:
+    def _descend(self, name: str, sums: Share, size: "LatticeStepSize") -> None:
         """One party's weights and velocity after the step."""
         ring = self.company.shares
-        pulls = (
-            self._public_pulls(name, size)
-            if pull is None
-            else [ring.cut(value * size.pull_factor, size.pull_shift) for value in pull]
-        )
         self.velocities[name] = [
             ring.reduce(ring.cut(u * size.momentum, MOMENTUM_BITS) + ring.cut(g * size.factor, size.shift) + p)
-            for u, g, p in zip(self.velocities[name], sums, pulls, strict=True)
+            for u, g, p in zip(self.velocities[name], sums, self._public_pulls(name), strict=True)
         ]
         moved = zip(self.held[name], self.velocities[name], strict=True)
         self.held[name] = [ring.reduce(w - u) for w, u in moved]
 
-    def _public_pulls(self, name: str, size: "LatticeStepSize") -> Share:
-        """rate l2 w; the intercept, the label party's last, is not penalised."""
-        if not self.plan.l2:
+    def _public_pulls(self, name: str) -> Share:
+        """rate l2 w, where the penalty is a public factor; the intercept, the label party's last, is not penalised."""
+        if not self.plan.l2 or self.shape.has_penalty_products:
             return [0] * len(self.held[name])
-        factor = round(math.ldexp(self.plan.rate * self.plan.l2, STEP_BITS))
-        pulls = [self.company.shares.cut(value * factor, STEP_BITS) for value in self.held[name]]
+        factor = round(math.ldexp(self.plan.rate * self.plan.l2, PULL_BITS))
+        pulls = [self.company.shares.cut(value * factor, PULL_BITS) for value in self.held[name]]
         if self.plan.intercept and name == self.company.label:
             pulls[-1] = 0
         return pulls
@@ -296,27 +284,29 @@ class LatticeParty(TrainingParty):
     # Private matrices.
 
     def _used_rows(
-        self, kind: str, number: int, honest: lattice.PrivateMatrix
+        self, kind: str, number: int, honest: lattice.PrivateMatrix, block: int = 0
     ) -> tuple[lattice.Small, lattice.PrivateMatrix]:
         """What this party multiplies with in a pass, one row for each of its level's, and the same prepared."""
         rows = self.use(f"rows for {kind}", number, honest.entries)
         if rows is honest.entries:
             return rows, honest
-        return rows, lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name), rows)
+        return rows, lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name, block), rows)
 
     @cached_property
     def _integers(self) -> lattice.Small:
-        entries = np.empty(self.shard.X.shape, dtype=np.int32)
-        for piece in store.pieces(len(entries)):
+        """Own rows as whole numbers, and the penalty's matrix below them."""
+        rows = len(self.shard)
+        entries = np.empty((rows + len(self._penalty), self.columns), dtype=np.int32)
+        for piece in store.pieces(rows):
             entries[piece] = np.rint(np.ldexp(self.shard.X[piece], self.plan.feature_bits))
+        entries[rows:] = self._penalty
         return entries
 
     @cached_property
-    def _penalty_matrix(self) -> lattice.PrivateMatrix:
-        return lattice.PrivateMatrix(self.engine, self.products.layout(PENALTIES, self.company.name), self._penalty)
-
-    @cached_property
     def _penalty(self) -> lattice.Small:
+        """Without rows where the penalty is a public factor."""
+        if not self.shape.has_penalty_products:
+            return np.zeros((0, self.columns), np.int32)
         return np.rint(np.ldexp(self.shard.penalties(self.plan.l2), PENALTY_BITS)).astype(np.int32)
 
     # What surrounds the steps.
@@ -399,30 +389,28 @@ class LevelRows:
 
     rows: NDArray[np.intp] | slice
     scores: lattice.PrivateMatrix
-    gradients: lattice.PrivateMatrix
+    gradients: list[lattice.PrivateMatrix]
+    """Of each block of rows, the last one with the penalty."""
 
 
 @dataclass(frozen=True)
 class LatticeStepSize:
-    """The public integers of an update: rate / rows, the rate, and momentum; shifts bring products back to weights."""
+    """The public integers of an update, rate / rows and momentum; the shift brings a gradient back to weights."""
 
     factor: int
     shift: int
-    pull_factor: int
-    pull_shift: int
     momentum: int
 
     @classmethod
     def of(cls, shape: LatticeShape) -> "LatticeStepSize":
-        rate = shape.plan.rate / shape.rows
-        exponent = STEP_BITS - 1 - math.floor(math.log2(rate))
-        return cls(
-            factor=round(math.ldexp(rate, exponent)),
-            shift=shape.gradient_fraction + exponent - WEIGHT_BITS,
-            pull_factor=round(math.ldexp(shape.plan.rate, RATE_BITS)),
-            pull_shift=shape.penalty_fraction + RATE_BITS - WEIGHT_BITS,
-            momentum=round(math.ldexp(shape.plan.momentum, MOMENTUM_BITS)),
-        )
+        factor, exponent = shape.plan.whole_step(shape.rows)
+        momentum = round(math.ldexp(shape.plan.momentum, MOMENTUM_BITS))
+        return cls(factor, shape.gradient_fraction + exponent - WEIGHT_BITS, momentum)
+
+
+def added(left: Share, right: Share) -> Share:
+    """Number by number."""
+    return [a + b for a, b in zip(left, right, strict=True)]
 
 
 def to_bytes(share: Sequence[int]) -> bytes:

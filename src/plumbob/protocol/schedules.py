@@ -5,7 +5,7 @@ nothing, so nobody asks it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations, repeat
@@ -230,30 +230,31 @@ class SharesSchedule(TrainingSchedule):
     def _sets_between(self, owner: str, evaluator: str) -> list[ParameterSet]:
         """Of all keys under which one party encrypts for another."""
         scores, gradients, _ = self.shape.sets_for(evaluator)
-        matrices = [scores, gradients, *([gradients] if self.shape.has_penalty_products else [])]
         names = names_of(self.plan)
         staged = sum(
             names.index(owner) in stage.owners and names.index(evaluator) in stage.evaluators
             for stage in self.shape.stages
         )
         slots = [self.shape.profile[2]] * staged
-        return [one for _, shape in self.shape.keyed_passes for one in (*matrices, *(slots * len(shape.pieces)))]
+        return [
+            one
+            for _, shape in self.shape.keyed_passes
+            for one in (scores, *[gradients] * len(shape.sum_blocks), *slots * len(shape.pieces))
+        ]
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
         shape = self.shape.at(rows)
-        if shape.has_penalty_products:
-            yield from self._products(number, shape.penalties, "step 4")
-            yield from self._lifted_sums(number, shape, "step 4")
-        yield from self._products(number, shape.scores, "step 1")
+        names = names_of(self.plan)
+        yield from self._products(number, {name: shape.scores(name) for name in names}, "step 1")
         for piece in shape.pieces:
             for stage in shape.stages:
                 yield from self._stage(number, stage, shape.slots(piece, is_turn=stage.is_turn))
-        yield from self._products(number, shape.gradients, "step 3")
-        yield from self._lifted_sums(number, shape, "step 3")
+        for layouts in zip(*map(shape.gradients, names), strict=True):
+            yield from self._products(number, dict(zip(names, layouts, strict=True)), "step 3")
+        yield from self._lifted_sums(number, shape)
 
-    def _products(self, number: int, layout: Callable[[str], Layout], where: str) -> Iterator[Due]:
-        """Everybody encrypts for everybody, and everybody multiplies."""
-        layouts = {name: layout(name) for name in names_of(self.plan)}
+    def _products(self, number: int, layouts: Mapping[str, Layout], where: str) -> Iterator[Due]:
+        """Everybody encrypts for everybody, and everybody multiplies; a layout belongs to the party that multiplies."""
         for owner, evaluator in permutations(layouts, 2):
             size = SEED_BYTES + layouts[evaluator].request_bytes
             yield Due(Kind.LATTICE_REQUEST, number, owner, evaluator, size, where)
@@ -273,13 +274,13 @@ class SharesSchedule(TrainingSchedule):
             for place in stage.holders[1:]:
                 yield Due(Kind.MASKED_SHARE, number, names[place], names[0], size, "step 2")
 
-    def _lifted_sums(self, number: int, shape: LatticeShape, where: str) -> Iterator[Due]:
+    def _lifted_sums(self, number: int, shape: LatticeShape) -> Iterator[Due]:
         if self.plan.is_between_two:
             return
         label, *others = names_of(self.plan)
         size = shape.lifted_sums.size(sum(columns_of(self.plan, name) for name in (label, *others)))
         for name in others:
-            yield Due(Kind.MASKED_SHARE, number, name, label, size, where)
+            yield Due(Kind.MASKED_SHARE, number, name, label, size, "step 3")
 
     def finish(self) -> Iterator[Due]:
         pairs = list(permutations(names_of(self.plan), 2))

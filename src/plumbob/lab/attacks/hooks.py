@@ -62,16 +62,22 @@ def hooked(honest: type[TrainingParty], hook: Hook) -> type[TrainingParty]:
 class Bare(Hook):
     """In `shares`, own columns that count for nothing, but for what an attack lays into the gradients of a pass."""
 
+    _step = _rows_done = 0
+
     def rows_for_scores(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.zeros_like(rows)
 
-    def rows_for_penalties(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Its weights are not pulled back either."""
-        return np.zeros_like(rows)
-
     def rows_for_gradients(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """In the scale of the plan's fraction bits; nothing, if not for an attack."""
-        return np.zeros_like(rows)
+        """One block of the level's rows after the other; the penalty's, below the last one, pull nothing back."""
+        start = self._rows_done if step == self._step else 0
+        self._step, self._rows_done = step, start + len(rows)
+        laid, here = np.zeros_like(rows), self.laid(me, step)[me.level.rows][start : start + len(rows)]
+        laid[: len(here)] = here
+        return laid
+
+    def laid(self, me: LatticeParty, step: int) -> NDArray[np.int64]:
+        """For all training rows, in the scale of the plan's fraction bits; nothing, if not for an attack."""
+        return np.zeros((len(me.shard), me.columns), dtype=np.int64)
 
     def is_last(self, me: LatticeParty, step: int) -> bool:
         return step == me.plan.passes(len(me.shard))

@@ -117,7 +117,8 @@ class View:
         for batch, sums in zip(self.batches, returned, strict=True):
             history.append(descent.weights)
             gradient = logistic.gradient(sums, len(batch), self.sigmoid)
-            descent = descent.after(gradient, self.plan.rate, self.plan.momentum, penalties)
+            rate = self.plan.rate_over(len(batch))
+            descent = descent.after(gradient, rate, self.plan.momentum, penalties)
         return np.array(history)
 
     @property

@@ -174,14 +174,14 @@ class OpenedWeights(Bare):
         self.chosen, self.preferred = chosen, preferred
         self._targets = np.zeros(0, dtype=np.intp)
 
-    def rows_for_gradients(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        everybody = np.zeros((len(me.shard), rows.shape[1]), dtype=np.int64)
+    def laid(self, me: LatticeParty, step: int) -> NDArray[np.int64]:
+        everybody = super().laid(me, step)
         if not self.is_bare(me.plan):
             chosen = self.wanted(me)
             everybody[chosen, np.arange(len(chosen))] = _entry(me)
         elif step == 1:
             everybody = powers_of_two(everybody.shape, self.places(me), self.counts(me)) << _lowest_bit(me)
-        return everybody[me.level.rows].astype(np.int32)
+        return everybody
 
     def is_bare(self, plan: Plan) -> bool:
         """Whether the first residuals are labels and nothing else."""

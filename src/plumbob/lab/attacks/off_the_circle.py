@@ -41,8 +41,8 @@ class OffTheCircle(Bare):
     def chosen(self, me: LatticeParty) -> NDArray[np.intp]:
         return np.arange(min(me.columns, len(me.shard)))
 
-    def rows_for_gradients(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        laid, chosen = np.zeros_like(rows), self.chosen(me)
+    def laid(self, me: LatticeParty, step: int) -> NDArray[np.int64]:
+        laid, chosen = super().laid(me, step), self.chosen(me)
         if self.is_last(me, step):
             laid[chosen, np.arange(len(chosen))] = ENTRY << me.plan.feature_bits
         return laid

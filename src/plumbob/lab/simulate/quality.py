@@ -162,7 +162,7 @@ def epoch_weights(plan: Plan, transcript: Transcript, penalties: Vector | Matrix
             yield descent.weights
             epoch = batch.epoch
         gradient = logistic.gradient(sums, len(batch), sigmoid)
-        descent = descent.after(gradient, plan.rate, plan.momentum, penalties)
+        descent = descent.after(gradient, plan.rate_over(len(batch)), plan.momentum, penalties)
     yield descent.weights
 
 

@@ -13,7 +13,7 @@ from plumbob.lab.audit import audit
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_keys import Keys
-from plumbob.protocol.lattice_products import GRADIENTS
+from plumbob.protocol.lattice_products import GRADIENTS, matrix_kind
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.releases import opened_bits, scored_bits
@@ -104,7 +104,7 @@ def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, b
     attacker = run.parties[by]
     assert isinstance(attacker, LatticeParty)
     victim: Any = run.parties[peer]
-    key = victim.products.keys.own[victim.products.key_for(GRADIENTS, plan.epochs, peer, by)]
+    key = victim.products.keys.own[victim.products.key_for(matrix_kind(GRADIENTS, 0), plan.epochs, peer, by)]
     layout = layout_of(attacker)
     secret = np.array(coefficients(layout.parameters, key.secret), dtype=np.int64)
     assert hook.read(attacker).tolist() == secret[places_of(layout)].tolist()
