@@ -38,7 +38,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402  # After wha
 from plumbob.crypto.lattice import Layout, pairs, sets  # noqa: E402  # As above.
 from plumbob.crypto.lattice.interface import RequestKeys  # noqa: E402  # As above.
 from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402  # As above.
-from plumbob.lab.bench_lattice import Pass, PassCost, best_of, make_keys  # noqa: E402  # As above.
+from plumbob.lab.bench import Pass, PassCost, best_of, make_keys  # noqa: E402  # As above.
 
 SEAL = Environment("seal", (("seal-python==4.4.0", "numpy"),), "import seal")
 CREDIT = (27_000, (11, 12))

@@ -36,7 +36,7 @@ from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
-from plumbob.privacy.row_rule import RowRule, row_rule
+from plumbob.privacy.rows import RowRule, row_rule
 
 Labels = NDArray[np.int8]
 DELTA = 1e-6

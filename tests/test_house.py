@@ -19,7 +19,6 @@ FLOORS = (
     # The lab: nothing below it may import it, so that a party's process never loads an attack.
     {"lab.commands"},
     {"lab.bench", "lab.demo"},
-    {"lab.bench_lattice"},
     {"lab.page"},
     {"lab.reports"},
     {"lab.paper"},

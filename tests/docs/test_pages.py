@@ -9,9 +9,9 @@ import pytest
 import plumbob
 from plumbob.crypto.proof import ROOTS
 from plumbob.net.greeting import LARGEST_GREETING, Greeting
-from plumbob.net.invitation import CHECKSUM_BYTES, PREFIX
+from plumbob.net.identity import CHECKSUM_BYTES, PREFIX
 from plumbob.net.reliable import FRAME, REMEMBERED
-from plumbob.net.websocket_opening import PATH
+from plumbob.net.websocket import PATH
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from tools import drawings, reference

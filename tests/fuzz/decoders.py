@@ -26,8 +26,7 @@ from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
 from plumbob.lab.simulate import train
 from plumbob.net import greeting
 from plumbob.net.greeting import Greeting
-from plumbob.net.identity import Identity
-from plumbob.net.invitation import PREFIX, Invitation, _checksum
+from plumbob.net.identity import PREFIX, Identity, Invitation, _checksum
 from plumbob.net.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
 from plumbob.plan import Plan
 from plumbob.protocol import handshake, lattice_shares, messages
@@ -138,7 +137,7 @@ def greeting_seeds() -> list[bytes]:
 def take_frames(data: bytes) -> None:
     """Frames one after the other, each behind its length in two bytes, into a link in the middle of a run."""
     digests: dict[int, bytes] = {}
-    link = ReliableLink("bank", TERMS, Memory(2, (b"ours",) * 3, 5, digests), stored=lambda: 5)
+    link = ReliableLink("bank", TERMS, Memory(2, (b"ours",) * 3, 5, 5, digests), stored=lambda: 5)
     for frame in cut(data):
         link._take(frame)
     if not 2 <= link._first <= 5 or link._expected < 5 or len(link._digests) > 64:

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from plumbob.errors import PlanError
-from plumbob.model.starts import starting_weights
+from plumbob.model.logistic import starting_weights
 
 D = 4000
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from plumbob.net.connector import Connection, Connector, Peer, Timeouts
+from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.identity import Identity
+from plumbob.net.websocket import Timeouts
 
 LARGEST = 1 << 20
 PATIENCE = 120.0  # seconds until a test is lost; nothing waits that long in a sound run

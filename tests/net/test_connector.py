@@ -29,7 +29,7 @@ from plumbob.net import connector as station_module
 from plumbob.net import strangers, tls
 from plumbob.net.connector import MOST_CONNECTIONS_A_PEER, Connector, Peer
 from plumbob.net.identity import Identity, now
-from plumbob.net.websocket_opening import PATH
+from plumbob.net.websocket import PATH
 from tests.net.support import (
     LARGEST,
     PATIENCE,

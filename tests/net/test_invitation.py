@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbob.errors import IdentityError, TransportError
-from plumbob.net.identity import Identity
-from plumbob.net.invitation import PREFIX, Invitation
+from plumbob.net.identity import PREFIX, Identity, Invitation
 
 
 def token_of(content: object, *, prefix: str = PREFIX) -> str:

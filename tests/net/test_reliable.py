@@ -40,7 +40,7 @@ class Silent:
 
 def link() -> ReliableLink:
     """With three messages that were not confirmed yet."""
-    return ReliableLink("bank", TERMS, Memory(0, (b"first", b"second", b"third"), 0), stored=lambda: 0)
+    return ReliableLink("bank", TERMS, Memory(0, (b"first", b"second", b"third"), 3), stored=lambda: 0)
 
 
 def test_what_another_connection_confirmed_is_not_sent_again() -> None:

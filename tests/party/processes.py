@@ -14,8 +14,9 @@ from typing import Any
 from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.net import Connection
-from plumbob.net.connector import Connector, Peer, Timeouts
+from plumbob.net.connector import Connector, Peer
 from plumbob.net.identity import Identity, read_certificate
+from plumbob.net.websocket import Timeouts
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
 from plumbob.party.training import train
@@ -190,10 +191,10 @@ class PointedJournal(SqliteJournal):
         self._mortal, self._leaving = mortal, b""
         super().__init__(path)
 
-    def sending(self, peer: str, data: bytes) -> bool:
+    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
         self._mortal.at_message(data, SENT[0])
         self._leaving = data
-        is_new = super().sending(peer, data)
+        is_new = super().sending(peer, data, digest)
         self._leaving = b""
         self._mortal.at_message(data, SENT[2])
         return is_new

@@ -1,6 +1,5 @@
 """Alignment between parties that die: the same rows in the same order, whatever happened on the way."""
 
-import inspect
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -9,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob import cli
 from plumbob.crypto import engines
 from plumbob.data import ColumnChoices, Table
 from plumbob.party import alignment
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.party.rows import aligned_table
+from plumbob.party.verbs import Align
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import MOST_IDS, Alignment
 from plumbob.run_folder import JOURNAL
@@ -120,7 +119,7 @@ def test_names_must_agree(organisations: Organisations) -> None:
 
 def test_one_default_for_the_limit() -> None:
     """What `--help` says is what holds."""
-    assert inspect.signature(cli.party_runs.party_align).parameters["at_most"].default == MOST_IDS
+    assert Align.at_most == MOST_IDS
 
 
 def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:

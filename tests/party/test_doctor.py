@@ -17,8 +17,7 @@ from plumbob.crypto import engines
 from plumbob.errors import TransportError
 from plumbob.net.connector import Connection, Connector
 from plumbob.net.greeting import Greeting, Purpose, encode
-from plumbob.net.identity import Identity, now
-from plumbob.net.invitation import Invitation
+from plumbob.net.identity import Identity, Invitation, now
 from plumbob.party import aligned
 from plumbob.party.doctor import Check, examine, remedy
 from plumbob.party.home import Home

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbob.errors import IdentityError, SettingsError, TransportError
-from plumbob.net.identity import Identity, now
-from plumbob.net.invitation import Invitation
+from plumbob.net.identity import Identity, Invitation, now
 from plumbob.party.home import Home
 from plumbob.party.settings import KEYS, HomeSettings, with_address
 

@@ -137,9 +137,9 @@ class MortalJournal(SqliteJournal):
         if self._kills is not None:
             self._kills.strike()
 
-    def sending(self, peer: str, data: bytes) -> bool:
+    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
         self._strike()
-        is_new = super().sending(peer, data)
+        is_new = super().sending(peer, data, digest)
         self._strike()
         return is_new
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from plumbob.errors import BudgetExceededError
 from plumbob.privacy.accounting import LabelCost
-from plumbob.privacy.budget import LabelReleases
+from plumbob.privacy.noise_cost import LabelReleases
 
 COST = LabelCost(std=10.0, sensitivity=4.0, visits=3)
 

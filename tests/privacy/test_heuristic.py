@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.privacy.heuristic import HeuristicNoise
+from plumbob.privacy.noise_cost import HeuristicNoise
 
 PAPER = HeuristicNoise(
     epsilon=0.5, delta=0.1, gradient_norm=1.0, epochs=1, n_steps=30, learning_rate=0.01, batch_size=256

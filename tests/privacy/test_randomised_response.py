@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from plumbob.privacy.randomised_response import flip_probability, flips, label_scale
+from plumbob.privacy.noise_cost import flip_probability, flips, label_scale
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])

@@ -18,7 +18,7 @@ from plumbob.privacy.row_forecast import (
     likely_auc_loss,
     true_variance,
 )
-from plumbob.privacy.row_rule import MOMENTUM, rho_at_home, row_rule
+from plumbob.privacy.rows import MOMENTUM, rho_at_home, row_rule
 
 DELTA = 1e-6
 # (rows, columns, epsilon, passes, loss of AUC): means of 10 to 40 draws, everything charged, by

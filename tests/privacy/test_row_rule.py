@@ -6,7 +6,7 @@ import pytest
 
 from plumbob.plan import Plan
 from plumbob.plan.settings import FEWEST_ROW_PASSES, MOST_ROW_PASSES
-from plumbob.privacy.row_rule import rho_at_home, row_rule
+from plumbob.privacy.rows import rho_at_home, row_rule
 
 DELTA = 1e-6
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.errors import JournalError
+from plumbob.errors import JournalError, LocalProtocolError
 from plumbob.protocol.bodies import LONG
 from plumbob.protocol.channel import digest_of
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -18,6 +18,11 @@ def traces(path: Path, secret: bytes) -> list[str]:
     return [file.name for file in path.parent.iterdir() if secret in file.read_bytes()]
 
 
+def sent_by(journal: SqliteJournal, data: bytes) -> bool:
+    """As a channel hands it over."""
+    return journal.sending("peer", data, digest_of(data))
+
+
 def drawn_and_finished(path: Path, steps: int = 6) -> list[bytes]:
     """A journal in use: each step sends and is finished, the last one is under way; the links, the set-up's first."""
     journal = SqliteJournal(path)
@@ -26,11 +31,11 @@ def drawn_and_finished(path: Path, steps: int = 6) -> list[bytes]:
     for step in range(1, steps + 1):
         journal.begin(step)
         draws.leave_set_up(b"")
-        journal.sending("peer", b"a message")
+        sent_by(journal, b"a message")
         journal.finish(step, {}, {"draws": draws.advance(b"")})
         links.append(draws.link)
     journal.begin(steps + 1)
-    journal.sending("peer", b"the last message")
+    sent_by(journal, b"the last message")
     return links
 
 
@@ -49,19 +54,18 @@ def test_without_erasing_they_could_be_read(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_long_messages_stand_beside_the_database(tmp_path: Path) -> None:
-    """They come back byte for byte after a restart, their files are used again, and nothing of them stays."""
+    """What came is there after a restart, byte for byte; files are used again, and nothing of them stays."""
     path = tmp_path / "journal.db"
     for step in range(1, 6):
         journal = SqliteJournal(path)
         journal.begin(step)
         sent, received = os.urandom(LONG + step), os.urandom(2 * LONG)
         journal.keep("peer", received, digest_of(received))
-        assert journal.sending("peer", sent)
+        assert sent_by(journal, sent)
         journal.close()
         journal = SqliteJournal(path)
-        assert journal.link_state("peer").unconfirmed[-1] == sent
         journal.begin(step)
-        assert not journal.sending("peer", sent)
+        assert sent_by(journal, sent)
         assert journal.arrived("peer") == received
         journal.confirm("peer", step)
         journal.finish(step, {}, {})
@@ -82,7 +86,7 @@ def test_a_message_is_not_written_over_before_its_step_is_over_on_the_disk(tmp_p
     journal = SqliteJournal(path)
     journal.begin(1)
     first = os.urandom(LONG)
-    journal.sending("peer", first)
+    sent_by(journal, first)
     journal.confirm("peer", 1)
     journal.finish(1, {}, {})
     journal.begin(2)
@@ -91,7 +95,33 @@ def test_a_message_is_not_written_over_before_its_step_is_over_on_the_disk(tmp_p
     journal = SqliteJournal(path)
     assert journal.resumed() is None
     journal.begin(1)
-    assert not journal.sending("peer", first)
+    assert sent_by(journal, first)
+    journal.begin(1)
+    with pytest.raises(LocalProtocolError, match="different bytes from those already sent"):
+        sent_by(journal, b"other bytes")
+    journal.close()
+
+
+def test_a_message_is_kept_if_its_step_is_over_before_the_peer_has_it(tmp_path: Path) -> None:
+    """What can be calculated again is not written; what cannot any more is, and is the link's to send again."""
+    path = tmp_path / "journal.db"
+    journal = SqliteJournal(path)
+    sent_by(journal, b"setting up")
+    journal.begin(1)
+    early, late = os.urandom(LONG), os.urandom(LONG)
+    sent_by(journal, early)
+    sent_by(journal, late)
+    journal.confirm("peer", 2)
+    journal.finish(1, {}, {"state": b""})
+    journal.begin(2)
+    sent_by(journal, b"under way")
+    journal.close()
+    journal = SqliteJournal(path)
+    link = journal.link_state("peer")
+    assert (link.first, link.unconfirmed, link.sent) == (2, [late], 4)
+    assert not sent_by(journal, b"setting up")
+    journal.begin(2)
+    assert sent_by(journal, b"under way")
     journal.close()
 
 
@@ -99,19 +129,19 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
     """Keys of later passes are there after a restart; of finished ones, and of how they were agreed on, nothing is."""
     path = tmp_path / "journal.db"
     journal = SqliteJournal(path)
-    journal.sending("peer", b"setting up")
+    sent_by(journal, b"setting up")
     journal.begin_keys()
     drawn, needs = journal.draws().link, {1: os.urandom(32), 2: os.urandom(32)}
-    journal.sending("peer", b"keys")
+    sent_by(journal, b"keys")
     assert traces(path, drawn)
     journal.hand_on({"channel": b"after the keys"}, needs)
     journal.begin(1)
-    journal.sending("peer", b"first step")
+    sent_by(journal, b"first step")
     assert not traces(path, drawn)
     assert all(traces(path, need) for need in needs.values())
     journal.finish(1, {}, {})
     journal.begin(2)
-    journal.sending("peer", b"second step")
+    sent_by(journal, b"second step")
     assert not traces(path, needs[1])
     journal.close()
     journal = SqliteJournal(path)

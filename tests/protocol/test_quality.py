@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from plumbob.lab.simulate.training import run_together
-from plumbob.model.newton import fit_logistic
+from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import _local_scores, judged_at_home, run_to_its_quality

@@ -10,7 +10,7 @@ from plumbob.plan import Plan
 from plumbob.plan.protocols import MOST_SHARING
 from plumbob.plan.rules import fitting_delta
 from plumbob.privacy.row_forecast import expected_auc_loss
-from plumbob.privacy.row_rule import row_rule
+from plumbob.privacy.rows import row_rule
 
 FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")
 FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"

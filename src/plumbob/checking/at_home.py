@@ -15,8 +15,8 @@ from plumbob.checking.figures import Advantages, AtHome
 from plumbob.checking.rehearsal import can_rehearse, rehearsed
 from plumbob.data import Table, batches, build_shard, seed_from_int
 from plumbob.model import logistic, metrics
+from plumbob.model.logistic import starting_weights
 from plumbob.model.sigmoid import SIGMOIDS
-from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 
 SAMPLED = 20

@@ -12,10 +12,10 @@ from plumbob.arrays import Vector
 from plumbob.checking.coalitions import JOINT
 from plumbob.crypto.profiles import SLACK_BITS
 from plumbob.data import all_steps, largest_batch
+from plumbob.model.logistic import uniform_reach
 from plumbob.model.sigmoid import LINEAR, SIGMOIDS
-from plumbob.model.starts import uniform_reach
 from plumbob.plan import Party, Plan, RowLevels, total_passes
-from plumbob.privacy.randomised_response import flip_probability, label_scale
+from plumbob.privacy.noise_cost import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
 from plumbob.protocol.openings import WEIGHTS, most_scored_rows
 from plumbob.protocol.releases import opened_bits

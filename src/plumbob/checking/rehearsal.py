@@ -22,7 +22,7 @@ from plumbob.checking.figures import Advantages
 from plumbob.data import batches, seed_from_int, steps_per_epoch
 from plumbob.data.shards import clipped
 from plumbob.model import intervals, logistic, metrics
-from plumbob.model.starts import starting_weights
+from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std, updates_with_released_noise
 

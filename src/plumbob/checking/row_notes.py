@@ -8,8 +8,7 @@ from plumbob.plan import Plan
 from plumbob.plan.rules import delta_mistake
 from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
-from plumbob.privacy.row_rule import RowRule, row_rule
-from plumbob.privacy.rows import RowCost, coin_flip_bound, failures_in_delta, odds_factor
+from plumbob.privacy.rows import RowCost, RowRule, coin_flip_bound, failures_in_delta, odds_factor, row_rule
 from plumbob.protocol.defences import label_cost, noise_std
 from plumbob.protocol.row_promise import promised_cost
 

@@ -84,6 +84,7 @@ def assemble(
     types = dict(choices.types)
     kept, left_out = _without_row_counts(_as_chosen(done, choices, types, has_decimal_commas))
     names = _checked_ids(ids, types) if ids else _row_numbers(rows)
+    ids.clear()
     table = _named(
         names, choices.duplicates, partial(_with_labels, columns=kept, labels=given, positive=choices.positive)
     )

@@ -8,6 +8,7 @@ An id of several columns is one text here, its columns apart by a sign that no c
 several rows, each row after the first carries its number behind another such sign.
 """
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -99,7 +100,8 @@ def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
         _refuse(ruled, [row for row, identity in enumerate(ruled) if not all(parts_of(identity))], "have an empty id")
         _refuse(ruled, repeated_rows(ruled), "repeat the id of an earlier row, blanks around it aside", DUPLICATES_HINT)
         _refuse(ruled, [row for row, identity in enumerate(ruled) if not _is_text(identity)], "have an id of no text")
-    return ruled
+    # The same texts twice would take twice the memory.
+    return ids if isinstance(ids, tuple) and all(map(operator.is_, ids, ruled)) else ruled
 
 
 def have_repeats(ids: Sequence[str]) -> bool:

@@ -21,7 +21,8 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
         have = "has" if missing == 1 else "have"
         raise DataError(f"{missing} of {len(given)} rows {have} no label; fill in the labels, or remove those rows")
     try:
-        classes, coded = np.unique(_as_written(given), return_inverse=True)
+        written = _as_written(given)
+        classes = np.unique(written)
     except TypeError:
         raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
     if len(classes) != 2:
@@ -29,18 +30,19 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
             f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label column?"
         )
     first, second = classes.tolist()
+    is_second = np.asarray(written == classes[1])
     if positive is None or str(second) == positive:
-        return coded.astype(np.int8), (first, second)
+        return is_second.astype(np.int8), (first, second)
     if str(first) != positive:
         raise DataError(f"--positive {positive}: expected one of the label's two classes, {first} and {second}")
-    return (1 - coded).astype(np.int8), (second, first)
+    return (~is_second).astype(np.int8), (second, first)
 
 
 def _as_written(given: NDArray[Any]) -> NDArray[Any]:
     """Labels that a file holds as text: whole numbers, numbers and flags become what they say."""
     if given.dtype.kind != "U":
         return given
-    distinct = set(given.tolist())
+    distinct = set(np.unique(given).tolist())
     if distinct <= set(FLAGS):
         return np.array([text.lower() == "true" for text in given.tolist()])
     if not all(map(is_number, distinct)):

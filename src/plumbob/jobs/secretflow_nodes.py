@@ -8,8 +8,7 @@ from typing import Any
 from plumbob.jobs import secretflow
 from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.reading import Job, Read, Tree, listed, mapping
-from plumbob.jobs.secretflow import Model
-from plumbob.jobs.secretflow_devices import SecureDevice, device_of
+from plumbob.jobs.secretflow import Model, SecureDevice, device_of
 
 DEEPEST = 30
 MOST_NODES = 2_000

@@ -9,8 +9,7 @@ from plumbob.jobs import secretflow
 from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.reading import Computed, Job, Read
 from plumbob.jobs.scripts import PROGRAM, Call, calls_of, reveals_of, words_of
-from plumbob.jobs.secretflow import Model
-from plumbob.jobs.secretflow_devices import PROTOCOLS, SecureDevice, device_of
+from plumbob.jobs.secretflow import PROTOCOLS, Model, SecureDevice, device_of
 from plumbob.jobs.secretflow_nodes import attribute_value, tables_of
 
 # What each model's training takes, in the order of its arguments.

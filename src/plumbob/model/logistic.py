@@ -1,6 +1,8 @@
-"""One step of training: residuals, gradients, updates, and the parts of them that one party computes alone.
+"""One step of training: starting weights, residuals, gradients, updates, and the parts that one party computes alone.
 
 Labels come in as 0/1 and are -1/+1 only here. Rows are samples; the intercept, where there is one, is the last column.
+One draw over all columns (section 4) makes starting weights depend on the seed and the columns alone, whatever the
+protocol; the intercept is not among them and starts at 0. `fit_logistic` is what a party could do alone.
 """
 
 import math
@@ -10,8 +12,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.errors import DivergenceError
+from plumbob.errors import DivergenceError, PlanError
 from plumbob.model.sigmoid import Sigmoid
+
+
+def starting_weights(start: str, n_columns: int, generator: np.random.Generator) -> Vector:
+    """Weights for `n_columns` columns: zero, xavier, kaiming, small (Laplace / sqrt(d)) or normal."""
+    match start:
+        case "zero":
+            return np.zeros(n_columns)
+        case "xavier" | "kaiming":
+            reach = uniform_reach(start, n_columns)
+            return generator.uniform(-reach, reach, n_columns)
+        case "small":
+            return generator.laplace(scale=1.0 / np.sqrt(n_columns), size=n_columns)
+        case "normal":
+            return generator.standard_normal(n_columns)
+    raise PlanError(f"unknown start {start!r}")
+
+
+def uniform_reach(start: str, n_columns: int) -> float:
+    """The largest weight of the two uniform starts: sqrt(6 / (d + 1)) for xavier, sqrt(6 / d) for kaiming."""
+    return float(np.sqrt(6.0 / (n_columns + (start == "xavier"))))
+
 
 ROWS_AT_ONCE = 1 << 16
 WEIGHT_BITS = 20  # Fraction bits of a row's weight.
@@ -113,3 +136,42 @@ def stop_if_diverging(scores: Vector, gradient: Vector, sigmoid: Sigmoid, step: 
         f"training diverges at step {step}: expected own scores within {sigmoid.score_limit:.4g} for {sigmoid.name},"
         f' got {seen}; lower learning_rate, set scale = "standard" or row_norm = 1'
     )
+
+
+MOST_STEPS = 50
+SMALLEST_STEP = 1e-8
+LEAST_CURVATURE = 1e-9  # Keeps directions in which nothing varies where they are.
+
+
+def fit_logistic(X: Matrix, y: ArrayLike, penalty: Matrix) -> Vector:
+    """Weights that minimise mean log loss + w' penalty w / 2; labels in 0/1."""
+    labels = np.asarray(y, dtype=np.float64)
+    weights = np.zeros(X.shape[1])
+    for _ in range(MOST_STEPS):
+        step = _step(X, labels, weights, penalty)
+        weights = _halve_until_better(X, labels, weights, step, penalty)
+        if np.abs(step).max(initial=0.0) < SMALLEST_STEP:
+            break
+    return weights
+
+
+def _step(X: Matrix, labels: Vector, weights: Vector, penalty: Matrix) -> Vector:
+    probabilities = 0.5 * (1.0 + np.tanh(0.5 * (X @ weights)))
+    gradient = X.T @ (probabilities - labels) / len(X) + penalty @ weights
+    curvature: Matrix = (X.T * (probabilities * (1.0 - probabilities))) @ X / len(X) + penalty
+    return -np.linalg.solve(curvature + LEAST_CURVATURE * np.eye(len(weights)), gradient).astype(np.float64)
+
+
+def _halve_until_better(X: Matrix, labels: Vector, weights: Vector, step: Vector, penalty: Matrix) -> Vector:
+    """Halved until the loss falls: far from the solution a whole step may overshoot."""
+    before = _loss(X, labels, weights, penalty)
+    for halvings in range(20):
+        further: Vector = weights + step * 0.5**halvings
+        if _loss(X, labels, further, penalty) <= before:
+            return further
+    return weights
+
+
+def _loss(X: Matrix, labels: Vector, weights: Vector, penalty: Matrix) -> float:
+    scores = X @ weights
+    return float(np.mean(np.logaddexp(0.0, scores) - labels * scores) + 0.5 * weights @ penalty @ weights)

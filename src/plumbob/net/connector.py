@@ -14,17 +14,37 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from plumbob.errors import IdentityError, TransportError
-from plumbob.net import tls, websocket_opening
+from plumbob.net import tls, websocket
 from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import Certificate, Identity, now
-from plumbob.net.link import Connection
-from plumbob.net.proxy import open_tunnel
 from plumbob.net.strangers import Strangers, await_hello, interrupt
-from plumbob.net.timeouts import Timeouts
-from plumbob.net.tls import Deadline, Peer
-from plumbob.net.websocket import WebSocketConnection
+from plumbob.net.tls import Deadline, Peer, open_tunnel
+from plumbob.net.websocket import Timeouts, WebSocketConnection
+
+
+class Link(Protocol):
+    """One end. Every error is a TransportError, but for a message of our own that is too long: LocalProtocolError."""
+
+    def send(self, data: bytes) -> None:
+        """Hand one message over; it may still be on its way when this returns."""
+
+    def receive(self, seconds: float) -> bytes:
+        """The next message, waited for at most so long; DeadlineError if none comes."""
+
+    def close(self) -> None:
+        """Nothing more comes from here; the other end hears of it at its next call."""
+
+
+class Connection(Link, Protocol):
+    """One live, authenticated connection to a peer: whole messages, in order, while it lasts."""
+
+    @property
+    def peer(self) -> str:
+        """The pinned name that the certificate proved."""
+
 
 __all__ = ["Connection", "Connector", "Peer", "Timeouts"]
 
@@ -158,7 +178,7 @@ class Connector:
                 try:
                     peer = tls.proven_peer(sock, self._peers)
                     where = f"{peer.name}, who called,"
-                    connection = websocket_opening.answer(sock, peer.name, self._largest, self._timeouts, deadline)
+                    connection = websocket.answer(sock, peer.name, self._largest, self._timeouts, deadline)
                 except BaseException:
                     sock.close()
                     raise
@@ -224,7 +244,7 @@ class Connector:
                 sock = tls.handshake(context, raw, deadline, server_side=False)
                 try:
                     tls.proven_peer(sock, [peer])
-                    return websocket_opening.dial(sock, peer.name, self._largest, self._timeouts, deadline)
+                    return websocket.dial(sock, peer.name, self._largest, self._timeouts, deadline)
                 except BaseException:
                     sock.close()
                     raise

@@ -11,7 +11,7 @@ import msgspec
 
 from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
-from plumbob.net.link import Connection
+from plumbob.net.connector import Connection
 from plumbob.plan import PARTY_NAME
 from plumbob.plan.differences import MARK_DIGITS, differing_keys
 

@@ -27,8 +27,8 @@ from msgspec import structs
 
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
+from plumbob.net.connector import Connection
 from plumbob.net.greeting import Greeting
-from plumbob.net.link import Connection
 
 log = logging.getLogger("plumbob.net")
 
@@ -56,6 +56,8 @@ class Memory:
 
     first: int = 0
     unconfirmed: Sequence[bytes] = ()
+    sent: int = 0
+    """How many were sent; those that are not here will be sent again, the same, before anything new."""
     received: int = 0
     digests: Mapping[int, bytes] = field(default_factory=dict)
 
@@ -87,6 +89,9 @@ class ReliableLink:
         self._on_waiting = on_waiting
         self._first = memory.first
         self._outbox = deque(memory.unconfirmed)
+        self._next = memory.first + len(self._outbox)
+        """The number of the next message."""
+        self._sent_before = memory.sent
         self._expected = memory.received
         self._digests = dict(memory.digests)
         self._inbox: deque[bytes] = deque()
@@ -124,7 +129,10 @@ class ReliableLink:
     def send(self, data: bytes) -> None:
         with self._changed:
             self._raise_failure()
-            self._outbox.append(bytes(data))
+            # After a restart, the peer may have what is said again.
+            if self._next >= self._first:
+                self._outbox.append(bytes(data))
+            self._next += 1
             self._changed.notify_all()
 
     def receive(self, seconds: float) -> bytes:
@@ -273,7 +281,7 @@ class ReliableLink:
             )
         with self._changed:
             # Together: a confirmation that comes in between moves both.
-            first, sent = self._first, self._first + len(self._outbox)
+            first, sent = self._first, max(self._next, self._sent_before)
         if theirs.received > sent:
             raise LocalProtocolError(
                 f"{self.peer}: has {theirs.received} messages of ours, our journal knows of {sent}: it is older than "
@@ -335,7 +343,7 @@ class ReliableLink:
                 return None
             # What an older connection's last frames confirmed meanwhile is not here any more, and not needed.
             number = max(position, self._first)
-            if number < self._first + len(self._outbox):
+            if number < self._next:
                 return MESSAGE, number, self._outbox[number - self._first]
             return GOODBYE, number, b""
 
@@ -345,7 +353,7 @@ class ReliableLink:
             self._changed.notify_all()
 
     def _has_something_for(self, connection: Connection, position: int, said_goodbye: bool) -> bool:
-        has_message = position < self._first + len(self._outbox)
+        has_message = max(position, self._first) < self._next
         return self._connection is not connection or has_message or (self._says_goodbye and not said_goodbye)
 
     def _listen(self, connection: Connection) -> None:
@@ -374,11 +382,11 @@ class ReliableLink:
 
     def _confirm(self, stored: int) -> None:
         with self._changed:
-            if stored > self._first + len(self._outbox):
+            if stored > max(self._next, self._sent_before):
                 raise RemoteProtocolError(f"{self.peer}: confirms message {stored}, which was never sent")
             if stored <= self._first:
                 return
-            for _ in range(stored - self._first):
+            for _ in range(min(stored - self._first, len(self._outbox))):
                 self._outbox.popleft()
             self._first = stored
         self._on_confirmed(stored)

@@ -182,7 +182,7 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
     return ReliableLink(
         peer,
         greeting,
-        Memory(state.first, state.unconfirmed, state.received, state.digests),
+        Memory(state.first, state.unconfirmed, state.sent, state.received, state.digests),
         stored=partial(journal.stored, peer),
         digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),

@@ -28,9 +28,10 @@ from plumbob.errors import (
     UnsafePlanError,
 )
 from plumbob.net.address import Proxy
-from plumbob.net.connector import Connection, Connector, Peer, Timeouts
+from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.greeting import VERSION, Greeting, exchanged, plan_difference
 from plumbob.net.identity import Certificate, now
+from plumbob.net.websocket import Timeouts
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home

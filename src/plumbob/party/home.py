@@ -23,11 +23,12 @@ from typing import Concatenate, ParamSpec, Self
 
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
-from plumbob.net.connector import Connection, Connector, Peer, Timeouts
+from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.identity import (
     VALID_DAYS,
     Certificate,
     Identity,
+    Invitation,
     make_private_folder,
     now,
     pem_of,
@@ -36,7 +37,7 @@ from plumbob.net.identity import (
     write_over,
     write_private,
 )
-from plumbob.net.invitation import Invitation
+from plumbob.net.websocket import Timeouts
 from plumbob.party.outcome import Outcome
 from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
 from plumbob.party.verbs import (

@@ -17,7 +17,7 @@ from plumbob.data import Table
 from plumbob.data.encoder import fit_encoder
 from plumbob.errors import DataError
 from plumbob.model import metrics
-from plumbob.model.newton import fit_logistic
+from plumbob.model.logistic import fit_logistic
 from plumbob.party.epsilon_limit import EpsilonLimit
 from plumbob.party.row_budget import USUAL_DELTA
 from plumbob.party.settings import HomeSettings

@@ -1,13 +1,103 @@
-"""What noise on gradients costs in AUC, from public numbers alone: how much of it ends up in a score, beside the score.
+"""Noise on labels and gradients: the paper's formulas, flipped labels, a run's budget, and what noise costs in AUC.
 
-Along each scaled column descent is that of a parabola: the weight approaches its end, and the noise of every step is
-carried on by the steps that follow. Scores of two normal classes whose log-odds they are have the variance of their
-separation within a class; the noise adds its own. docs/privacy.md compares it with runs.
+The paper's formulas (Theorem D.5) are heuristic by its own words: party A updates with its exact residuals, so its
+weights are not post-processing of what it released, and they need the epochs and the steps, of which the paper fixes
+only T = 30. A label that is flipped once with probability q = 1 / (1 + e**epsilon) has pure epsilon, whatever is done
+with it; y / (1 - 2 q) of it in place of y keeps gradients unbiased.
+
+The cost in AUC follows from public numbers alone. Along each scaled column descent is that of a parabola: the weight
+approaches its end, and the noise of every step is carried on by the steps that follow. Scores of two normal classes
+whose log-odds they are have the variance of their separation within a class; the noise adds its own. docs/privacy.md
+compares it with runs.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.errors import BudgetExceededError
+from plumbob.privacy.accounting import LabelCost
+
+
+@dataclass(frozen=True)
+class HeuristicNoise:
+    """Everything that the two formulas depend on, under the names of the plan."""
+
+    epsilon: float
+    delta: float
+    gradient_norm: float  # G: bounds one row's gradient; above 1/2
+    epochs: int  # e: how often one row is visited
+    n_steps: int  # T
+    learning_rate: float
+    batch_size: int
+
+    def label_party_std(self) -> float:
+        """sigma_A, on the label party's residuals."""
+        return self._std(self.label_party_sensitivity())
+
+    def feature_party_std(self) -> float:
+        """sigma_B, on a feature party's scores."""
+        return self._std(self.feature_party_sensitivity())
+
+    def label_party_sensitivity(self) -> float:
+        """How far one row may move all residuals that the label party releases (Lemmas D.2 and D.3)."""
+        return math.sqrt(self._drift() + 64.0 * self.gradient_norm**2 * self.epochs)
+
+    def feature_party_sensitivity(self) -> float:
+        """The same for a feature party's scores, which hold no label."""
+        return math.sqrt(self._drift() + (8.0 * self.gradient_norm - 4.0) ** 2 * self.epochs)
+
+    def _drift(self) -> float:
+        """What one row does to the others' residuals through the weights."""
+        moved = self.gradient_norm * self.epochs * self.learning_rate
+        return 8.0 * moved**2 * self.n_steps / self.batch_size
+
+    def _std(self, sensitivity: float) -> float:
+        return math.sqrt(2.0 * math.log(1.25 / self.delta)) * sensitivity / self.epsilon
+
+
+def flip_probability(epsilon: float) -> float:
+    """q; 0 where randomised response is off (epsilon 0)."""
+    return 0.0 if epsilon == 0 else 1.0 / (1.0 + math.exp(epsilon))
+
+
+def label_scale(epsilon: float) -> float:
+    """1 / (1 - 2q): what a flipped label is multiplied with in training."""
+    return 1.0 / (1.0 - 2.0 * flip_probability(epsilon))
+
+
+def flips(count: int, epsilon: float, draw: Callable[[int], bytes]) -> NDArray[np.bool_]:
+    """Which labels are flipped, from random bytes; a probability is rounded up to a multiple of 2**-64."""
+    threshold = math.ceil(flip_probability(epsilon) * 2.0**64)
+    uniform = np.frombuffer(draw(8 * count), dtype="<u8")
+    return uniform < np.uint64(min(threshold, 2**64 - 1))
+
+
+class LabelReleases:
+    """Counts how often each label was released; a release beyond the agreed number of visits is refused."""
+
+    def __init__(self, cost: LabelCost, rows: int) -> None:
+        self.cost = cost
+        self._visits = np.zeros(rows, dtype=np.int64)
+
+    @property
+    def spent(self) -> float:
+        """zCDP of the label that was released most often."""
+        return int(self._visits.max(initial=0)) * self.cost.rho_per_visit
+
+    def spend(self, rows: NDArray[np.intp]) -> None:
+        """Book one release of these rows, or refuse it: nothing is booked then."""
+        if (self._visits[rows] >= self.cost.visits).any():
+            raise BudgetExceededError(
+                f"a label would be released more than {self.cost.visits} times, which is what epsilon was set for; "
+                "the run stops before the bytes leave"
+            )
+        self._visits[rows] += 1
+
 
 USUAL_AUC = 0.8
 BEARABLE = 0.03

@@ -21,8 +21,7 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.privacy.home import GRID, LEAST_GAMMA, range_share, slope_for
 from plumbob.privacy.noise_cost import USUAL_AUC
-from plumbob.privacy.row_rule import MOMENTUM, rho_at_home
-from plumbob.privacy.rows import SERIES_BOUND, public_rate, total_rho
+from plumbob.privacy.rows import MOMENTUM, SERIES_BOUND, public_rate, rho_at_home, total_rho
 
 COLUMN_VARIANCE = 0.67
 """Of a column that is scaled by its range."""

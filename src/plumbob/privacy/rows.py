@@ -5,7 +5,9 @@ norm, each residual is bounded, and everything is counted in whole units, so the
 every rounding respects. Every party adds a discrete Gaussian of the full deviation: one honest party's is enough.
 docs/privacy.md has the proofs; each lemma there names its function here and the test that drives it to its bound.
 
-What parties learn from their own rows for scaling is paid for too: see `privacy/home.py`.
+The public rule of passes and of the budget's parts follows from numbers in the plan alone; its constants come from
+made-up tables (benchmarks/row_privacy.py), not from those that results are reported on. What parties learn from their
+own rows for scaling is paid for too: see `privacy/home.py`.
 """
 
 import math
@@ -19,7 +21,36 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix
 from plumbob.errors import PrivacyError
+from plumbob.plan.settings import row_passes, usual_row_norm
 from plumbob.privacy.accounting import gaussian_epsilon, zcdp_epsilon
+
+HOME_SHARE = 0.1
+"""Of the whole budget, spent by each party on its own scaling and whitening; all of them together at most half."""
+MOMENTUM = 0.5
+
+
+@dataclass(frozen=True)
+class RowRule:
+    """What a plan that leaves it open gets."""
+
+    passes: int
+    row_norm: float
+    rho_at_home: float
+    """zCDP that each party with columns may spend on its own rows before training."""
+
+
+def row_rule(rows: int, columns: Sequence[int], epsilon: float, delta: float) -> RowRule:
+    """From public numbers alone; `columns` are each party's."""
+    passes = row_passes(rows, sum(columns), epsilon, delta)
+    norm = usual_row_norm(rows, sum(columns), epsilon, delta)
+    return RowRule(passes, norm, rho_at_home(total_rho(epsilon, delta), columns))
+
+
+def rho_at_home(rho: float, columns: Sequence[int]) -> float:
+    """Each party's part of the budget: a tenth, or less where many parties would spend more than half together."""
+    parties = sum(own > 0 for own in columns)
+    return rho * min(HOME_SHARE, 0.5 / max(1, parties))
+
 
 Units = NDArray[np.int64]
 

@@ -535,7 +535,13 @@ class AlignmentParty:
 
     def _finish(self, places: NDArray[np.uint32], points: bytes) -> Alignment:
         """With the places of the common ids, and the hash of their points under all scalars, sorted."""
-        ordered = tuple(sorted(map(self.ids.__getitem__, places.tolist())))
+        found: list[str] = []
+        for start in self._starts(len(places)):
+            # A chunk at a time: millions of Python's own integers take more memory than the ids.
+            found += map(self.ids.__getitem__, places[start : start + self._chunk].tolist())
+        found.sort()
+        ordered = tuple(found)
+        del found
         key = hash_fields(b"aligned", self._drawn.identity, points)
         order_hash = hash_fields(b"order", key, _hash_of_ids(ordered)).hex()
         confirm(self.participant, key, (order_hash,))

@@ -67,10 +67,11 @@ class Channel:
     def send(self, kind: Kind, step: int, body: bytes) -> None:
         self._refuse_unplanned(kind, step, len(body))
         data = Message(kind, step, self.traffic.messages_sent, body).encode()
-        # On the disk before it leaves; what left before a restart is the link's to send again.
-        if self._journal.sending(self.peer, data):
+        digest = digest_of(data)
+        # What it follows from is on the disk before it leaves.
+        if self._journal.sending(self.peer, data, digest):
             self._link.send(data)
-        self._sent = _chain(self._sent, digest_of(data))
+        self._sent = _chain(self._sent, digest)
         self.traffic.messages_sent += 1
         self.traffic.bytes_sent += len(data)
 

@@ -15,8 +15,8 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, stream
 from plumbob.errors import DataError
 from plumbob.model import logistic
+from plumbob.model.logistic import starting_weights
 from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
-from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State

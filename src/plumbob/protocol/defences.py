@@ -10,8 +10,7 @@ from plumbob.data import stream
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.privacy.accounting import LabelCost, proved_std
-from plumbob.privacy.heuristic import HeuristicNoise
-from plumbob.privacy.randomised_response import flips, label_scale
+from plumbob.privacy.noise_cost import HeuristicNoise, flips, label_scale
 
 
 def noise_std(plan: Plan, role: str) -> float:

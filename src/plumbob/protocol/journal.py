@@ -1,12 +1,13 @@
 """What lets a party die at any moment and resume as if it had not.
 
 A step is a function of the state before it, of the link that it draws from and of what the peers sent. The journal
-keeps these three, and every message that left, on disk before it leaves. After a restart the step is calculated again
-from the same link and the same messages: the same bytes come out, and what was sent is not sent in another form. A
-finished step leaves its result and its state, which has the next link; its own link and its log are forgotten.
+keeps these three, and the digest of every message, on disk before it leaves. After a restart the step is calculated
+again from the same link and the same messages: the same bytes come out, which the digests confirm, and what was sent is
+not sent in another form. A finished step leaves its result and its state, which has the next link, and those of its
+messages that a peer may still ask for; its own link and its log are forgotten.
 
     begin(step)      from now on the log belongs to this step; 0 is everything before the first one, kept to the end
-    sending          durable before it returns; False if the message is one that was sent before the restart
+    sending          what it follows from is durable before it returns; False if the link has it already
     arrived, keep    a message of the log, or one that came just now
     finish           the step's result and the state after it; durable with the next message that leaves
 
@@ -40,7 +41,7 @@ class Journal(Protocol):
 
     def begin(self, step: int) -> None: ...
 
-    def sending(self, peer: str, data: bytes) -> bool: ...
+    def sending(self, peer: str, data: bytes, digest: bytes) -> bool: ...
 
     def arrived(self, peer: str) -> bytes | None: ...
 
@@ -63,7 +64,7 @@ class NoJournal:
     def begin(self, step: int) -> None:
         """Nothing to prepare."""
 
-    def sending(self, peer: str, data: bytes) -> bool:
+    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
         return True
 
     def arrived(self, peer: str) -> bytes | None:

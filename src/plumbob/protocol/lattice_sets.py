@@ -22,7 +22,7 @@ from plumbob.errors import PlanError
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.plan import Plan
 from plumbob.plan.settings import STEP_BITS
-from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.noise_cost import label_scale
 from plumbob.privacy.rows import RowCost, most_failure
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.row_noise import SumUnits, norms, row_cost

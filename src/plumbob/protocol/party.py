@@ -19,12 +19,11 @@ from plumbob.crypto import Encoded
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, store, stream
 from plumbob.errors import EncodingError, PlanError, RemoteProtocolError
 from plumbob.model import logistic
+from plumbob.model.logistic import starting_weights
 from plumbob.model.sigmoid import SIGMOIDS
-from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.budget import LabelReleases
-from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.noise_cost import LabelReleases, label_scale
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State

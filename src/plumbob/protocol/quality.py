@@ -13,7 +13,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import all_steps, split_rows
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
-from plumbob.model.newton import fit_logistic
+from plumbob.model.logistic import fit_logistic
 from plumbob.protocol import schedules
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.openings import shows_quality

@@ -17,7 +17,7 @@ from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.ranges import stated_ranges
-from plumbob.privacy.row_rule import rho_at_home
+from plumbob.privacy.rows import rho_at_home
 
 
 @dataclass(frozen=True)

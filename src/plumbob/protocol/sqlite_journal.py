@@ -17,7 +17,7 @@ from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
 from plumbob.protocol.bodies import LONG, Bodies, Place
 from plumbob.protocol.journal import Resumed, State
 
-FORMAT = 3
+FORMAT = 4
 REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated message from a changed one.
 SETUP = 0
 KEYS = -1  # The log between the set-up and the first step.
@@ -28,7 +28,8 @@ Found = TypeVar("Found")
 TABLES = f"""
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE sent (
-    peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, place BLOB, PRIMARY KEY (peer, number));
+    peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, place BLOB,
+    PRIMARY KEY (peer, number));
 CREATE TABLE received (
     peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, place BLOB,
     PRIMARY KEY (peer, number));
@@ -45,7 +46,9 @@ class LinkState:
     first: int
     """The number of the first message in `unconfirmed`."""
     unconfirmed: list[bytes]
-    """Messages sent, oldest first, of which the peer has not said that it stored them."""
+    """Messages sent, oldest first, of which the peer has not said that it stored them, as far as they stand here."""
+    sent: int
+    """How many were sent in all: those that do not stand here are calculated again."""
     received: int
     digests: dict[int, bytes]
     """Of the last messages received, by number."""
@@ -63,7 +66,8 @@ class JournalContents:
 class _Replay:
     """The log of one step, as far as it goes."""
 
-    sent: dict[str, deque[bytes]] = field(default_factory=dict)
+    sent: dict[str, deque[tuple[int, bytes]]] = field(default_factory=dict)
+    """Numbers and digests."""
     received: dict[str, deque[bytes]] = field(default_factory=dict)
 
 
@@ -83,6 +87,9 @@ class SqliteJournal:
         self._stored: dict[str, int] = {}
         self._last_digest: dict[str, tuple[int, bytes]] = {}
         self._confirmed: dict[str, int] = {}
+        self._unwritten: dict[str, dict[int, bytes]] = {}
+        """Messages that were sent in this start, by number: the log can be calculated again, so only what the peer has
+        not stored when the log is forgotten is written."""
         self._erasable = False
         self._lock = locked(path)
         try:
@@ -130,11 +137,17 @@ class SqliteJournal:
         rows = self._select("SELECT peer, MAX(number) + 1 FROM received GROUP BY peer")
         self._received = dict(rows)
         self._stored = dict(self._received)
-        # Messages that the peer confirmed are gone, so the count of those sent is a fact of its own.
-        self._sent = {
-            name.removeprefix("sent/"): int(value)
-            for name, value in self._select("SELECT name, value FROM facts WHERE name LIKE 'sent/%'")
-        }
+        # Messages that the peer confirmed are gone, so the counts are facts of their own.
+        self._sent, self._confirmed = (
+            {
+                name.removeprefix(kind): int(value)
+                for name, value in self._select("SELECT name, value FROM facts WHERE name LIKE ?", f"{kind}%")
+            }
+            for kind in ("sent/", "confirmed/")
+        )
+        written = dict(self._select("SELECT peer, MAX(number) + 1 FROM sent WHERE data IS NOT NULL GROUP BY peer"))
+        # What an earlier start sent from here on belongs to a log that is calculated again.
+        self._first_missing = {peer: max(written.get(peer, 0), self._confirmed.get(peer, 0)) for peer in self._sent}
 
     def identity(self) -> str:
         """Drawn once: by it a peer knows that this is the same run, and not with a new one."""
@@ -156,9 +169,13 @@ class SqliteJournal:
 
     def begin(self, step: int) -> None:
         self._step = step
-        sent = self._select("SELECT peer, data, place FROM sent WHERE step = ? ORDER BY number", step)
+        sent: dict[str, deque[tuple[int, bytes]]] = {}
+        for peer, number, digest in self._select(
+            "SELECT peer, number, digest FROM sent WHERE step = ? ORDER BY number", step
+        ):
+            sent.setdefault(peer, deque()).append((number, digest))
         received = self._select("SELECT peer, data, place FROM received WHERE step = ? ORDER BY number", step)
-        self._replay = _Replay(self._by_peer(sent), self._by_peer(received))
+        self._replay = _Replay(sent, self._by_peer(received))
 
     def draws(self, root: bytes | None = None) -> Draws:
         """What this session draws from: as an earlier start had it, or from a new root, which a test may give.
@@ -187,16 +204,23 @@ class SqliteJournal:
         state = self.fact("keys")
         return None if state is None else (_decode(state), dict(self._select("SELECT step, data FROM handed_on")))
 
-    def sending(self, peer: str, data: bytes) -> bool:
-        if self._replay.sent.get(peer):
-            if self._replay.sent[peer].popleft() != data:
+    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
+        if known := self._replay.sent.get(peer):
+            number, sent = known.popleft()
+            if sent != digest:
                 raise LocalProtocolError(f"{self.path}: {CHANGED}")
-            return False
-        number = self._sent.get(peer, 0)
-        self._write("INSERT INTO sent VALUES (?, ?, ?, ?, ?)", peer, number, self._step, *self._split_body(data))
-        self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", f"sent/{peer}", str(number + 1).encode())
-        self._commit()
-        self._sent[peer] = number + 1
+            if number < self._first_missing[peer]:
+                return False
+        else:
+            number = self._sent.get(peer, 0)
+            self._write("INSERT INTO sent VALUES (?, ?, ?, ?, NULL, NULL)", peer, number, self._step, digest)
+            self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", f"sent/{peer}", str(number + 1).encode())
+            self._commit()
+            self._sent[peer] = number + 1
+        unwritten, confirmed = self._unwritten.setdefault(peer, {}), self._confirmed.get(peer, 0)
+        unwritten[number] = data
+        for old in [old for old in unwritten if old < confirmed]:
+            del unwritten[old]
         return True
 
     def arrived(self, peer: str) -> bytes | None:
@@ -223,9 +247,22 @@ class SqliteJournal:
         self._write("UPDATE received SET data = NULL, place = NULL WHERE step <> 0 AND step <= ?", step)
         for peer, count in self._received.items():
             self._write("DELETE FROM received WHERE step <> 0 AND peer = ? AND number < ?", peer, count - REMEMBERED)
-        for peer, count in self._confirmed.copy().items():
+        # Once: a link's thread may hear of more in between.
+        confirmed = self._confirmed.copy()
+        for peer, count in confirmed.items():
             self._write("DELETE FROM sent WHERE step <> 0 AND step <= ? AND peer = ? AND number < ?", step, peer, count)
+            self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", f"confirmed/{peer}", str(count).encode())
+        self._write_unconfirmed(confirmed)
         self._erasable = True
+
+    def _write_unconfirmed(self, confirmed: Mapping[str, int]) -> None:
+        """Before a log is forgotten: what its messages are made of goes, so those that may be asked for again stay."""
+        for peer, unwritten in self._unwritten.items():
+            for number, data in unwritten.items():
+                if number >= confirmed.get(peer, 0):
+                    written = (*self._split_body(data), peer, number)
+                    self._write("UPDATE sent SET data = ?, place = ? WHERE peer = ? AND number = ?", *written)
+        self._unwritten.clear()
 
     def resumed(self) -> Resumed | None:
         rows = self._select("SELECT step, data FROM results ORDER BY step")
@@ -240,7 +277,7 @@ class SqliteJournal:
 
     def confirm(self, peer: str, count: int) -> None:
         """The peer has stored this many of our messages: they need not be sent again. Said from other threads."""
-        self._confirmed[peer] = count
+        self._confirmed[peer] = max(count, self._confirmed.get(peer, 0))
 
     def digest(self, peer: str, number: int) -> bytes | None:
         """Of a message that was kept just now; None for any other. Asked from other threads."""
@@ -253,13 +290,14 @@ class SqliteJournal:
 
     def link_state(self, peer: str) -> LinkState:
         """For the link to this peer, after a restart."""
-        rows = self._select("SELECT number, data, place FROM sent WHERE peer = ? ORDER BY number", peer)
-        sent = [(number, self._body(data, place)) for number, data, place in rows]
+        first, end = self._confirmed.get(peer, 0), self._first_missing.get(peer, 0)
+        rows = self._select(
+            "SELECT data, place FROM sent WHERE peer = ? AND number >= ? AND number < ? ORDER BY number",
+            *(peer, first, end),
+        )
+        unconfirmed = [self._body(data, place) for data, place in rows]
         digests = self._select("SELECT number, digest FROM received WHERE peer = ?", peer)
-        count = self._sent.get(peer, 0)
-        unbroken = _unbroken_end([number for number, _ in sent], count)
-        unconfirmed = [data for number, data in sent if number >= unbroken]
-        return LinkState(unbroken, unconfirmed, self._received.get(peer, 0), dict(digests))
+        return LinkState(first, unconfirmed, self._sent.get(peer, 0), self._received.get(peer, 0), dict(digests))
 
     def forget(self) -> None:
         """Once nobody needs anything more from here: what keys, masks and noise were made of leaves the disk."""
@@ -361,15 +399,6 @@ CHANGED = (
     "replaying the step after the restart gave different bytes from those already sent: the data, plan or program has "
     "changed; restore them, or start a new run"
 )
-
-
-def _unbroken_end(numbers: list[int], count: int) -> int:
-    """The smallest number from which on none is missing."""
-    present = set(numbers)
-    first = count
-    while first - 1 in present:
-        first -= 1
-    return first
 
 
 def _decode(data: bytes) -> dict[str, bytes]:

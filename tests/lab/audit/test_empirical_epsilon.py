@@ -20,7 +20,7 @@ from plumbob.errors import BudgetExceededError
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.budget import LabelReleases
+from plumbob.privacy.noise_cost import LabelReleases
 from plumbob.protocol import defences
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant

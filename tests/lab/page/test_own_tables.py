@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,6 +79,15 @@ def test_they_give_what_the_command_line_would_read(tables: OwnTables) -> None:
     assert len(loaded.tables["label"]) == 80
     city = next(column for column in read.summaries[0]["columns"] if column["name"] == "city")
     assert city["remark"] == "1 rare level grouped"
+
+
+def test_an_id_of_two_columns(tables: OwnTables) -> None:
+    """Rows go by both, and neither is counted among the columns."""
+    kept(tables, 0, "bank.csv", bank().replace("p", "p,x", 90).replace("id,", "name,born,", 1))
+    kept(tables, 1, "fund.csv", fund().replace("p", "p,x").replace("id,", "name,born,", 1))
+    read = tables.read(NAMES, replace(READING, id="name,born"), BINNED)
+    assert (read.mistake, read.rows) == ("", 80)
+    assert [column["name"] for column in read.summaries[1]["columns"]] == ["balance"]
 
 
 def test_only_names_and_counts_leave_a_table(tables: OwnTables) -> None:

@@ -4,9 +4,8 @@ import os
 
 import pytest
 
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.encrypted import EncryptedSample
-from plumbob.lab.paper.readings import Study
+from plumbob.lab.paper.readings import Effort, Study
 
 DIGITS = Study("mnist", "digits-01", (32, 32), epochs=3, scale="standard", row_norm=1000.0, batch_size=32)
 """Bundled images of 0 and 1, under MNIST's name, so that its statements are tried."""

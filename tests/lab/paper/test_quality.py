@@ -8,10 +8,8 @@ import pytest
 
 from plumbob import datasets
 from plumbob.errors import DataError
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.quality import METRICS, curves_of, majority
-from plumbob.lab.paper.readings import PRESETS, Setting, presets_of, settings_of
-from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.readings import PRESETS, Effort, ResultStore, Setting, presets_of, settings_of
 from tests.lab.paper.support import DIGITS
 
 

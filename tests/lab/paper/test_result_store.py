@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.readings import ResultStore
 
 
 def counted(calls: list[int]) -> dict[str, int]:

@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from plumbob.lab.commands import Paper
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.encrypted import EncryptedSample
 from plumbob.lab.paper.quality import curves_of
-from plumbob.lab.paper.readings import CREDIT, MNIST, settings_of
-from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.readings import CREDIT, MNIST, Effort, ResultStore, settings_of
 from plumbob.lab.paper.section7 import book_of
 from plumbob.lab.paper.statements import Evidence, claims_of, first_epochs
 from plumbob.verb import Caller

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from plumbob.lab.paper import protection
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.findings import ExperimentOutcome
-from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.readings import Effort, ResultStore
 from plumbob.lab.paper.theory import EXPERIMENTS, Experiment, book_of
 from tests.lab.paper.support import QUICK, needs_data
 

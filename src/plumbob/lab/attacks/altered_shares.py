@@ -12,7 +12,7 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import View
-from plumbob.model.newton import fit_logistic
+from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.lattice_sets import WEIGHT_BITS
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import Share

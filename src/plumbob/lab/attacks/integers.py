@@ -11,7 +11,7 @@ from plumbob.crypto import Encoding
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.crypto.packing import centred
 from plumbob.plan import Plan
-from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.noise_cost import label_scale
 from plumbob.protocol import defences
 
 LARGEST_PART = 4.0  # Beyond it Criterion 4.2 reads no label: abs(score) < 2, plus 2 for the label.

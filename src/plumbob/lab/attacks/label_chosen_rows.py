@@ -49,7 +49,7 @@ from plumbob.lab.attacks.row_tactics import (
     spread,
 )
 from plumbob.plan import Plan
-from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.noise_cost import label_scale
 from plumbob.protocol.lattice_sets import has_penalty_products
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import WEIGHTS

@@ -23,7 +23,7 @@ from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicabl
 from plumbob.lab.attacks.label_sign import without_own_scores
 from plumbob.model import logistic
 from plumbob.model.sigmoid import CUBIC, LINEAR, Sigmoid
-from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.noise_cost import label_scale
 
 FOLD = float(np.sqrt(-LINEAR / (3.0 * CUBIC)))
 """The cubic of minimax rises up to this score, about 4.05, and falls beyond: within it each residual has one root."""

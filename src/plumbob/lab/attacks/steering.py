@@ -32,7 +32,7 @@ from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty, Atta
 from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.plan import Party, Plan
-from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.noise_cost import label_scale
 from plumbob.protocol.party import LARGEST_SCORE, TrainingParty
 from plumbob.protocol.widths import columns_of
 

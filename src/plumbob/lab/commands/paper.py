@@ -9,11 +9,9 @@ from plumbob.callbacks import Tell
 from plumbob.errors import DataError
 from plumbob.lab.commands import Paper
 from plumbob.lab.paper import section7, theory
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.encrypted import EncryptedSample
 from plumbob.lab.paper.findings import Book, PaperClaim
-from plumbob.lab.paper.readings import CREDIT, MNIST, Study, presets_of
-from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.readings import CREDIT, MNIST, Effort, ResultStore, Study, presets_of
 from plumbob.lab.reports.paper import claims_csv, claims_table, curves_csv, figure_file, in_short, page_of
 from plumbob.report.page import as_text
 from plumbob.report.results import make_folder

@@ -1,15 +1,21 @@
-"""What can be chosen on the page: data sets that are here, and one control for each key of the plan."""
+"""What can be chosen on the page, one control for each key of the plan, and the pages of a plan checked there."""
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plumbob import __version__
+from plumbob.checking.check import check, notes
 from plumbob.datasets import CREDIT_FILE
+from plumbob.errors import DataError
 from plumbob.lab.page.own_tables import TableReading
 from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey
 from plumbob.plan.defaults import PAPER, default_of
+from plumbob.report.decision import decision_on_plan
+from plumbob.report.decision_page import summary_page
+from plumbob.report.plan_page import findings_page
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What must lie in the folder of the larger data sets."""
@@ -89,3 +95,36 @@ def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:
         "heuristic": vars(plan.heuristic),
         "reading": TableReading().to_json(),
     }
+
+
+REMEMBERED = 256
+"""Plans whose pages can be opened; a page of an older one says that the plan must be checked again."""
+
+
+@dataclass
+class CheckedPlans:
+    """The last plans that were checked, by their hash: an address with a hash in it holds nothing of the plan."""
+
+    _plans: dict[str, Plan] = field(default_factory=dict)
+
+    def keep(self, plan: Plan) -> None:
+        self._plans.pop(plan.hash(), None)
+        self._plans[plan.hash()] = plan
+        for old in list(self._plans)[:-REMEMBERED]:
+            del self._plans[old]
+
+    def plan(self, hashed: str) -> Plan:
+        """DataError where it was not checked here, or long ago."""
+        if hashed not in self._plans:
+            raise DataError("this plan was not checked here lately; open its page from the lab again")
+        return self._plans[hashed]
+
+
+def findings(plan: Plan) -> str:
+    """All of them, with their reasons."""
+    return findings_page(plan, check(plan), notes(plan), __version__)
+
+
+def summary(plan: Plan) -> str:
+    """One side of paper."""
+    return summary_page(decision_on_plan(plan, check(plan), __version__))

@@ -24,12 +24,11 @@ from starlette.routing import Route
 
 from plumbob import __version__
 from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
-from plumbob.lab.page import answers, charts, pages
+from plumbob.lab.page import answers, charts, choices
 from plumbob.lab.page.answers import Parts, PlanDraft
-from plumbob.lab.page.choices import controls, fitted_defaults, shapes_here
+from plumbob.lab.page.choices import CheckedPlans, controls, fitted_defaults, shapes_here
 from plumbob.lab.page.guard import HOST, Guard, LabAccess
 from plumbob.lab.page.own_tables import LARGEST_FILE, OWN, OwnTables, TableReading, TablesRead
-from plumbob.lab.page.pages import CheckedPlans
 from plumbob.lab.page.pictures import picture
 from plumbob.lab.page.runs import Runs
 from plumbob.lab.page.work import RunSlot
@@ -159,14 +158,14 @@ class Lab:
     async def findings(self, request: Request) -> Response:
         """The findings of a plan that was checked here, as a page; with `download`, as a file to save."""
         plan = self.checked.plan(request.path_params["hash"])
-        page = await anyio.to_thread.run_sync(pages.findings, plan)
+        page = await anyio.to_thread.run_sync(choices.findings, plan)
         is_saved = "download" in request.query_params
         return _page(page, _as_attachment(f"findings-{plan.hash()[:8]}.html") if is_saved else {})
 
     async def plan_summary(self, request: Request) -> Response:
         """The same on one side of paper."""
         plan = self.checked.plan(request.path_params["hash"])
-        return _page(await anyio.to_thread.run_sync(pages.summary, plan))
+        return _page(await anyio.to_thread.run_sync(choices.summary, plan))
 
     # Runs.
 

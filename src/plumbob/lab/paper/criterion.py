@@ -11,8 +11,8 @@ from plumbob.lab.attacks.interface import Attack, LabelClaim, View
 from plumbob.lab.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion
 from plumbob.lab.audit.joint_run import JointRun
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
+from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.released import Released, success
 from plumbob.lab.paper.runs import even_split, labels_of, trained
 from plumbob.lab.simulate import Run

@@ -10,8 +10,8 @@ from plumbob.lab.attacks.feature_chain import recover_chained_feature
 from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.lab.attacks.feature_single import recover_single_feature
 from plumbob.lab.attacks.interface import ValueClaim
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoint, PaperClaim, judged
+from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.runs import column_errors, made_up, trained, views_of
 from plumbob.model import bounds
 

@@ -7,8 +7,8 @@ from plumbob.lab.attacks.interface import LabelClaim, View
 from plumbob.lab.attacks.label_only import recover_labels as recover_labels_alone
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged
+from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.runs import label_rates, labels_of, trained
 from plumbob.model.logistic import signs_of
 

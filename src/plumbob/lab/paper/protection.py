@@ -13,8 +13,8 @@ from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.lab.audit import theorems
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
+from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.runs import SMALL_STEPS, Samples, exact_readings, label_rates, trained
 from plumbob.lab.simulate import train
 from plumbob.model import bounds

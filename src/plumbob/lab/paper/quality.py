@@ -10,11 +10,9 @@ import numpy as np
 from plumbob.arrays import Matrix
 from plumbob.data import Table
 from plumbob.errors import DataError
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.findings import Curve
-from plumbob.lab.paper.readings import Setting, Study
+from plumbob.lab.paper.readings import Effort, ResultStore, Setting, Study
 from plumbob.lab.paper.released import Released, success
-from plumbob.lab.paper.result_store import ResultStore
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.quality import epoch_weights
 from plumbob.model import metrics

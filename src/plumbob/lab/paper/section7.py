@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.encrypted import EncryptedSample, beside_clear
 from plumbob.lab.paper.findings import Book, Chapter, Curve, ExperimentOutcome, Figure, Group, Headline, MeanPoint
 from plumbob.lab.paper.quality import METRICS, curves_of, majority
-from plumbob.lab.paper.readings import STARTS, Setting, Study, noise_of, settings_of
-from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.readings import STARTS, Effort, ResultStore, Setting, Study, noise_of, settings_of
 from plumbob.lab.paper.statements import ALMOST_ALL, Evidence, claims_of, first_epochs
 
 

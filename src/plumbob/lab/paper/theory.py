@@ -6,9 +6,8 @@ from functools import partial
 from typing import Any
 
 from plumbob.lab.paper import criterion, features, labels, protection
-from plumbob.lab.paper.effort import Effort
 from plumbob.lab.paper.findings import Book, Chapter, ExperimentOutcome, Group, Headline
-from plumbob.lab.paper.result_store import ResultStore
+from plumbob.lab.paper.readings import Effort, ResultStore
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from plumbob.counting import counted
+from plumbob.data import Table
 from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
 from plumbob.data.ids import id_forms
 from plumbob.net import Connection
@@ -41,6 +42,8 @@ def align(options: Align, caller: Caller) -> Result:
         refuse_repeats_with_row_privacy(plan, table)
     for remark in remarks_on_ids(table):
         tell(remark)
+    # From here on, ids are all that is needed of the table, however many columns it has.
+    table = Table(table.ids, (), choices=table.choices, repeated=table.repeated)
     place = PlanRuns(home, plan).alignment_folder(name)
     if options.new:
         shutil.rmtree(place, ignore_errors=True)

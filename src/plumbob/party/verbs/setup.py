@@ -10,8 +10,7 @@ from plumbob.data.fitting import sizes_of
 from plumbob.data.slots import EncodingChoices
 from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import SettingsError
-from plumbob.net.identity import Certificate
-from plumbob.net.invitation import Invitation
+from plumbob.net.identity import Certificate, Invitation
 from plumbob.party.home import Home
 from plumbob.party.outcome import plan_of
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings

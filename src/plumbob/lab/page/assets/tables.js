@@ -21,6 +21,8 @@ export class Tables {
   build() {
     this.id = select("table-id", "Column that identifies a row", (value) =>
       this.say(value === PLACE ? { id: "", by_place: true } : { id: value, by_place: false }));
+    this.second = select("table-id-second", "Second column of that, if one is not enough", (value) =>
+      this.say({ id: [idColumns(this.state().reading)[0], value].filter(Boolean).join(",") }));
     this.label = select("table-label", "Column that holds the label", (value) => this.say({ label: value }));
     this.positive = text("table-positive", "Class to predict", "Empty: the second one when sorted.", (value) =>
       this.say({ positive: value.trim() }));
@@ -32,7 +34,7 @@ export class Tables {
       "are copied to this lab on your own machine, and deleted when it closes.";
     this.remark = h("p", { class: "hint", id: "tables-remark", role: "status" });
     fill(byId("tables"), h("p", {}, about), this.list,
-      h("div", { class: "pair" }, this.id.element, this.label.element, this.positive.element, this.gaps.element),
+      h("div", { class: "pair" }, this.id.element, this.second.element, this.label.element, this.positive.element, this.gaps.element),
       this.remark);
   }
 
@@ -50,7 +52,9 @@ export class Tables {
     fill(this.list, this.cards.slice(0, names.length).map((card) => card.element));
     const columns = names.map((_, place) => this.columnsOf(place));
     const common = columns[0].filter((name) => columns.every((some) => some.includes(name)));
-    this.id.offer(["", ...common, PLACE], reading.by_place ? PLACE : reading.id, "choose one");
+    const [first = "", second = ""] = idColumns(reading);
+    this.id.offer(["", ...common, PLACE], reading.by_place ? PLACE : first, "choose one");
+    this.second.offer(["", ...common.filter((name) => first && name !== first)], second, "none");
     this.label.offer(["", ...columns[0]], reading.label, "choose one");
     this.positive.show(reading.positive);
     this.gaps.show(reading.gaps.join(", "));
@@ -125,7 +129,7 @@ export class Tables {
     const columns = names.map((_, each) => this.columnsOf(each));
     const isCommon = (name) => columns.every((some) => some.includes(name));
     reading.by_place = false;
-    if (!isCommon(reading.id)) reading.id = "";
+    if (!idColumns(reading).every(isCommon)) reading.id = "";
     if (!reading.id) reading.id = columns[0].find((name) => /(^|_)id$/i.test(name) && isCommon(name)) ?? "";
   }
 
@@ -146,10 +150,11 @@ export class Tables {
       h("td", { "data-head": "read as" }, kind), cells);
     const show = (summary) => {
       const { reading } = this.state();
-      const role = { [reading.id]: "identifies the row", [reading.label]: "the label" }[column];
+      const isId = idColumns(reading).includes(column);
+      const role = isId ? "identifies the row" : column === reading.label ? "the label" : undefined;
       use.checked = !role && !reading.drop.includes(column);
       use.disabled = Boolean(role);
-      kind.disabled = Boolean(role) || reading.drop.includes(column);
+      kind.disabled = (Boolean(role) && !isId) || reading.drop.includes(column);
       kind.value = reading.types[column] ?? "";
       const numbers = summary ? [summary.different, summary.gaps, summary.encoded, summary.remark] : ["", "", "", ""];
       numbers[3] = role ?? (reading.drop.includes(column) ? "left out" : numbers[3]);
@@ -157,6 +162,11 @@ export class Tables {
     };
     return { element, show };
   }
+}
+
+// An id may have several columns, with commas between them.
+function idColumns(reading) {
+  return reading.id.split(",").filter(Boolean);
 }
 
 function tableOf(body, name) {
