@@ -23,6 +23,7 @@ from plumbob.checking.rules.interface import finding as finding_of
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
+from plumbob.plan.encodings import few_rows
 from plumbob.record import Finding, RunRecord
 
 Checkable = Plan | RunRecord | str | Path | Mapping[str, Any] | Any
@@ -167,6 +168,8 @@ def _assumptions(figures: Figures) -> Iterator[str]:
 def _notes(figures: Figures) -> Iterator[str]:
     yield from said(SaidWhere.NOTES, figures)
     yield from noise_notes(figures)
+    if not figures.is_assumed and (few := few_rows(figures.rows, figures.plan.columns)):
+        yield few[0].upper() + few[1:] + "."
     if figures.plan.kind.has_lattices:
         yield (
             "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every "

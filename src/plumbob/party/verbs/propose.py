@@ -135,6 +135,10 @@ def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
         now.monotone or before.monotone,
         {**before.ranges, **now.ranges},
         now.positive or before.positive,
+        *(
+            said if said != "refuse" else earlier
+            for said, earlier in ((now.duplicates, before.duplicates), (now.unlabelled, before.unlabelled))
+        ),
     )
 
 
