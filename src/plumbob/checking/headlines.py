@@ -207,7 +207,11 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
         whose = "another party's"
     else:
         whose = joined_names(["your" if name == reader else f"{spoken[name]}'s" for name in against], "or")
-    gained = list(dict.fromkeys(gain(one, figures, whose, len(against) == 1) for one in told))[:MOST_GAINS]
+    # Short ones first: what has a condition ends the sentence.
+    gained = sorted(
+        {gain(one, figures, whose, len(against) == 1) for one in told}, key=lambda words: (len(words), words)
+    )
+    gained = gained[:MOST_GAINS]
     named = "; a replay would name it" if all(is_named(one, figures) for one in told) else ""
     verb = "could" if named else "can" if told[0].verdict == LEAKS else "may"
     says = sentence(f"{_actors(by, spoken, parties)} {verb} {', or '.join(gained)}{named}.")
@@ -243,6 +247,6 @@ def _shown(block: HeadlineBlock) -> Iterator[str]:
     if block.assumes == CHEATING:
         yield from (f"  {line}" for line in block.agreed)
     if block.remedy:
-        yield f"  To stop it: {block.remedy}"
+        yield f"  What helps: {block.remedy}"
         yield f"  Its price: {block.price}"
     yield f"  {block.counts}"
