@@ -165,7 +165,7 @@ class PlanSettings:
     replies: str = one_of(
         "crypto",
         "packed paper",
-        "exchange, arbiter: packed | paper (whole plaintexts handed back, as in the paper)",
+        "exchange, arbiter: packed (limits packing, does not stop it) | paper (whole plaintexts, as in the paper)",
     )
     reply_slots: int = key("crypto", 0, "most sums in a packed reply, 0 = all that fit", low=0, is_rare=True)
     feature_bits: int = key("crypto", 13, "fraction bits", low=1, high=40, is_fitted=True)
