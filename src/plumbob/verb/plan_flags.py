@@ -19,10 +19,8 @@ USUAL = {
     "missing": "What to do with gaps: refuse them, fill in the column's mean, or fill in and mark them",
     "categorical": "What to do with text columns: refuse them, or one column per level",
     "bins": "Quantile bins per numeric column; above 0, text columns and gaps are encoded too",
-    "plain": "With bins: each numeric column also as it is",
     "test_share": "Share of the rows held out to measure quality",
     "epochs": "Passes over the rows; 0 = by a fixed rule",
-    "full_passes": "How many of the last passes use all rows, those before a public sample; 0 = all of --epochs",
     "l2": "L2 penalty",
     "protocol": "Protocol to train with",
     "open": "Who gets the weights after training: nobody, or each party its own",
@@ -31,6 +29,8 @@ USUAL = {
 }
 RARE = {
     "title": "Title of the plan",
+    "plain": "With bins: each numeric column also as it is",
+    "full_passes": "How many of the last passes use all rows, those before a public sample; 0 = all of --epochs",
     "scale": "How each party scales its own columns; public takes stated ranges and needs --noise rows",
     "rare": "Group levels that have fewer training rows than this",
     "held_out_by": "Party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
@@ -179,7 +179,7 @@ def _as_in_the_paper() -> inspect.Parameter:
     option = typer.Option(
         "--as-in-the-paper",
         help="Train as the paper does, where no flag says otherwise.",
-        rich_help_panel=PANEL,
+        rich_help_panel=RARE_PANEL,
     )
     return _parameter("as_in_the_paper", Annotated[bool, option]).replace(default=False)
 
