@@ -309,8 +309,11 @@ def test_a_statement_is_checked_against_ones_own_streams(honest: Kept, tmp_path:
     ]
     signed = sign_statement(honest.auditors["features"], file)
     assert not list(statement_mistakes(signed, record, {}))
-    signed.statement["sent"]["label"] = "00" * 32
-    assert len(list(statement_mistakes(signed, record, {}))) == 2
+    for way in ("sent", "received"):
+        signed.statement[way] = {**signed.statement[way], "label": "00" * 32}
+    assert len(list(statement_mistakes(signed, record, {}))) == 3
+    pinned = dict.fromkeys(("label", "features"), "another")
+    assert len(list(statement_mistakes(signed, record, pinned))) == 5
 
 
 # Evidence that was tampered with.

@@ -62,6 +62,8 @@ class SignedPlaces:
     session: bytes
     commitments: Mapping[str, bytes]
     sent: Mapping[str, int]
+    received: Mapping[str, bytes]
+    """By peer, the hash over what came from it, as it last signed it."""
 
 
 # 1. Commitments and signatures.
@@ -75,7 +77,7 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
     names = list(rounds[0])
     own_chains = {peer: _chains(evidence.sent[peer].messages()) for peer in evidence.sent}
     covered = dict.fromkeys(evidence.sent, 0)
-    known = {_all(one) for one in rounds}
+    known, signed = {_all(one) for one in rounds}, dict.fromkeys(evidence.received, NOTHING)
     for peer, stream in evidence.received.items():
         chain = NOTHING
         for message in stream.messages():
@@ -90,7 +92,7 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
                 )
             if received not in own_chains[peer]:
                 raise DataError(f"evidence: the messages to {peer} are not those that {peer} signed to have received")
-            covered[peer] = max(covered[peer], own_chains[peer][received])
+            covered[peer], signed[peer] = max(covered[peer], own_chains[peer][received]), chain
     for peer, stream in evidence.sent.items():
         for message in stream.messages():
             if message.kind is Kind.SEAL:
@@ -98,7 +100,7 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
                 if seal.streams[peer][0] not in own_chains[peer]:
                     raise DataError(f"evidence: the messages to {peer} are not those that {head.party} itself signed")
                 covered[peer] = max(covered[peer], own_chains[peer][seal.streams[peer][0]])
-    return SignedPlaces(session, rounds[-1], covered)
+    return SignedPlaces(session, rounds[-1], covered, signed)
 
 
 def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[str, bytes]]]:
@@ -300,6 +302,7 @@ def replay(
         "session": places.session.hex(),
         "commitments": {name: one.hex() for name, one in places.commitments.items()},
         "sent": {peer: _hash_after(evidence, peer, count) for peer, count in places.sent.items()},
+        "received": {peer: chain.hex() for peer, chain in places.received.items()},
         "rows": rows,
         "part": found.part,
         "honest": found.is_honest,

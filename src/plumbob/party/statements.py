@@ -73,8 +73,12 @@ def statement_mistakes(stored: SignedStatement, record: RunRecord, fingerprints:
             yield f"the statement's {name}: it is about another run than this one"
     if said.get("sent", {}).get(own.name) != own.received_streams.get(party):
         yield f"the statement's hash of what {party} sent: it is not what arrived here"
-    if fingerprints and said.get("fingerprints", {}).get(party) != fingerprints.get(party):
-        yield f"the statement's certificate of {party}: another one is pinned here"
+    # Without this a party could replay against messages, and certificates, of its own making.
+    if said.get("received", {}).get(own.name) != own.streams.get(party):
+        yield f"the statement's hash of what {party} received: it is not what was sent from here"
+    for name in (party, own.name) if fingerprints else ():
+        if said.get("fingerprints", {}).get(name) != fingerprints.get(name):
+            yield f"the statement's certificate of {name}: another one is pinned here"
 
 
 def _signer(stored: SignedStatement) -> Auditor | None:
