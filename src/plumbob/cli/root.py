@@ -30,6 +30,7 @@ FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HELP = {
     "plan": "Write a plan, show it, or print its hash.",
     "party": "Run your organisation's side: set it up, agree on a plan, train with peers.",
+    "auditor": "Open one run's evidence, and sign what its replay found.",
 }
 # Under these headings, in this order, the first page lists what can be typed after `plumbob`.
 SECTIONS = (
@@ -99,7 +100,7 @@ def verbs_in(module: ModuleType) -> list[type[Verb]]:
 def first_page(verbs: Sequence[type[Verb]]) -> dict[str, list[str]]:
     """What can be typed first, by heading; a group stands under its verbs' heading."""
     listed = by_section([verb for verb in verbs if " " not in verb.words])
-    groups = {"Plan and check": ["plan"], "Train with other organisations": ["party"]}
+    groups = {"Plan and check": ["plan"], "Train with other organisations": ["party", "auditor"]}
     return {title: [*groups.get(title, []), *listed.get(title, [])] for title in SECTIONS}
 
 

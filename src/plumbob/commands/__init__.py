@@ -185,13 +185,18 @@ class ShowReceipt(Verb, words="receipt", section=LOOK_AT_RUNS, example="receipt 
         Sequence[str], typer.Option(help="Fingerprint of a signer's certificate, as you compared it (repeatable).")
     ] = ()
 
+    statement: Annotated[
+        Path | None,
+        typer.Option(help="An auditor's statement about a peer's replay, to check against this run.", dir_okay=False),
+    ] = None
+
     def do(self, caller: Caller) -> Result:
         from plumbob.commands.receipt import compare, run
         from plumbob.party.home import Home
         from plumbob.party.receipts import KnownCertificates
 
         known = KnownCertificates.given(None if self.home is None else Home.open(self.home), self.fingerprint)
-        return run(self.folders[0], known) if len(self.folders) == 1 else compare(self.folders, known)
+        return run(self.folders[0], known, self.statement) if len(self.folders) == 1 else compare(self.folders, known)
 
     def exit_code(self, result: Result) -> int:
         return 0 if result["consistent"] and (result["verified"] or not self.fingerprint) else 1

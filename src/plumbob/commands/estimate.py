@@ -18,6 +18,7 @@ from plumbob.crypto import PrivateKey, engines, lattice, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, ProductShape
 from plumbob.data import store
+from plumbob.party.evidence import evidence_bytes
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.widths import slots_for
@@ -62,6 +63,8 @@ class Estimate:
     peak_memory_mib: float
     temporary_files_mib: float
     """Features that are too large to be kept in memory; their pages stay there while nobody else needs the room."""
+    evidence_mib: float
+    """What the party with the most to keep seals for its auditor; 0 where the plan keeps none."""
     rows: int
     passes: str
     """How many, on how many rows."""
@@ -130,6 +133,7 @@ def _estimate(figures: Figures, engine: str, setup: float, steps: float, sent: i
         temporary_files_mib=sum(size for size in data_bytes(figures) if size >= store.MAPPED_FROM)
         * COPIES_OF_DATA
         / MEBIBYTE,
+        evidence_mib=most_evidence(figures) / MEBIBYTE,
         rows=figures.rows,
         passes=in_words(figures.levels),
     )
@@ -143,11 +147,20 @@ def estimate_lines(cost: Estimate) -> list[str]:
         f"  {cost.passes}",
         f"  {cost.megabytes_sent:.1f} MB sent, all parties together",
         f"  about {cost.peak_memory_mib:.0f} MiB of memory at its peak{_files_beside(cost)}",
+        *([f"  up to {cost.evidence_mib:.0f} MiB of evidence at each party"] if cost.evidence_mib else []),
     ]
 
 
 def _files_beside(cost: Estimate) -> str:
     return f", and {cost.temporary_files_mib:.0f} MiB of temporary files" if cost.temporary_files_mib else ""
+
+
+def most_evidence(figures: Figures) -> int:
+    """Bytes, at the party that keeps the most."""
+    plan = figures.plan
+    if not plan.keeps_evidence:
+        return 0
+    return max(evidence_bytes(plan.replace(test_share=0.0), party.name, figures.rows) for party in plan.learners)
 
 
 # Shapes.

@@ -19,6 +19,7 @@ from plumbob.party.receipts import (
     peer_signatures,
     signature_of,
 )
+from plumbob.party.statements import read_statement, statement_mistakes
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.releases import opened_bits
@@ -31,7 +32,7 @@ from plumbob.run_folder import RunFolder
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 
-def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
+def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None = None) -> dict[str, object]:
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
     record, signed = RunFolder(folder).record(), signature_of(RunFolder(folder))
     plan = record.parsed_plan
@@ -42,6 +43,9 @@ def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
     mistakes = list(_signature_mistakes(record, signed, known))
     if signed.is_valid:
         mistakes += [f"what {one.peer} sent, and what it signed" for one in peers if not one.is_valid]
+    stated = None if statement is None else read_statement(statement)
+    if stated is not None:
+        mistakes += statement_mistakes(stated, record, signed.fingerprints)
     consistent = consistent and not mistakes
     verified = consistent and known.holds(signed)
     return {
@@ -64,6 +68,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
         "warnings": [*warnings(record), *record.notes],
         "parties": [_counts(party) for party in record.parties],
         "streams": channels,
+        "statement": None if stated is None else stated.statement,
         "peer_signatures": [asdict(one) for one in peers],
         "transcript_hash": transcript_hash(record.parties),
         "consistent": consistent,
@@ -75,6 +80,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
         "lines": [
             *_lines(record, plan, channels, plan_agrees),
             *(_peer_in_words(one) for one in peers),
+            *([] if stated is None else [f"statement    {stated.statement.get('verdict', '')}"]),
             f"signature    {_signature_in_words(signed, known)}",
             *_fingerprint_lines([signed]),
             *(f"DIFFERS      {mistake}" for mistake in mistakes),

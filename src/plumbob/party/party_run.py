@@ -16,9 +16,11 @@ from plumbob.net.greeting import Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
 from plumbob.party.epsilon_limit import EpsilonLimit
+from plumbob.party.evidence import FOLDER, Keeping, Witness, evidence_bytes, refuse_full_disk
 from plumbob.party.home import Home
 from plumbob.party.refusals import LARGEST_MESSAGE, tell_refusals
 from plumbob.party.row_budget import RowBudget
+from plumbob.party.sealing import Auditor
 from plumbob.party.signature import MessageSigner, PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
@@ -54,6 +56,8 @@ class PartyRun:
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     signer: Signer | None = None
     """Of what is said in a session; None only where a test has nobody to sign."""
+    keeping: Keeping | None = None
+    """Where evidence of the session goes, if the plan keeps it."""
     row_budget: RowBudget | None = None
     """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
     most_epsilon: float = 0.0
@@ -91,9 +95,15 @@ class PartyRun:
         """Everything that this session draws from, fixed before its first message; a test may give the root."""
 
         def fix(root: bytes) -> bytes:
-            return FirstCommitment.to(root, self.table, brought).hash()
+            commitment = FirstCommitment.to(root, self.table, brought)
+            if self.keeping is not None:
+                self.keeping.begin(root, commitment, self.table, brought)
+            return commitment.hash()
 
-        return journal.draws(root, fix)
+        draws = journal.draws(root, fix)
+        if self.keeping is not None:
+            journal.witness = Witness(self.keeping)
+        return draws
 
     def participant(self, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:
         """What the protocol's party works with."""
@@ -143,6 +153,25 @@ def party_run_at(
         most_epsilon=settings.most_epsilon,
         most_delta=settings.most_delta,
     )
+
+
+def keeping_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int) -> Keeping | None:
+    """How evidence of a session is kept, if the plan says so; SettingsError where it cannot be."""
+    if not plan.keeps_evidence:
+        return None
+    name, named = home.identity.name, home.settings.evidence_key
+    if not named:
+        raise SettingsError('the plan keeps evidence: put evidence_key = "FILE" into party.toml, your auditor\'s key')
+    auditor = Auditor.load(home.folder / named)
+    if dict(plan.auditors).get(name) != auditor.fingerprint:
+        raise SettingsError(
+            f"{named}: its fingerprint is {auditor.fingerprint}, and the plan names another auditor for {name}; use "
+            "that auditor's file, or agree on a plan with this one"
+        )
+    refuse_full_disk(folder, evidence_bytes(plan, name, rows))
+    certificates = {party.name: home.pinned[party.name] for party in plan.parties if party.name != name}
+    certificates[name] = home.identity.certificate
+    return Keeping(folder / FOLDER, purpose, name, plan, auditor, certificates)
 
 
 def tell_refusals_at(

@@ -16,14 +16,24 @@ from plumbob.errors import BudgetExceededError, DataError
 from plumbob.net.identity import write_over
 from plumbob.party import sizes
 from plumbob.party.conversation import Conversation
+from plumbob.party.evidence import Witness
 from plumbob.party.file_lock import alone_at
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served, refuse_beyond
+from plumbob.protocol.prediction import (
+    SCORE_BYTES,
+    Answerer,
+    Asker,
+    RowLimit,
+    Served,
+    SessionLedger,
+    refuse_beyond,
+)
 from plumbob.protocol.schedules import ROWS_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
@@ -44,17 +54,52 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    draws = party_run.draws(journal, part.brought())
+    draws = party_run.draws(journal, Brought(part.brought(), list(rows)).to_bytes())
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
-        asker = Asker(party_run.participant(talk, journal, draws), _rows_of(party_run), part)
-        asker.begin()
-        scores = []
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            done = min(start + ROWS_AT_ONCE, len(rows))
-            scores.append(asker.scores(rows[start:done], to_follow=len(rows) - done))
-            progress(done, len(rows))
-        asker.end()
+        return _asked(party_run.participant(talk, journal, draws), _rows_of(party_run), part, rows, progress)
+
+
+def _asked(participant: Participant, table: Table, part: ModelPart, rows: Sequence[int], progress: Progress) -> Vector:
+    asker = Asker(participant, table, part)
+    asker.begin()
+    scores = []
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        done = min(start + ROWS_AT_ONCE, len(rows))
+        scores.append(asker.scores(rows[start:done], to_follow=len(rows) - done))
+        progress(done, len(rows))
+    asker.end()
     return np.concatenate(scores)
+
+
+class Brought(msgspec.Struct, frozen=True):
+    """What a session of prediction continues from, and what a person decided before it."""
+
+    part: bytes
+    asked: list[int] | None = None
+    """At the label party, the rows."""
+    answered: int = 0
+    """At the others, how many rows were answered before,"""
+    most: int = 0
+    """how many are in all,"""
+    is_planned: bool = False
+    """and whether the plan says so."""
+
+    def to_bytes(self) -> bytes:
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        return msgspec.msgpack.decode(data, type=cls)
+
+
+def replay_prediction(participant: Participant, table: Table, brought: Brought) -> None:
+    """One party's side of a session once more."""
+    part = ModelPart.from_json(brought.part, Path("brought"))
+    if brought.asked is not None:
+        _asked(participant, table, part, brought.asked, lambda done, rows: None)
+        return
+    limit = RowLimit(brought.most, brought.is_planned) if brought.most else None
+    Answerer(participant, table, part, limit, SessionLedger(brought.answered)).run()
 
 
 def answer(
@@ -65,7 +110,9 @@ def answer(
     limit: RowLimit | None,
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
-    draws = party_run.draws(journal, part.brought())
+    most = RowLimit(0) if limit is None else limit
+    brought = Brought(part.brought(), None, ledger.answered(), most.rows, most.is_planned)
+    draws = party_run.draws(journal, brought.to_bytes())
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         participant = party_run.participant(talk, journal, draws)
         return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
@@ -81,6 +128,9 @@ def _end_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
         talk.leave(SECONDS_TO_HEAR)
         raise
     journal.flush()
+    if isinstance(journal.witness, Witness):
+        journal.witness.close()
+        journal.witness = None
     talk.leave()
 
 

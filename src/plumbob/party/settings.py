@@ -54,6 +54,7 @@ KEYS = (
         " promises",
         low=0,
     ),
+    SettingKey("evidence_key", "", "", 'the auditor\'s public key, whose fingerprint is in the plan; "" = none'),
     SettingKey("most_delta", "", 1e-6, "delta at which both are counted, whatever delta a plan has", above=0, below=1),
 )
 NAMES = tuple(key.name for key in KEYS)
@@ -73,6 +74,7 @@ class HomeSettings:
     engine: str = "auto"
     patience: float = 600.0
     most_rows: int = 0
+    evidence_key: str = ""
     label_epsilon: float = 0.0
     most_epsilon: float = 0.0
     most_delta: float = 1e-6

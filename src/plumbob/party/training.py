@@ -7,6 +7,7 @@ from plumbob.crypto import Draws
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party.conversation import Conversation
+from plumbob.party.evidence import Witness
 from plumbob.party.party_run import PartyRun
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
@@ -100,6 +101,11 @@ def _train(
     party = player(participant, party_run.table, progress)
     transcript, scores = run_to_its_quality(party)
     part = party.model_part() if isinstance(party, TrainingParty) else None
+    if party_run.keeping is not None and isinstance(journal.witness, Witness):
+        if part is not None:
+            party_run.keeping.seal("encoder", part.brought())
+        journal.witness.close()
+        journal.witness = None
     shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
     folder.make_party_folder(party_run.name)
     transcript.save(folder.transcript_file(party_run.name))

@@ -73,7 +73,7 @@ class Channel:
             self._link.send(data)
         # Seals stand beside the streams: a simulation, where nobody signs, has the same ones.
         if kind is not Kind.SEAL:
-            self._sent = _chain(self._sent, digest)
+            self._sent = chained(self._sent, digest)
             self.traffic.messages_sent += 1
             self.traffic.bytes_sent += len(data)
 
@@ -116,7 +116,7 @@ class Channel:
         if self.recording is not None:
             self.recording.append(data)
         if kind is not Kind.SEAL:
-            self._received = _chain(self._received, digest)
+            self._received = chained(self._received, digest)
             self.traffic.messages_received += 1
             self.traffic.bytes_received += len(data)
         return data
@@ -188,6 +188,6 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def _chain(so_far: bytes, digest: bytes) -> bytes:
+def chained(so_far: bytes, digest: bytes) -> bytes:
     """A hash over a stream that can be put down and taken up again."""
     return hashlib.sha256(so_far + digest).digest()

@@ -311,13 +311,20 @@ def greet_peers(
         heard[peer], nonces[peer], commitments[peer] = hello.rows, hello.nonce, bytes.fromhex(hello.commitment)
     if len(set(nonces.values())) != len(nonces):
         raise RemoteProtocolError("two parties sent the same nonce; each draws its own")
-    fields = (f"{name}:{nonces[name]}:{commitments[name].hex()}".encode() for name in sorted(nonces))
-    identity = hash_fields(b"session", purpose.encode(), plan_hash.encode(), *fields)
+    identity = session_identity(purpose, plan_hash, nonces, commitments)
     participant.account.greeted(identity, names, commitments)
     if rows is None:
         # An alignment has no seed, and an arbiter does not hear it.
         participant.open_chain(identity, b"")
     return identity, heard
+
+
+def session_identity(
+    purpose: str, plan_hash: str, nonces: Mapping[str, str], commitments: Mapping[str, bytes]
+) -> bytes:
+    """Of all that was said in greetings: whoever commits to two things is in two sessions."""
+    fields = (f"{name}:{nonces[name]}:{commitments[name].hex()}".encode() for name in sorted(nonces))
+    return hash_fields(b"session", purpose.encode(), plan_hash.encode(), *fields)
 
 
 def _parse(peer: str, body: bytes) -> Hello:

@@ -237,22 +237,24 @@ class Answerer:
     def _spend(self, step: int, query: Query) -> None:
         """Say whether we will answer, before anything is calculated."""
         # First, so that a session that breaks off has counted too much rather than too little.
-        if self._limit is None:
-            self._ledger.add(len(query.rows))
-        else:
-            self._spend_within(self._limit, step, query)
-        self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(WILL_ANSWER, 0, 0))
+        verdict = self.participant.journal.decide(self._verdict(query))
+        self._channel.send(Kind.QUERY_VERDICT, step, verdict)
+        if verdict[0] != WILL_ANSWER:
+            self._refuse(query, verdict)
 
-    def _spend_within(self, limit: RowLimit, step: int, query: Query) -> None:
+    def _verdict(self, query: Query) -> bytes:
+        limit = self._limit or RowLimit(0)
         try:
             self._ledger.add(len(query.rows), limit.rows, query.in_all)
         except BudgetExceededError:
-            self._refuse(step, query, limit)
+            refused = BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN
+            return VERDICT.pack(refused, limit.rows, self._ledger.answered())
+        return VERDICT.pack(WILL_ANSWER, 0, 0)
 
-    def _refuse(self, step: int, query: Query, limit: RowLimit) -> NoReturn:
+    def _refuse(self, query: Query, verdict: bytes) -> NoReturn:
         """Both sides get the same numbers."""
-        verdict, used = BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN, self._ledger.answered()
-        self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(verdict, limit.rows, used))
+        refused, most, used = VERDICT.unpack(verdict)
+        limit = RowLimit(most, refused == BEYOND_THE_PLAN)
         words = limit.in_words(used, self.participant.name)
         cure = limit.cure("raise yours: --most-rows, or most_rows in party.toml")
         asked = counted(query.in_all, "row")

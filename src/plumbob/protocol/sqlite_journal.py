@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -73,6 +73,22 @@ class _Replay:
     received: dict[str, deque[bytes]] = field(default_factory=dict)
 
 
+class JournalWitness(Protocol):
+    """Keeps, for an auditor, what passes through a journal."""
+
+    def sent(self, peer: str, data: bytes, digest: bytes) -> None: ...
+
+    def received(self, peer: str, data: bytes) -> None: ...
+
+    def settled(self, numbers: Numbers) -> None: ...
+
+    def decided(self, value: bytes) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def abandon(self) -> None: ...
+
+
 class SqliteJournal:
     """A file of one party and one conversation, open in one process at a time.
 
@@ -93,6 +109,8 @@ class SqliteJournal:
         """Messages that were sent in this start, by number: the log can be calculated again, so only what the peer has
         not stored when the log is forgotten is written."""
         self._erasable = False
+        self.witness: JournalWitness | None = None
+        """Keeps evidence of what passes through here, where the plan says so."""
         self._lock = locked(path)
         try:
             self._database = self._open()
@@ -206,9 +224,13 @@ class SqliteJournal:
         self._erasable = True
 
     def settle(self, calculated: Numbers) -> Numbers:
+        if self.witness is not None and calculated:
+            self.witness.settled(calculated)
         return calculated
 
     def decide(self, calculated: bytes) -> bytes:
+        if self.witness is not None:
+            self.witness.decided(calculated)
         return calculated
 
     @property
@@ -231,6 +253,8 @@ class SqliteJournal:
         return None if state is None else (_decode(state), dict(self._select("SELECT step, data FROM handed_on")))
 
     def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
+        if self.witness is not None:
+            self.witness.sent(peer, data, digest)
         if known := self._replay.sent.get(peer):
             number, sent = known.popleft()
             if sent != digest:
@@ -251,9 +275,13 @@ class SqliteJournal:
 
     def arrived(self, peer: str) -> bytes | None:
         waiting = self._replay.received.get(peer)
+        if waiting and self.witness is not None:
+            self.witness.received(peer, waiting[0])
         return waiting.popleft() if waiting else None
 
     def keep(self, peer: str, data: bytes, digest: bytes) -> None:
+        if self.witness is not None:
+            self.witness.received(peer, data)
         number = self._received.get(peer, 0)
         self._write(
             "INSERT INTO received VALUES (?, ?, ?, ?, ?, ?)", peer, number, self._step, digest, *self._split_body(data)
@@ -269,6 +297,9 @@ class SqliteJournal:
 
     def _forget_log(self, step: int) -> None:
         """Of every step up to this one but the set-up: its calculation is compared with its log at every start."""
+        if self.witness is not None:
+            # First: what the journal forgets, only the evidence has.
+            self.witness.flush()
         self._write("DELETE FROM facts WHERE name = 'link'")
         self._write("UPDATE received SET data = NULL, place = NULL WHERE step <> 0 AND step <= ?", step)
         for peer, count in self._received.items():
@@ -338,6 +369,8 @@ class SqliteJournal:
 
     def close(self) -> None:
         """Without a commit: what was not sent is calculated again."""
+        if self.witness is not None:
+            self.witness.abandon()
         self._database.close()
         self._bodies.close()
         os.close(self._lock)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbob.verb import Caller, Result, Verb
+from plumbob.verb import DONE, Caller, Result, Verb
 from plumbob.verb.flags import (
     HOME,
     AcceptCheating,
@@ -158,6 +158,23 @@ class Renew(PartyVerb, words="party renew", section=SET_UP, example="party renew
         from plumbob.party.verbs.setup import renew
 
         return renew(self.home, self.days)
+
+
+@dataclass(frozen=True)
+class AuditorKey(Verb, words="party auditor-key", section=SET_UP, example="party auditor-key audit-house"):
+    """Make an auditor's certificate and sealing key, on the auditor's own machine.
+
+    The party gets the file auditor.json; plans name the fingerprint.
+    """
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The auditor's name.")]
+    _: KW_ONLY
+    out: Annotated[Path, typer.Option(help="Folder to make.", file_okay=False)] = Path("auditor")
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.auditing import auditor_key
+
+        return auditor_key(self)
 
 
 @dataclass(frozen=True)
@@ -374,8 +391,83 @@ class Forget(PartyVerb, words="party forget", section=LOOK_AFTER, example="party
     give_up: Annotated[
         bool, typer.Option("--give-up", help="Also delete an unfinished run; no party will be able to complete it.")
     ] = False
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Delete the run's evidence: a replay can then show nothing any more.")
+    ] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.forget import forget
 
         return forget(self)
+
+
+@dataclass(frozen=True)
+class ReplayRun(
+    Verb,
+    words="party replay",
+    section=LOOK_AFTER,
+    example="party replay party/runs/3f2a9c01b7de --key run.key",
+    codes={**DONE, 5: "done, and a message does not follow from what was fixed before the run"},
+):
+    """Compute every message of a run again from its evidence, and say whether it follows from what was fixed before.
+
+    For the party's auditor, on the party's premises. Writes a statement for the auditor to sign.
+    """
+
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.", file_okay=False)]
+    _: KW_ONLY
+    key: Annotated[Path, typer.Option(help="File that `auditor open` wrote.", dir_okay=False)]
+    table: Annotated[
+        Path | None,
+        typer.Option(help="Table from the system of record, to compare the rows with.", dir_okay=False),
+    ] = None
+    id_column: Annotated[str, typer.Option("--id", help="Column of that table that identifies each row.")] = "id"
+    label_column: Annotated[str, typer.Option("--label", help="Column of that table that holds the label.")] = ""
+    out: Annotated[
+        Path | None, typer.Option(help="Statement to write (default: statement.json in the run).", dir_okay=False)
+    ] = None
+    engine: EngineOption = "auto"
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.auditing import replay_run
+
+        return replay_run(self, caller)
+
+    def exit_code(self, result: Result) -> int:
+        return 0 if result["honest"] else 5
+
+
+AuditorFolder = Annotated[
+    Path, typer.Option("--auditor", help="Folder that `party auditor-key` made.", file_okay=False)
+]
+
+
+@dataclass(frozen=True)
+class OpenHead(Verb, words="auditor open", section=LOOK_AFTER, example="auditor open head.json --out run.key"):
+    """Unwrap the keys of one run's evidence, on the auditor's own machine."""
+
+    head: Annotated[Path, typer.Argument(metavar="HEADER", help="The run's evidence/head.json.", dir_okay=False)]
+    _: KW_ONLY
+    out: Annotated[Path, typer.Option(help="File of keys to write, for `party replay`.", dir_okay=False)] = Path(
+        "run.key"
+    )
+    auditor: AuditorFolder = Path("auditor")
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.auditing import open_head
+
+        return open_head(self)
+
+
+@dataclass(frozen=True)
+class SignStatement(Verb, words="auditor sign", section=LOOK_AFTER, example="auditor sign statement.json"):
+    """Sign a replay's statement with the auditor's certificate, on the auditor's own machine."""
+
+    statement: Annotated[Path, typer.Argument(metavar="STATEMENT", help="What `party replay` wrote.", dir_okay=False)]
+    _: KW_ONLY
+    auditor: AuditorFolder = Path("auditor")
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.auditing import sign
+
+        return sign(self)

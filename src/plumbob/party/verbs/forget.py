@@ -2,9 +2,11 @@
 
 import shutil
 from contextlib import suppress
+from pathlib import Path
 
 from plumbob.errors import DataError, JournalError
 from plumbob.party import training
+from plumbob.party.evidence import HEAD
 from plumbob.party.home import Home
 from plumbob.party.journals import journal_contents, open_journal
 from plumbob.party.verbs import Forget
@@ -17,6 +19,8 @@ def forget(asked: Forget) -> Result:
     place = next((place for place in home.runs.glob("*") if place.name == run), None)
     if place is None:
         raise DataError(f"{run}: no run of this party has that name; plumbob party status lists them")
+    if asked.evidence:
+        return _forget_evidence(place)
     if not journal_contents(place).has_secrets:
         return {"run": run, "kept_results": True, "lines": [f"{run}: keeps no secrets, there is nothing to forget"]}
     # The journal's lock: not under a process that is at work.
@@ -35,3 +39,15 @@ def forget(asked: Forget) -> Result:
         else:
             raise DataError(f"{run} has not finished; add --give-up to delete it anyway (it cannot be resumed)")
     return {"run": run, "kept_results": place.exists(), "lines": [line]}
+
+
+def _forget_evidence(place: Path) -> Result:
+    kept = [file.parent for file in place.rglob(HEAD)]
+    for folder in kept:
+        shutil.rmtree(folder)
+    line = (
+        f"{place.name}: evidence deleted; no replay can show any more that this party kept to the protocol in this run"
+        if kept
+        else f"{place.name}: there is no evidence here"
+    )
+    return {"run": place.name, "kept_results": True, "evidence_deleted": len(kept), "lines": [line]}

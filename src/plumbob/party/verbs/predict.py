@@ -15,10 +15,11 @@ from plumbob.errors import DataError
 from plumbob.model.links import log_odds
 from plumbob.party import prediction
 from plumbob.party.aligned import checked_list_name, kept_for
+from plumbob.party.evidence import Keeping
 from plumbob.party.home import Home
 from plumbob.party.journals import one_session
 from plumbob.party.outcome import plan_of
-from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.party_run import PartyRun, keeping_at, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import ids_only, place_of
 from plumbob.party.scores import refuse_unwritable, threshold_of, unusual_lines, write_scores
@@ -68,7 +69,10 @@ def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str,
     unseen, rare = part.encoder.unseen(table), part.encoder.counted_as_rare(table)
     unusual = unusual_lines(home.identity.name, unseen, rare, len(table))
     place = runs.make_prediction_folder()
-    party_run = replace(party_run_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
+    with tell_refusals_at(home, plan, "predict", tell, name):
+        keeping = _keeping(home, plan, run, len(table))
+    party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
+    party_run = replace(party_run, list_name=name, keeping=keeping)
     with one_session(place) as journal:
         if not is_asking:
             limit = prediction.row_limit(plan, part.training_rows, options.most_rows or home.settings.most_rows)
@@ -83,6 +87,18 @@ def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str,
     ids = [table.ids[row] for row in rows]
     written = write_scores(out, ids, scores, part.classes, unusual, threshold, plan, _held_out(home, plan, run))
     return written if labels is None else {**written, **_quality(labels, ids, log_odds(plan, scores), written)}
+
+
+def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> Keeping | None:
+    """Evidence of a session lies with the run whose model it uses."""
+    if not plan.keeps_evidence:
+        return None
+    sessions = run.path / "predictions"
+    sessions.mkdir(mode=0o700, exist_ok=True)
+    place = RunFolder(sessions / str(1 + len(list(sessions.iterdir()))))
+    place.path.mkdir(mode=0o700)
+    place.plan_file.write_text(plan.to_toml(), encoding="utf-8")
+    return keeping_at(home, plan, "predict", place.path, rows)
 
 
 def _answer(

@@ -10,7 +10,7 @@ from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
 from plumbob.party.label_budget import LabelBudget
 from plumbob.party.outcome import plan_argument, plan_of
-from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.party_run import PartyRun, keeping_at, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import aligned_table, is_arbiter
 from plumbob.party.sizes import largest_message
@@ -40,7 +40,10 @@ def train(asked: Train, caller: Caller) -> Result:
     party_run = replace(party_run_at(home, plan, table, run.path, largest_message(plan, rows), tell), signature=signed)
     while True:
         try:
-            record = _take_part(home, replace(party_run, folder=run.path, number=runs.number(run)), caller)
+            with tell_refusals_at(home, plan, "train", tell):
+                keeping = keeping_at(home, plan, "train", run.path, rows)
+            place = replace(party_run, folder=run.path, number=runs.number(run), keeping=keeping)
+            record = _take_part(home, place, caller)
             break
         except OtherNumber as other:
             # Nothing was sent yet; the journal is closed, and keeps its identity under the new name.

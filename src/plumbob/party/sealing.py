@@ -1,0 +1,187 @@
+"""Files that only an auditor can open, and the auditor who does.
+
+A sealed file has a key of its own: HKDF over an X25519 exchange between the auditor's public key and one that is drawn
+for this file and then forgotten, so that not even its writer can read it back. Its segments have at most 1 MiB, each
+encrypted with its number, whether it is the last, and the run that it belongs to. A run that is started again writes
+new files, so no nonce is used twice.
+
+An auditor is a certificate, by which it signs, and a sealing key. Plans name both by one fingerprint.
+"""
+
+import hashlib
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from plumbob.crypto.lattice.context import join
+from plumbob.errors import DataError, IdentityError, SettingsError
+from plumbob.net.identity import Certificate, Identity, refuse_loose, write_private
+
+SEGMENT = 1 << 20
+NUMBER = struct.Struct("<QI")  # A segment's number and whether it is the last: its nonce.
+SIZE = struct.Struct("<I")
+KEY_BYTES = 32
+PUBLIC_FILE, SECRET_FILE = "auditor.json", "sealing.key"
+
+
+class SealedFile:
+    """One that is being written."""
+
+    def __init__(self, file: Path, auditor: "Auditor", run: bytes) -> None:
+        secret = X25519PrivateKey.generate()
+        self.public = secret.public_key().public_bytes_raw()
+        """Of the exchange: what the auditor needs besides its own key."""
+        self._cipher = ChaCha20Poly1305(
+            _file_key(secret, auditor.sealing, self.public, auditor.sealing, run, file.name)
+        )
+        self._run, self._number, self._waiting = run, 0, bytearray()
+        self._handle = os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb")
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        for piece in pieces:
+            self._waiting += piece
+        while len(self._waiting) > SEGMENT:
+            self._seal(bytes(self._waiting[:SEGMENT]))
+            del self._waiting[:SEGMENT]
+
+    def flush(self) -> None:
+        """Everything so far is on the disk when it returns."""
+        if self._waiting:
+            self._seal(bytes(self._waiting))
+            self._waiting.clear()
+        self._handle.flush()
+        os.fsync(self._handle.fileno())
+
+    def close(self) -> None:
+        """With the mark that nothing is missing."""
+        self._seal(bytes(self._waiting), is_last=True)
+        self._waiting.clear()
+        self._handle.flush()
+        os.fsync(self._handle.fileno())
+        self._handle.close()
+
+    def abandon(self) -> None:
+        """Without that mark: the session broke off."""
+        self._handle.close()
+
+    def _seal(self, segment: bytes, is_last: bool = False) -> None:
+        place = NUMBER.pack(self._number, is_last)
+        sealed = self._cipher.encrypt(place, segment, self._run + place)
+        self._handle.write(SIZE.pack(len(sealed)) + sealed)
+        self._number += 1
+
+
+def read_sealed(file: Path, key: bytes, run: bytes, *, may_end_early: bool = False) -> bytes:
+    """What was written; DataError where it is of another run or was changed. A process may have died while writing."""
+    try:
+        data, cipher = file.read_bytes(), ChaCha20Poly1305(key)
+    except OSError as error:
+        raise DataError(f"{file}: this part of the evidence is missing ({type(error).__name__})") from error
+    parts: list[bytes] = []
+    at, is_last = 0, False
+    while at < len(data) and not is_last:
+        size = SIZE.unpack_from(data, at)[0] if at + SIZE.size <= len(data) else len(data)
+        sealed = data[at + SIZE.size : at + SIZE.size + size]
+        if len(sealed) < size:
+            break
+        found = _opened(cipher, sealed, run, len(parts))
+        if found is None:
+            raise DataError(f"{file}: it is of another run or another start, or was changed")
+        part, is_last = found
+        parts.append(part)
+        at += SIZE.size + size
+    if not is_last and not may_end_early:
+        raise DataError(f"{file}: its end is missing")
+    if is_last and at != len(data):
+        raise DataError(f"{file}: something was added behind its end")
+    return b"".join(parts)
+
+
+def _opened(cipher: ChaCha20Poly1305, sealed: bytes, run: bytes, number: int) -> tuple[bytes, bool] | None:
+    for is_last in (False, True):
+        place = NUMBER.pack(number, is_last)
+        try:
+            return cipher.decrypt(place, sealed, run + place), is_last
+        except InvalidTag:
+            continue
+    return None
+
+
+def _file_key(secret: X25519PrivateKey, other: bytes, public: bytes, sealing: bytes, run: bytes, name: str) -> bytes:
+    shared = secret.exchange(X25519PublicKey.from_public_bytes(other))
+    info = join(b"plumbob evidence", run, name.encode(), public, sealing)
+    return HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=info).derive(shared)
+
+
+class _StoredAuditor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    certificate: str
+    sealing: str
+
+
+@dataclass(frozen=True)
+class Auditor:
+    """As parties know it."""
+
+    certificate: Certificate
+    sealing: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """What a plan names: over the certificate and the sealing key."""
+        return hashlib.sha256(join(b"auditor", self.certificate.der, self.sealing)).hexdigest()
+
+    @classmethod
+    def load(cls, file: Path) -> Self:
+        """From the file that `party auditor-key` wrote for the party."""
+        try:
+            stored = msgspec.json.decode(file.read_bytes(), type=_StoredAuditor)
+            return cls.parse(stored.certificate, stored.sealing)
+        except (OSError, ValueError, IdentityError) as error:
+            raise SettingsError(
+                f"{file}: expected the auditor's public key, as plumbob party auditor-key writes it; ask the auditor"
+            ) from error
+
+    @classmethod
+    def parse(cls, certificate: str, sealing: str) -> Self:
+        """Both as hexadecimal digits."""
+        public = bytes.fromhex(sealing)
+        X25519PublicKey.from_public_bytes(public)
+        return cls(Certificate.parse(bytes.fromhex(certificate)), public)
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(_StoredAuditor(self.certificate.der.hex(), self.sealing.hex()))
+
+
+class AuditorKeys:
+    """On the auditor's own machine: the identity that signs, and the key that opens."""
+
+    def __init__(self, folder: Path) -> None:
+        self.identity = Identity.load(folder)
+        refuse_loose(folder / SECRET_FILE)
+        self._secret = X25519PrivateKey.from_private_bytes((folder / SECRET_FILE).read_bytes())
+
+    @classmethod
+    def create(cls, folder: Path, name: str) -> Self:
+        """New ones; never over old ones."""
+        Identity.create(folder, name)
+        write_private(folder / SECRET_FILE, X25519PrivateKey.generate().private_bytes_raw())
+        made = cls(folder)
+        (folder / PUBLIC_FILE).write_bytes(made.public.to_json())
+        return made
+
+    @property
+    def public(self) -> Auditor:
+        return Auditor(self.identity.certificate, self._secret.public_key().public_bytes_raw())
+
+    def file_key(self, public: bytes, run: bytes, name: str) -> bytes:
+        """Of one sealed file of one run."""
+        return _file_key(self._secret, public, public, self.public.sealing, run, name)

@@ -1,0 +1,94 @@
+"""An auditor's statement about a replay: signed on its own machine, and checked by a peer against its streams."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from plumbob.errors import DataError, IdentityError
+from plumbob.net.identity import write_over
+from plumbob.party.sealing import Auditor, AuditorKeys
+from plumbob.record import RunRecord
+
+PURPOSE = "statement about a replay"
+
+
+class SignedStatement(msgspec.Struct, forbid_unknown_fields=True):
+    """The file; without a signature it says nothing to anybody."""
+
+    statement: dict[str, Any]
+    certificate: str = ""
+    sealing: str = ""
+    signature: str = ""
+
+    def to_sign(self) -> bytes:
+        return json.dumps(self.statement, sort_keys=True).encode()
+
+
+def write_statement(file: Path, statement: Mapping[str, Any]) -> None:
+    """As a replay leaves it, for the auditor to sign."""
+    _write(file, SignedStatement(dict(statement)))
+
+
+def sign_statement(auditor: AuditorKeys, file: Path) -> SignedStatement:
+    """By the auditor's certificate."""
+    stored, public = read_statement(file), auditor.public
+    signed = msgspec.structs.replace(
+        stored,
+        certificate=public.certificate.der.hex(),
+        sealing=public.sealing.hex(),
+        signature=auditor.identity.sign(PURPOSE, stored.to_sign()).hex(),
+    )
+    _write(file, signed)
+    return signed
+
+
+def read_statement(file: Path) -> SignedStatement:
+    """Whoever signed it."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=SignedStatement)
+    except (OSError, msgspec.DecodeError) as error:
+        raise DataError(f"{file}: expected a statement, as plumbob party replay writes it") from error
+
+
+def statement_mistakes(stored: SignedStatement, record: RunRecord, fingerprints: Mapping[str, str]) -> Iterator[str]:
+    """What speaks against it: another signer than the plan names, or other streams than those of one's own record."""
+    said = stored.statement
+    party = str(said.get("party", ""))
+    named = dict(record.parsed_plan.auditors).get(party)
+    if (auditor := _signer(stored)) is None:
+        yield "the statement: it is not signed, or was changed after the auditor signed it"
+    elif auditor.fingerprint != named:
+        yield f"the statement: it is not signed by the auditor that the plan names for {party}"
+    account, own = record.account, record.parties[0]
+    expected = {
+        "plan": record.plan_hash,
+        "session": account.get("session"),
+        "commitments": account.get("commitments"),
+    }
+    for name, value in expected.items():
+        if said.get(name) != value:
+            yield f"the statement's {name}: it is about another run than this one"
+    if said.get("sent", {}).get(own.name) != own.received_streams.get(party):
+        yield f"the statement's hash of what {party} sent: it is not what arrived here"
+    # Without this a party could replay against messages, and certificates, of its own making.
+    if said.get("received", {}).get(own.name) != own.streams.get(party):
+        yield f"the statement's hash of what {party} received: it is not what was sent from here"
+    for name in (party, own.name) if fingerprints else ():
+        if said.get("fingerprints", {}).get(name) != fingerprints.get(name):
+            yield f"the statement's certificate of {name}: another one is pinned here"
+
+
+def _signer(stored: SignedStatement) -> Auditor | None:
+    try:
+        auditor = Auditor.parse(stored.certificate, stored.sealing)
+        auditor.certificate.verify(PURPOSE, stored.to_sign(), bytes.fromhex(stored.signature))
+    except (ValueError, IdentityError):
+        return None
+    return auditor
+
+
+def _write(file: Path, stored: SignedStatement) -> None:
+    write_over(file, msgspec.json.format(msgspec.json.encode(stored), indent=1))

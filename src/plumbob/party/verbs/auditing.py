@@ -1,0 +1,67 @@
+"""`party auditor-key`, `auditor open`, `auditor sign` and `party replay`: what an auditor does, and where."""
+
+from pathlib import Path
+
+import msgspec
+
+from plumbob.data import Batch
+from plumbob.errors import DataError
+from plumbob.net.identity import write_over
+from plumbob.party.evidence import read_head
+from plumbob.party.replay import replay, source_of
+from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
+from plumbob.party.statements import sign_statement, write_statement
+from plumbob.party.verbs import AuditorKey, OpenHead, ReplayRun, SignStatement
+from plumbob.verb import Caller, Result
+
+STATEMENT = "statement.json"
+
+
+def auditor_key(asked: AuditorKey) -> Result:
+    """New keys on the auditor's machine."""
+    made = AuditorKeys.create(asked.out, asked.name)
+    fingerprint = made.public.fingerprint
+    lines = [
+        f"fingerprint: {fingerprint}",
+        f"give {asked.out / PUBLIC_FILE} to the party, which names it as evidence_key in its party.toml",
+        f"keep the rest of {asked.out}: whoever has it can open evidence and sign statements",
+    ]
+    return {"fingerprint": fingerprint, "public": str(asked.out / PUBLIC_FILE), "lines": lines}
+
+
+def open_head(asked: OpenHead) -> Result:
+    """The keys of one run's evidence."""
+    auditor, head = AuditorKeys(asked.auditor), read_head(asked.head)
+    if head.auditor != auditor.public.fingerprint:
+        raise DataError(f"{asked.head}: this evidence is sealed for another auditor")
+    keys = {
+        name: auditor.file_key(bytes.fromhex(public), head.run_bytes, name).hex() for name, public in head.keys.items()
+    }
+    write_over(asked.out, msgspec.json.encode(keys))
+    line = f"{asked.out}: the keys of {head.party}'s evidence of this one run; delete it after the replay"
+    return {"out": str(asked.out), "party": head.party, "files": len(keys), "lines": [line]}
+
+
+def sign(asked: SignStatement) -> Result:
+    """On the auditor's machine."""
+    signed = sign_statement(AuditorKeys(asked.auditor), asked.statement)
+    return {**signed.statement, "lines": [f"signed: {signed.statement['verdict']}"]}
+
+
+def replay_run(asked: ReplayRun, caller: Caller) -> Result:
+    """On the party's premises."""
+    try:
+        keys = msgspec.json.decode(asked.key.read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.DecodeError) as error:
+        raise DataError(f"{asked.key}: expected the keys that plumbob auditor open wrote") from error
+
+    def progress(batch: Batch, steps: int) -> None:
+        caller.tell(f"replayed step {batch.step} of {steps}")
+
+    source = None if asked.table is None else source_of(asked.table, asked.id_column, asked.label_column)
+    opened = {name: bytes.fromhex(key) for name, key in keys.items()}
+    statement = replay(Path(asked.run), opened, source, progress, asked.engine)
+    file = asked.out or asked.run / STATEMENT
+    write_statement(file, statement)
+    lines = [statement["verdict"], f"{file}: for the auditor to sign, with plumbob auditor sign {file}"]
+    return {**statement, "statement": str(file), "lines": lines}

@@ -1,0 +1,422 @@
+"""Evidence and its replay: honest parties replay cleanly, a single other byte is named, and tampering is refused."""
+
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from plumbob.crypto import engines
+from plumbob.data import Batch, Table
+from plumbob.errors import DataError, SettingsError
+from plumbob.party import evidence, prediction, replay, sealing, training
+from plumbob.party.party_run import PartyRun
+from plumbob.party.sealing import AuditorKeys
+from plumbob.party.statements import read_statement, sign_statement, statement_mistakes, write_statement
+from plumbob.plan import Plan
+from plumbob.protocol import schedules
+from plumbob.protocol.account import FirstCommitment
+from plumbob.protocol.cast import player
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.part import ModelPart
+from plumbob.protocol.party import AfterStep
+from plumbob.protocol.prediction import RowLimit
+from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL, RunFolder
+from tests.party.support import PATIENCE, Killed, Switchboard, run_parties
+from tests.protocol.support import made_up, signers_of, tables_for
+
+SPLITS = {"two": (2, 3), "three": (2, 2, 1)}
+CASTING = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run whose parties keep evidence."""
+
+    plan: Plan
+    tables: Mapping[str, Table]
+    folder: Path
+    auditors: Mapping[str, AuditorKeys]
+
+    def keys(self, name: str) -> dict[str, bytes]:
+        """What the party's auditor hands over for this one run."""
+        head = evidence.read_head(self.place(name) / "head.json")
+        auditor = self.auditors[name]
+        return {file: auditor.file_key(bytes.fromhex(one), head.run_bytes, file) for file, one in head.keys.items()}
+
+    def place(self, name: str) -> Path:
+        return self.folder / name / evidence.FOLDER
+
+    def replayed(self, name: str, **options: Any) -> dict[str, Any]:
+        return replay.replay(self.folder / name, self.keys(name), **options)
+
+
+def kept_run(
+    folder: Path,
+    split: tuple[int, ...],
+    cast: Mapping[str, type[LatticeParty]] = MappingProxyType({}),
+    journals: Mapping[str, Callable[[Path], SqliteJournal]] = MappingProxyType({}),
+    tables: Mapping[str, Table] | None = None,
+) -> Kept:
+    """Trained over journals and links; `cast` plays a party by another class, `journals` may kill one."""
+    plan = Plan.for_columns(split, epochs=2, test_share=0.2, evidence="keep", days=30)
+    names = [party.name for party in plan.parties]
+    auditors = {name: AuditorKeys.create(folder / f"auditor-{name}", f"auditor-{name}") for name in names}
+    plan = plan.replace(auditors={name: one.public.fingerprint for name, one in auditors.items()})
+    board, signers = Switchboard(), signers_of(tuple(names))
+    given = tables or tables_for(plan, *made_up(40, plan.columns))
+    certificates = {name: signer.identity.certificate for name, signer in signers.items()}
+
+    def cast_player(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+        return player(participant, table, progress, cast.get(participant.name))
+
+    def start(name: str) -> Any:
+        place = folder / name
+        place.mkdir(mode=0o700, exist_ok=True)
+        RunFolder(place).plan_file.write_text(plan.to_toml())
+        keeping = evidence.Keeping(place / evidence.FOLDER, "train", name, plan, auditors[name].public, certificates)
+        while True:
+            journal = journals.get(name, SqliteJournal)(place / JOURNAL)
+            party_run = PartyRun(
+                name,
+                plan,
+                given[name],
+                place,
+                board.connector(name),
+                engines.choose("auto", 1),
+                PATIENCE,
+                0.2,
+                signer=signers[name],
+                keeping=keeping,
+                signature=None,
+            )
+            try:
+                return training.train(party_run, journal)
+            except Killed:
+                continue
+            finally:
+                journal.close()
+
+    with CASTING, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "player", cast_player)
+        run_parties({name: partial(start, name) for name in names})
+    return Kept(plan, given, folder, auditors)
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """Two parties that keep to the protocol."""
+    return kept_run(tmp_path_factory.mktemp("honest"), SPLITS["two"])
+
+
+def test_honest_parties_replay_cleanly(honest: Kept) -> None:
+    """Every message follows; the verdict says that rows were compared with nothing, and which model part came out."""
+    for name in honest.tables:
+        statement = honest.replayed(name)
+        assert statement["honest"], statement["verdict"]
+        assert statement["settled"]
+        assert "follows from the signed plan" in statement["verdict"]
+        assert statement["verdict"].endswith(replay.NOT_COMPARED)
+        assert len(statement["part"]) == 64
+
+
+def test_the_readable_engine_gives_the_same_messages(honest: Kept) -> None:
+    """A run on the native kernel replays in Python, on another machine's arithmetic."""
+    assert honest.replayed("features", engine="python")["honest"]
+
+
+def test_three_parties_replay_cleanly(tmp_path: Path) -> None:
+    """With masks and pair keys, too."""
+    kept = kept_run(tmp_path, SPLITS["three"])
+    assert all(kept.replayed(name)["honest"] for name in kept.tables)
+
+
+class Dying(SqliteJournal):
+    """Dies in the middle of two steps."""
+
+    deaths: set[int]
+
+    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
+        fresh = super().sending(peer, data, digest)
+        if self._step in self.deaths:
+            self.deaths.remove(self._step)
+            raise Killed
+        return fresh
+
+
+def test_a_party_killed_twice_replays_cleanly(tmp_path: Path) -> None:
+    """What each start kept adds up to one run, and no file of evidence is written twice."""
+    deaths = {1, 2}
+
+    def mortal(path: Path) -> SqliteJournal:
+        journal = Dying(path)
+        journal.deaths = deaths
+        return journal
+
+    kept = kept_run(tmp_path, SPLITS["two"], journals={"features": mortal})
+    assert not deaths
+    assert {"messages-1", "messages-2", "messages-3"} <= kept.keys("features").keys()
+    assert kept.replayed("features")["honest"]
+
+
+# A party that cheats.
+
+
+class OtherShares(LatticeParty):
+    """Lends other weights than its shares in the second pass."""
+
+    def step(self, batch: Batch) -> Any:
+        if batch.step == 2:
+            self.held = {name: [value + 1 for value in share] for name, share in self.held.items()}
+        return super().step(batch)
+
+
+class OtherSines(LatticeParty):
+    """Doubles its rows' weights behind the commitment, so that its sines are off the circle or its sums are scaled."""
+
+    def take_numbers(self, numbers: Any) -> None:
+        super().take_numbers({**numbers, "rows": np.asarray(numbers["rows"]) * 2})
+
+
+class OtherStart(LatticeParty):
+    """Starts from other weights than those it committed to."""
+
+    def take_numbers(self, numbers: Any) -> None:
+        super().take_numbers({**numbers, "start": np.asarray(numbers["start"]) + 1})
+
+
+class OtherNumbers(LatticeParty):
+    """Commits to integers that do not follow from its columns: every last bit changed."""
+
+    def own_numbers(self) -> Any:
+        numbers = super().own_numbers()
+        return {**numbers, "rows": np.asarray(numbers["rows"]) ^ 1}
+
+
+@pytest.mark.parametrize(
+    ("cheat", "named"),
+    [
+        (OtherShares, "LATTICE_REQUEST of step 2"),
+        (OtherSines, "step 1"),
+        (OtherStart, "LATTICE_REQUEST of step 1"),
+        (OtherNumbers, "numbers that it calculated with (rows)"),
+    ],
+)
+def test_a_cheat_is_named_at_its_first_dishonest_message(tmp_path: Path, cheat: type[LatticeParty], named: str) -> None:
+    """By step and kind and without a value; the other party's replay stays clean."""
+    kept = kept_run(tmp_path, SPLITS["two"], cast={"label": cheat})
+    statement = kept.replayed("label")
+    assert not statement["honest"]
+    assert named in statement["verdict"]
+    assert kept.replayed("features")["honest"]
+
+
+def test_only_a_table_shows_invented_rows(honest: Kept, tmp_path: Path) -> None:
+    """Honest messages about invented data replay cleanly; a file from the system of record does not agree with them."""
+    real = honest.tables["features"]
+    assert honest.replayed("features", source=lambda table: table)["verdict"].endswith("before the run.")
+    other = real.take(range(len(real)))
+    other.columns[0].values[0] += 1.0
+    invented = honest.replayed("features", source=lambda table: other)
+    assert not invented["honest"]
+    assert "are not those of the table given" in invented["verdict"]
+
+
+# Prediction.
+
+
+def kept_session(kept: Kept, folder: Path, change: Callable[[ModelPart], ModelPart] = lambda part: part) -> Kept:
+    """Some rows scored in two queries with the model of a run; the label party may have changed its part."""
+    board, signers = Switchboard(), signers_of(tuple(kept.tables))
+    certificates = {name: signer.identity.certificate for name, signer in signers.items()}
+
+    def start(name: str) -> Any:
+        place = folder / name
+        place.mkdir(mode=0o700, parents=True)
+        RunFolder(place).plan_file.write_text(kept.plan.to_toml())
+        keeping = evidence.Keeping(
+            place / evidence.FOLDER, "predict", name, kept.plan, kept.auditors[name].public, certificates
+        )
+        party_run = PartyRun(
+            name,
+            kept.plan,
+            kept.tables[name],
+            place,
+            board.connector(name),
+            engines.choose("auto", 1),
+            PATIENCE,
+            signer=signers[name],
+            keeping=keeping,
+        )
+        part = ModelPart.load(RunFolder(kept.folder / name).part_file(name))
+        journal = SqliteJournal(place / JOURNAL)
+        try:
+            if name == "label":
+                return prediction.ask(party_run, journal, change(part), range(9))
+            ledger = prediction.AnsweredRows(place / "answered" / "count.json")
+            return prediction.answer(party_run, journal, part, ledger, RowLimit(32, is_planned=True))
+        finally:
+            journal.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prediction, "ROWS_AT_ONCE", 5)
+        patch.setattr(schedules, "ROWS_AT_ONCE", 5)
+        run_parties({name: partial(start, name) for name in kept.tables})
+        session = Kept(kept.plan, kept.tables, folder, kept.auditors)
+        for name in kept.tables:
+            statement = session.replayed(name)
+            assert statement["honest"], statement["verdict"]
+    return session
+
+
+def test_prediction_replays_cleanly_with_the_part_that_training_made(honest: Kept, tmp_path: Path) -> None:
+    """Both sides of a session of two queries; its statement names the part that the training's replay makes."""
+    session = kept_session(honest, tmp_path / "session")
+    assert session.replayed("features")["part"] == honest.replayed("features")["part"]
+
+
+def test_an_altered_part_is_another_one(honest: Kept, tmp_path: Path) -> None:
+    """Shares that were changed between training and prediction replay with them, under another digest."""
+
+    def altered(part: ModelPart) -> ModelPart:
+        return replace(part, shares={name: [value ^ 1 for value in share] for name, share in part.shares.items()})
+
+    session = kept_session(honest, tmp_path / "session", altered)
+    assert session.replayed("label")["part"] != honest.replayed("label")["part"]
+
+
+# Statements.
+
+
+def test_a_statement_is_checked_against_ones_own_streams(honest: Kept, tmp_path: Path) -> None:
+    """Signed by the auditor that the plan names, about this run: anything else is refused by its own sentence."""
+    record = RunFolder(honest.folder / "label").record()
+    file = tmp_path / "statement.json"
+    write_statement(file, honest.replayed("features"))
+    assert "not signed" in next(statement_mistakes(read_statement(file), record, {}))
+    own = sign_statement(AuditorKeys.create(tmp_path / "own", "own"), file)
+    assert list(statement_mistakes(own, record, {})) == [
+        "the statement: it is not signed by the auditor that the plan names for features"
+    ]
+    signed = sign_statement(honest.auditors["features"], file)
+    assert not list(statement_mistakes(signed, record, {}))
+    for way in ("sent", "received"):
+        signed.statement[way] = {**signed.statement[way], "label": "00" * 32}
+    assert len(list(statement_mistakes(signed, record, {}))) == 3
+    pinned = dict.fromkeys(("label", "features"), "another")
+    assert len(list(statement_mistakes(signed, record, pinned))) == 5
+
+
+# Evidence that was tampered with.
+
+
+def copied(honest: Kept, folder: Path) -> Kept:
+    """To be changed."""
+    shutil.copytree(honest.folder, folder / "copy")
+    return Kept(honest.plan, honest.tables, folder / "copy", honest.auditors)
+
+
+def resealed(kept: Kept, name: str, file: str, change: Callable[[bytes], bytes]) -> None:
+    """As the party itself could write it: its auditor's public key is all that it needs."""
+    place, keys = kept.place(name), kept.keys(name)
+    head = evidence.read_head(place / "head.json")
+    data = sealing.read_sealed(place / file, keys[file], head.run_bytes, may_end_early=True)
+    keeping = evidence.Keeping(place, "train", name, kept.plan, kept.auditors[name].public, {})
+    keeping.seal(file, change(data))
+
+
+def flipped(data: bytes, place: int) -> bytes:
+    """One bit."""
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+def test_a_changed_segment_is_refused(honest: Kept, tmp_path: Path) -> None:
+    """One bit of a sealed file."""
+    kept = copied(honest, tmp_path)
+    file = kept.place("label") / "messages-1"
+    file.write_bytes(flipped(file.read_bytes(), 1000))
+    with pytest.raises(DataError, match="was changed"):
+        kept.replayed("label")
+
+
+def test_a_changed_message_is_refused(honest: Kept, tmp_path: Path) -> None:
+    """One bit of a kept message, sealed again by the party: it is not what the peer signed."""
+    kept = copied(honest, tmp_path)
+    resealed(kept, "label", "messages-1", lambda data: flipped(data, len(data) // 2))
+    with pytest.raises(DataError, match=r"not the one features signed|not those that"):
+        kept.replayed("label")
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [("root", "the root of its draws"), ("columns", "its rows as they were read"), ("brought", "earlier sessions")],
+)
+def test_what_was_committed_to_cannot_be_exchanged(honest: Kept, tmp_path: Path, file: str, words: str) -> None:
+    """A root, a table or something brought that was changed after the commitment."""
+    kept = copied(honest, tmp_path)
+
+    def change(data: bytes) -> bytes:
+        if file == "columns":
+            table = evidence.unpacked_table(data)
+            values = np.array(table.columns[0].values) + 1
+            changed = table.take(range(len(table)))
+            object.__setattr__(changed.columns[0], "values", values)
+            return b"".join(evidence.packed_table(changed))
+        return flipped(data or b"\0", 0)
+
+    resealed(kept, "features", file, change)
+    statement = kept.replayed("features")
+    assert not statement["honest"]
+    assert words in statement["verdict"]
+
+
+def test_evidence_of_another_run_is_refused(honest: Kept, tmp_path: Path) -> None:
+    """A file from another run does not open with this run's head."""
+    kept = copied(honest, tmp_path)
+    swapped = kept.place("label") / "root"
+    swapped.write_bytes((kept.place("features") / "root").read_bytes())
+    with pytest.raises(DataError, match="another run or another start"):
+        kept.replayed("label")
+
+
+def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
+    """Sealed for somebody whom the plan does not name."""
+    kept = copied(honest, tmp_path)
+    head = evidence.read_head(kept.place("label") / "head.json")
+    head.auditor = AuditorKeys.create(tmp_path / "own", "own").public.fingerprint
+    (kept.place("label") / "head.json").write_bytes(msgspec.json.encode(head))
+    with pytest.raises(DataError, match="another auditor than the plan names"):
+        kept.replayed("label")
+
+
+def test_a_party_cannot_read_its_evidence_back(honest: Kept) -> None:
+    """Neither the root nor a row stands in the clear in the folder, and the journal never had the root."""
+    keys = honest.keys("features")
+    run = evidence.read_head(honest.place("features") / "head.json").run_bytes
+    root = sealing.read_sealed(honest.place("features") / "root", keys["root"], run)
+    files = [file for file in (honest.folder / "features").rglob("*") if file.is_file()]
+    assert len(root) == 32
+    assert not [file for file in files if root in file.read_bytes()]
+
+
+def test_a_disk_that_is_too_small_is_noticed_before_the_run(tmp_path: Path) -> None:
+    """With the size that was needed."""
+    with pytest.raises(SettingsError, match="MiB free"):
+        evidence.refuse_full_disk(tmp_path, 1 << 60)
+
+
+def test_the_commitment_hides_and_binds() -> None:
+    """Another root, table or model part gives another hash, and none of them stands in it."""
+    table = tables_for(Plan.for_columns((2, 3)), *made_up(40, 5))["features"]
+    ways = [(bytes(32), table, b""), (bytes([1]) * 32, table, b""), (bytes(32), table.take(range(39)), b"")]
+    hashes = {FirstCommitment.to(*way).hash() for way in [*ways, (bytes(32), table, b"part"), (bytes(32), None, b"")]}
+    assert len(hashes) == 5

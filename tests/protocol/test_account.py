@@ -1,0 +1,78 @@
+"""Commitments and seals: two versions of one thing, and a signature that is missing, end the run before an opening."""
+
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+
+from plumbob.protocol.cast import player
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.quality import run_to_its_quality
+from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for
+
+PLAN = plan_for((2, 2, 1), epochs=1)
+
+
+def ends_of(wire: Wire, unsigned: str = "") -> dict[str, Any]:
+    """What became of everybody in a run of three that sign; one of them may leave its seals out."""
+    participants = seated(PLAN, wire, signed=True)
+    tables = tables_for(PLAN, *made_up(40, PLAN.columns))
+    parties = {name: player(one, tables[name]) for name, one in participants.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        if unsigned:
+            seal = Participant.seal
+
+            def sealed(one: Participant, step: int, names: Any = None) -> None:
+                if one.name != unsigned:
+                    seal(one, step, names)
+
+            patch.setattr(Participant, "seal", sealed)
+            for channel in participants[unsigned].channels.values():
+                channel.break_free()
+        return outcomes({name: partial(run_to_its_quality, one) for name, one in parties.items()}, participants)
+
+
+def other_hello(message: Message) -> bytes:
+    """With another commitment of the same length."""
+    hello = msgspec.json.decode(message.body)
+    return msgspec.json.encode({**hello, "commitment": "ab" * 32})
+
+
+def other_body(message: Message) -> bytes:
+    """Of the same length."""
+    return bytes([message.body[0] ^ 1]) + message.body[1:]
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        (Kind.HELLO, other_hello, "differ from ours"),
+        (Kind.NUMBERS, other_body, "other commitments|does not hold"),
+        (Kind.SEAL, other_body, "does not hold"),
+    ],
+)
+def test_two_versions_of_one_thing_end_the_run(kind: Kind, change: Any, words: str) -> None:
+    """A first or second commitment, or a seal, that one of two peers gets in another form."""
+
+    def tamper(sender: str, receiver: str, message: Message) -> bytes | None:
+        if (sender, receiver, message.kind) != ("label", "features-2", kind):
+            return None
+        return Message(message.kind, message.step, message.sequence, change(message)).encode()
+
+    wire = Wire(tamper)
+    ends = ends_of(wire)
+    assert any(
+        isinstance(end, Exception) and any(word in str(end) for word in words.split("|")) for end in ends.values()
+    )
+    assert not wire.bodies(Kind.WEIGHT_SHARE, sender="features-2")
+
+
+def test_nothing_is_opened_to_a_party_that_does_not_sign() -> None:
+    """Its peers wait for its signature, and get something else."""
+    wire = Wire()
+    ends = ends_of(wire, unsigned="label")
+    assert "expected SEAL" in str(ends["features"])
+    assert not wire.bodies(Kind.WEIGHT_SHARE, sender="features")
+    assert not wire.bodies(Kind.WEIGHT_SHARE, sender="features-2")
