@@ -30,7 +30,8 @@ def fix_for(plan: Plan, attack: str, target: str) -> str:
     if not plan.kind.shows_gradients:
         return _fix_in_shares(plan, attack)
     if len(plan.learners) <= MOST_SHARING:
-        return _shares(plan)
+        # Labels are an input: shares alone would train on invented ones, too.
+        return _shares(plan, row_noise(plan) if attack == "chosen-labels" else "")
     return "" if attack == "steering" else _noise(plan, target)
 
 
@@ -44,13 +45,15 @@ def _fix_in_shares(plan: Plan, attack: str) -> str:
     return "--evidence keep" if is_left else ""
 
 
-def _shares(plan: Plan) -> str:
-    """`shares` and what must be given up for it."""
+def _shares(plan: Plan, noise: str) -> str:
+    """`shares` and what must be given up for it; `noise` are flags of the noise that it has instead."""
     flags = [f"--protocol shares{'' if plan.arbiter is None else WITHOUT_ARBITER}"]
     if plan.sigmoid not in ("taylor", "fourier"):
         flags.append("--sigmoid fourier")
-    if plan.noise not in ("none", "rows"):
-        flags.append("--noise none --noise-std 0")
+    if plan.noise_std:
+        flags.append("--noise-std 0")
+    if noise or plan.noise not in ("none", "rows"):
+        flags.append(noise or "--noise none")
     if plan.replies == "paper":
         flags.append("--replies packed")
     return " ".join(flags)
@@ -96,7 +99,8 @@ def flags_of(fix: str) -> dict[str, str]:
 def flags_to_type(fixes: Sequence[str]) -> str:
     """What several findings need, once each."""
     flags: dict[str, str] = {}
-    for fix in fixes:
+    # Noise for whole rows last: it is in the place of what another finding would take away.
+    for fix in sorted(fixes, key=lambda one: "--noise rows" in one):
         flags |= flags_of(fix)
     text = " ".join(f"--{name} {value}".strip() for name, value in flags.items())
     return text + (WITHOUT_ARBITER if any(WITHOUT_ARBITER in fix for fix in fixes) else "")
