@@ -163,6 +163,8 @@ def test_thresholds(
     trained(monkeypatch, capsys, files, "--drop", "name")
     run, out = str(tmp_path / "run"), tmp_path / "scores.csv"
     result = told(monkeypatch, capsys, "predict", run, "--data", *files, "--id", "client", "--out", str(out), *words)
+    assert result["stability_index"] < 0.5
+    assert sum(decile["rows"] for decile in result["deciles"]) == ROWS
     part = json.loads((tmp_path / "run/parties/bank/part.json").read_text())
     used = threshold if threshold is not None else part["balanced_threshold"]
     assert result["threshold"] == used

@@ -1,6 +1,7 @@
 """How good scores are, against labels in 0/1. A score is a log-odds: above 0 means class 1."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,10 +156,30 @@ def log_loss_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
 
 
 def calibration_curve(y: ArrayLike, scores: Vector, bins: int = 10) -> list[list[float]]:
-    """Rows in order of their score, in groups of equal size: [mean probability, share of positives, rows] of each."""
+    """Rows in order of their score, in groups of equal size, deciles where there are enough.
+
+    [mean probability, share of positives, rows, highest probability] of each.
+    """
     labels, likely = np.asarray(y, dtype=np.float64), probabilities(scores)
     groups = np.array_split(np.argsort(scores, kind="stable"), min(bins, max(1, len(labels) // LEAST_GROUP)))
-    return [[float(likely[rows].mean()), float(labels[rows].mean()), float(len(rows))] for rows in groups if len(rows)]
+    return [
+        [float(likely[rows].mean()), float(labels[rows].mean()), float(len(rows)), float(likely[rows].max())]
+        for rows in groups
+        if len(rows)
+    ]
+
+
+def stability_index(curve: Sequence[Sequence[float]], scores: Vector) -> float | None:
+    """PSI: how far the scores of new rows have moved from those that a calibration curve is of; None without groups.
+
+    The sum over its groups of (new share - old share) * ln(new share / old share). An empty group counts as half a row.
+    """
+    if len(curve) < 2 or not len(scores) or any(len(group) < 4 for group in curve):
+        return None
+    places = np.searchsorted([group[3] for group in curve[:-1]], probabilities(scores), side="left")
+    new = np.maximum(np.bincount(places, minlength=len(curve)), 0.5) / len(scores)
+    old = np.array([group[2] for group in curve]) / sum(group[2] for group in curve)
+    return float(((new - old) * np.log(new / old)).sum())
 
 
 def as_many_positive(scores: Vector, count: int) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from plumbob.data import store
 from plumbob.data.encoder import RareRows
 from plumbob.errors import DataError
 from plumbob.model.links import log_odds
+from plumbob.model.metrics import stability_index
 from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
 
@@ -79,6 +80,10 @@ def unusual_lines(party: str, unseen: Mapping[str, int], rare: Mapping[str, Rare
     return lines
 
 
+STABLE, MOVED = 0.1, 0.25
+"""Limits of the stability index, as they are used in credit."""
+
+
 def write_scores(
     out: Path,
     ids: Sequence[str],
@@ -88,11 +93,13 @@ def write_scores(
     threshold: float = 0.5,
     plan: Plan | None = None,
     held_out: Mapping[str, bool] | None = None,
+    judged: Sequence[Sequence[float]] = (),
 ) -> dict[str, object]:
     """For each row its id, the score, the probability of the positive class, and the predicted class.
 
     Probabilities come from scores by the plan's own link; without a plan a score is a log-odds. `held_out` says of the
-    rows of training whether they were held out; it becomes a column, empty for rows that were not there.
+    rows of training whether they were held out; it becomes a column, empty for rows that were not there. `judged` is
+    the calibration curve of the rows that the model was judged on: it says how far these scores have moved.
     """
     odds = scores if plan is None else log_odds(plan, scores)
     cut = math.log(threshold / (1 - threshold))
@@ -111,7 +118,26 @@ def write_scores(
         f"{counted(len(ids), 'row')}, {positives:,} predicted as {classes[1]}{above}: {out}",
     ]
     counts = {"rows": len(ids), "predicted_positive": positives, "threshold": threshold}
-    return {"out": str(out), **counts, "lines": said}
+    moved = stability_index(judged, odds)
+    if moved is not None:
+        said.append(stability_in_words(moved))
+    return {"out": str(out), **counts, "stability_index": moved, "deciles": deciles_of(odds), "lines": said}
+
+
+def stability_in_words(index: float) -> str:
+    """With the usual limits, .1 and .25."""
+    word = "stable" if index < STABLE else "moved a little" if index < MOVED else "MOVED"
+    return f"stability index (PSI) of these scores against the rows that the model was judged on: {index:.3f}, {word}"
+
+
+def deciles_of(odds: NDArray[np.float64]) -> list[dict[str, float]]:
+    """Of these scores, the lowest first: rows, and the lowest, mean and highest probability."""
+    likely = np.sort(np.exp(-np.logaddexp(0.0, -odds)))
+    groups = [group for group in np.array_split(likely, 10) if len(group)]
+    return [
+        {"rows": len(one), "lowest": float(one[0]), "mean": float(one.mean()), "highest": float(one[-1])}
+        for one in groups
+    ]
 
 
 def _lines(

@@ -202,9 +202,15 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
     for rows, models in record.quality.items():
         epochs = epochs_table(record)
         after = folded("Each epoch", table_of(epochs, "Quality after each epoch")) if record.epochs else NOTHING
+        deciles = deciles_table(record)
+        groups = (
+            folded("Deciles of the joint model's scores", table_of(deciles, "Deciles")) if deciles.rows else NOTHING
+        )
         weights = (weights_of(party) for party in record.parties if party.role != "arbiter")
         says = [link_in_words(record.parsed_plan)]
-        yield Section("Utility", says, table=quality_table(rows, models), charts=charts, rest=joined(after, *weights))
+        yield Section(
+            "Utility", says, table=quality_table(rows, models), charts=charts, rest=joined(groups, after, *weights)
+        )
 
 
 def plan_section(plan: Plan, text: str, rows: int = 0) -> Section:
@@ -338,6 +344,15 @@ def _with_interval(values: Mapping[str, float | None], name: str) -> str:
     low, high = values.get(f"{name}_low"), values.get(f"{name}_high")
     interval = f" [{shown(low, digits=3)}, {shown(high, digits=3)}]" if low is not None and high is not None else ""
     return shown(values.get(name)) + interval
+
+
+def deciles_table(record: RunRecord) -> PageTable:
+    """Rows in groups of equal size by their probability, as the joint model was judged; the highest first."""
+    lines = [
+        [shown(rows, digits=0), shown(mean), shown(share)]
+        for mean, share, rows, *_ in reversed(record.calibration.get("joint", []))
+    ]
+    return PageTable(["rows", "mean probability", "share of positives"], lines)
 
 
 def epochs_table(record: RunRecord) -> PageTable:

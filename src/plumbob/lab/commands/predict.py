@@ -35,7 +35,8 @@ def run(folder: Path, data: list[str], asked: PredictHere) -> Result:
     scores = model.scores(loaded.tables)
     held_out = kept_rows(RunFolder(folder), label_party) if loaded.has_ids else None
     remarks = [BY_PLACE if loaded.is_by_place else "", loaded.left_out, *unusual]
-    result = write_scores(asked.out, row_ids, scores, model.classes, remarks, threshold, model.plan, held_out)
+    judged = RunFolder(folder).record().calibration.get("joint", [])
+    result = write_scores(asked.out, row_ids, scores, model.classes, remarks, threshold, model.plan, held_out, judged)
     return {
         **result,
         "by_place": loaded.is_by_place,

@@ -85,7 +85,8 @@ def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str,
     out = Path(options.out)
     out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    written = write_scores(out, ids, scores, part.classes, unusual, threshold, plan, _held_out(home, plan, run))
+    held_out, judged = _held_out(home, plan, run), run.record().calibration.get("joint", [])
+    written = write_scores(out, ids, scores, part.classes, unusual, threshold, plan, held_out, judged)
     return written if labels is None else {**written, **_quality(labels, ids, log_odds(plan, scores), written)}
 
 
