@@ -117,7 +117,7 @@ def test_what_degrades_is_exit_code_4_if_strict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing leaks, but something may: only `--strict` minds."""
-    noisy = [*LEAKY, "--noise", "std", "--noise-std", "40", "--row-norm", "1"]
+    noisy = [*LEAKY, "--noise", "std", "--noise-std", "40", "--row-norm", "1", "--predicted", "0"]
     answer(monkeypatch, capsys, 0, "check", *noisy)
     answer(monkeypatch, capsys, 4, "check", *noisy, "--strict")
 
@@ -138,7 +138,7 @@ def test_words_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     call(monkeypatch, "check", *LEAKY)
     short = capsys.readouterr().out
     assert short.startswith("If everyone keeps to the protocol:")
-    assert "To stop it: --protocol shares" in short
+    assert "What helps: --protocol shares" in short
     assert "No verdict is a proof of safety" not in short
     call(monkeypatch, "check", *LEAKY, "--verbose")
     text = capsys.readouterr().out
@@ -159,6 +159,7 @@ def test_a_story_with_numbers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 def test_runs_add_up(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Eight runs of three epochs tell as much as one of twenty-four."""
     flags = [*LEAKY, "--batch-size", "256", "--start", "xavier", "--epochs", "3", "--tolerance-labels", "0.3"]
+    flags += ["--predicted", "0"]
     answer(monkeypatch, capsys, 0, "check", *flags)
     answer(monkeypatch, capsys, 3, "check", *flags, "--runs", "8")
 

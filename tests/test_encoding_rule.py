@@ -1,10 +1,14 @@
 """The rule for the encoding of a drafted plan: what `benchmarks/encoding_study.py` found, kept as it was found."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from plumbob.plan.encodings import TRIED, encoding_for
+from plumbob.checking.check import notes
+from plumbob.party.verbs.sign import few_of_drafted
+from plumbob.plan import Plan, TableSize, suggested_keys
+from plumbob.plan.encodings import TRIED, DraftedEncoding, encoding_for, rows_drafted_for
 
 
 @pytest.mark.parametrize(
@@ -49,3 +53,41 @@ def test_a_table_that_cannot_be_is_refused(table: tuple[int, int, int]) -> None:
     """A count that is too small says which one it is."""
     with pytest.raises(ValueError, match=r"expected \d or more"):
         encoding_for(*table)
+
+
+def test_a_drafted_plan_has_the_values_and_the_reason(tmp_path: Path) -> None:
+    """By the smallest file without held-out rows; whoever signs is warned where far fewer rows are in common."""
+    keys, drafted = suggested_keys({}, [TableSize(625, 5, 0), TableSize(2000, 3, 0)])
+    assert drafted == DraftedEncoding(500, 8, 0)
+    assert (keys["bins"], keys["plain"], keys["test_share"]) == (3, True, 0.2)
+    assert keys["l2"] == pytest.approx(1 / (0.1 * 500))
+    plan = Plan.for_columns((15, 9), **keys)
+    file = tmp_path / "joint.toml"
+    file.write_text(plan.to_toml(drafted.sentence))
+    assert Plan.load(file).hash() == plan.hash()
+    assert rows_drafted_for(file.read_text()) == 500
+    assert not few_of_drafted(file, plan, 320)
+    assert "drafted for 500 training rows, and only 240 are in common" in few_of_drafted(file, plan, 300)
+
+
+@pytest.mark.parametrize(
+    ("keys", "encoding"),
+    [
+        ({"bins": 7}, {"bins": 7}),
+        ({"noise": "rows"}, {"bins": 0, "plain": False, "missing": "mean", "categorical": "one-hot"}),
+        ({"noise": "rows", "scale": "public"}, {"bins": 3, "plain": True}),
+    ],
+    ids=str,
+)
+def test_what_somebody_chose_is_kept(keys: dict[str, object], encoding: dict[str, object]) -> None:
+    """An encoding of one's own has no drafted penalty; noise for whole rows has bins only within stated ranges."""
+    drafted, _ = suggested_keys(keys, [TableSize(500, 8, 0)])
+    assert drafted.items() >= encoding.items()
+    assert "l2" not in drafted
+
+
+def test_few_rows_for_a_column_are_noted() -> None:
+    """Before anybody trains: `check` says so, where the plan knows its rows."""
+    plan = Plan.for_columns((30, 30))
+    assert any("599 training rows for 60 encoded columns are fewer than 10" in note for note in notes(plan, 599))
+    assert not any("fewer than 10 for each" in note for note in [*notes(plan, 600), *notes(plan)])

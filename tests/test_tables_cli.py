@@ -71,6 +71,28 @@ def test_train_drafts_a_plan_from_files(
     assert result["test_rows"] == 60
 
 
+def test_rows_without_a_label_are_left_out_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """They stop a run otherwise, and are counted."""
+    file = tmp_path / "bank.csv"
+    lines = file.read_text().splitlines()
+    blank = [line.rpartition(",")[0] + "," for line in lines[1:4]]
+    file.write_text("\n".join([lines[0], *blank, *lines[4:]]) + "\n")
+    words = ["--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks", "--drop", "name"]
+    words += ["--out", str(tmp_path / "run"), "--json"]
+    assert call(monkeypatch, "train", "--data", *files, *words) == 1
+    assert "--unlabelled drop" in capsys.readouterr().err
+    assert call(monkeypatch, "train", "--data", *files, *words, "--unlabelled", "drop") == 0
+    printed = capsys.readouterr()
+    assert "bank: 3 rows have no label and are left out (--unlabelled)" in printed.err
+    result = json.loads(printed.out)
+    assert result["rows"] + result["test_rows"] == ROWS - 3
+    # What `party init` shows, and how plain columns would do.
+    assert "distinct" in printed.err
+    assert any("plain columns with scikit-learn's C = 1, pooled" in line for line in result["remarks"])
+
+
 def test_the_newest_rows_are_held_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
 ) -> None:

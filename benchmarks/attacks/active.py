@@ -20,9 +20,9 @@ import numpy as np
 from plumbob import datasets
 from plumbob.data import split_array
 from plumbob.lab.attacks import LabelClaim, View
-from plumbob.lab.attacks.active.chosen_rows import ChosenRowsLatticeParty, ChosenRowsParty
-from plumbob.lab.attacks.active.interface import AttackingParty, claim_of
-from plumbob.lab.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
+from plumbob.lab.attacks.active import AttackingParty, claim_of
+from plumbob.lab.attacks.label_chosen_rows import ChosenRowsLatticeParty, ChosenRowsParty
+from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.lab.paper.runs import exact_readings
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan

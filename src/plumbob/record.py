@@ -157,6 +157,8 @@ class RunRecord:
     epochs: list[dict[str, float | None]] = field(default_factory=list)
     """The label party's quality after each epoch, where weights are known by then."""
     accepted_leaks: bool = False
+    account: dict[str, Any] = field(default_factory=dict)
+    """The session, what everybody committed to in it, and everybody's last signature; in a simulation nobody signs."""
     accepted_cheating: bool = False
     accepted_evidence: bool = False
     by_place: bool = False
@@ -213,7 +215,13 @@ class RunRecord:
         names = {item.name for item in fields(cls)} - ONLY_IN_MEMORY
         if isinstance(stored, dict):
             # Earlier runs of the same format did not have them.
-            new = {"calibration": {}, "by_place": False, "accepted_cheating": False, "accepted_evidence": False}
+            new = {
+                "calibration": {},
+                "by_place": False,
+                "accepted_cheating": False,
+                "accepted_evidence": False,
+                "account": {},
+            }
             stored = {**new, **stored}
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")

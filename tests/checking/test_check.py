@@ -9,15 +9,14 @@ import pytest
 
 import plumbob
 from plumbob import datasets
-from plumbob.checking.catalogue import CATALOGUE, names
 from plumbob.checking.check import check, notes
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, reading
+from plumbob.checking.rules import names
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.data import split_array
 from plumbob.errors import PlanError
-from plumbob.lab.attacks import ACTIVE, PASSIVE
 from plumbob.lab.audit import audit
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan, in_words
@@ -42,15 +41,9 @@ def labels(plan: Plan, attack: str, **keys: Any) -> str:
     return verdicts(plan, **keys)[attack, "features", "labels"]
 
 
-def test_every_attack_has_a_rule() -> None:
-    """What the red team can try, a plan is judged on, party for party."""
-    tried = {(attack.name, attack.by) for attack in PASSIVE} | {(attack.name, attack.by) for attack in ACTIVE}
-    assert {(entry.name, entry.by) for entry in CATALOGUE} == tried
-
-
 CHEATING = {
     *("label-chosen-rows", "packing", "claimed-width", "off-the-circle", "garbage-replies", "altered-shares"),
-    *("masked-shares", "steering"),
+    *("masked-shares", "steering", "chosen-labels", "false-residual", "score-control"),
 }
 
 
@@ -241,10 +234,12 @@ def test_one_column_is_read_value_by_value() -> None:
 # Shares.
 
 
-def test_shares_that_never_open_are_blocked() -> None:
+def test_shares_that_never_open_leave_honest_parties_nothing_to_work_on() -> None:
     """Nothing is seen in training, and weights that stay shared say nothing."""
     found = check(plan_of(protocol="shares", open="never"))
-    assert {one.verdict for one in found if one.stage == "training" and one.assumes == "honest"} == {BLOCKED}
+    honest = {one.attack: one.verdict for one in found if one.stage == "training" and one.assumes == "honest"}
+    assert honest.pop("label-counts") == BLOCKED
+    assert set(honest.values()) == {NOT_APPLICABLE}
 
 
 def test_opened_weights_leak_chosen_labels() -> None:
@@ -261,8 +256,8 @@ def test_opened_weights_leak_chosen_labels() -> None:
         "label": LEAKS,
         "features": DEGRADES,
     }
-    others = {name: one for name, one in found.items() if name not in (*ON_OPENED_WEIGHTS, "off-the-circle")}
-    assert {one.verdict for one in others.values()} == {BLOCKED}
+    others = {one.verdict for one in findings if one.stage == "training" and one.assumes == "honest"}
+    assert others == {DEGRADES, NOT_APPLICABLE}
 
 
 def test_flips_bound_what_opened_weights_say() -> None:
@@ -344,14 +339,15 @@ def test_every_number_behind_a_mask_is_counted(split: tuple[int, ...], per_row: 
 
 
 @pytest.mark.parametrize("attack", ["off-the-circle", "garbage-replies"])
-def test_masked_numbers_show_a_cheating_label_party_something(attack: str) -> None:
-    """With weights that are never opened, two parties are safe from it; among three it is the label party's way."""
-    two, three = (plan_of(split=split, protocol="shares") for split in ((5, 5), (3, 3, 4)))
-    assert {one.verdict for one in check(two) if one.attack == attack} == {BLOCKED}
-    verdicts = {one.by: one.verdict for one in check(three) if one.attack == attack}
-    label = three.label_party.name
-    assert {by: verdict for by, verdict in verdicts.items() if label in by.split("+")}.keys() >= {label}
-    assert all(verdict == (DEGRADES if label in by.split("+") else BLOCKED) for by, verdict in verdicts.items())
+@pytest.mark.parametrize("split", [(5, 5), (3, 3, 4)], ids=str)
+def test_scores_show_rows_to_a_label_party_that_cheats(attack: str, split: tuple[int, ...]) -> None:
+    """With weights that are never opened it is the label party's way, among three no milder than between two."""
+    plan = plan_of(split=split, protocol="shares")
+    verdicts = {one.by: one.verdict for one in check(plan) if one.attack == attack}
+    assert all(verdict == (LEAKS if "label" in by.split("+") else BLOCKED) for by, verdict in verdicts.items())
+    assert verdicts["label"] == LEAKS
+    unseen = {one.verdict for one in check(plan, predicted=0) if one.attack == attack and one.by == "label"}
+    assert unseen == {BLOCKED}
 
 
 def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> None:
@@ -364,7 +360,7 @@ def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> No
         ("label+features", "features-2"),
         ("label+features-2", "features"),
     }
-    assert {one.verdict for one in found} == {DEGRADES}
+    assert {one.verdict for one in found} == {LEAKS}
     assert all("up to 4 bits of each number" in one.why for one in found)
 
 
@@ -406,7 +402,8 @@ def test_every_attack_has_a_story(attack: str) -> None:
     text = "\n".join(explain(plan_of(batch_size=64, epochs=30), attack))
     assert text.startswith(f"{attack}: ")
     assert "batches of 64" in text
-    assert "ledger: " in text
+    has_findings = any(one.attack == attack for one in check(plan_of(batch_size=64, epochs=30)))
+    assert ("ledger: " in text) == has_findings
 
 
 def test_no_story_of_an_unknown_attack() -> None:

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
-from plumbob.data.encoder import fit_sources
+from plumbob.data.encoder import choices_of, fit_encoder, fit_sources
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, restore_encoding, store_encoding
 from plumbob.data.fitting import find_slots
 from plumbob.data.slots import EncodingChoices
 from plumbob.data.tables import Column
+from plumbob.plan import Plan
 
 TEN = EncodingChoices(bins=10)
 TOWNS = ["Bonn"] * 60 + ["Kiel"] * 35 + ["Ulm"] * 4 + [None]
@@ -137,6 +138,21 @@ def test_gaps_are_marked_beside_the_number() -> None:
     assert full.encoded_names == ("full",)
     assert encoded(marked, table.columns[0])[:, 1].tolist() == [0.0] * 99 + [1.0]
     assert marked.unseen(Column("x", np.array([np.nan, 3.0]))) == 0
+
+
+def test_a_plain_column_stands_beside_its_bins() -> None:
+    """With `plain` a number also stands as it is, gaps at the mean; two values and rising columns have bins only."""
+    table = a_table(x=[None, *range(99)], flag=[0, 1] * 50, up=range(100))
+    table = replace(table, columns=tuple(replace(one, is_monotone=one.name == "up") for one in table.columns))
+    plan = Plan.for_columns((1, 1), protocol="clear", bins=4, plain=True)
+    encoder = fit_encoder(table, np.arange(100), plan)
+    names = [name.partition("=")[0] for name in encoder.names]
+    assert [names.count(name) for name in ("x", "flag", "up")] == [1 + 3 + 1, 1, 1]
+    assert encoder.names[0] == "x"
+    assert encoder.reading.columns == ("x", "flag", "up")
+    assert encoder.encode(table)[0, 0] == 0.0
+    assert sum(one.width for one in find_slots(table, choices_of(plan)).by_name.values()) == len(encoder.names)
+    assert encoder.unseen(a_table(x=[None] * 2, flag=[None, 1.0], up=[1.0, 2.0])) == {"flag": 1}
 
 
 def test_sources_are_restored_as_they_were() -> None:

@@ -105,7 +105,8 @@ def test_the_wire_has_the_fields_that_are_given() -> None:
 
 
 def test_the_python_page_has_every_name_that_is_offered() -> None:
-    """What `plumbob` offers is on the page; its modules have parts of their own, and so has the tree of errors."""
+    """What `plumbob` offers is on the page; modules and errors have parts of their own, and settings are named."""
     modules = {"attacks", "datasets", "party"}
-    assert {*reference.PUBLIC["plumbob"], "PlumbobError", "errors", *modules} == set(plumbob.__all__)
+    assert {*reference.PUBLIC["plumbob"], "PlumbobError", "PAPER", "errors", *modules} == set(plumbob.__all__)
+    assert "`plumbob.PAPER`" in reference.api_page()
     assert {f"plumbob.{module}" for module in modules} <= set(reference.PUBLIC)

@@ -104,7 +104,7 @@ def take_hello(data: bytes) -> None:
 
 def hello_seeds() -> list[bytes]:
     """Honest, and with numbers and texts at their limits."""
-    hello = handshake.Hello(1, "bank", "train", "ab" * 32, 40, "cd" * 32)
+    hello = handshake.Hello(1, "bank", "train", "ab" * 32, 40, "cd" * 32, "ef" * 32)
     odd = [
         msgspec.structs.replace(hello, rows=None),
         msgspec.structs.replace(hello, rows=2**63),

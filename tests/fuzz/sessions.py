@@ -340,7 +340,7 @@ def live(name: str, folder: Path, adversary: Adversary, fate: Fate) -> RunRecord
             name, PLAN, table, folder, adversary.connector(name), engines.choose("auto", 1), patience, PARTING
         )
         try:
-            return train(party_run, journal, journal.draws())
+            return train(party_run, journal)
         except Killed:
             continue
         finally:

@@ -18,6 +18,7 @@ from plumbob.net.connector import Connector, Peer
 from plumbob.net.identity import Identity, read_certificate
 from plumbob.net.websocket import Timeouts
 from plumbob.party.party_run import PartyRun
+from plumbob.party.signature import MessageSigner
 from plumbob.party.sizes import largest_message
 from plumbob.party.training import train
 from plumbob.plan import Plan
@@ -126,6 +127,8 @@ def take_part(
         if other != name
     ]
 
+    certificates = {other: read_certificate(folder / other / "certificate.pem") for other in names}
+
     def connector_for(on_connection: Callable[[Connection], None]) -> Connector:
         return Connector(
             identity,
@@ -141,9 +144,17 @@ def take_part(
     journal = PointedJournal(folder / name / JOURNAL, mortal)
     mortal.watch_channels()
     party_run = PartyRun(
-        name, plan, table, folder / name, connector_for, engines.choose("auto", 1), PATIENCE, lingering=2.0
+        name,
+        plan,
+        table,
+        folder / name,
+        connector_for,
+        engines.choose("auto", 1),
+        PATIENCE,
+        lingering=2.0,
+        signer=MessageSigner(identity, certificates),
     )
-    train(party_run, journal, journal.draws(root_of(name) if seeded else None))
+    train(party_run, journal, root=root_of(name) if seeded else None)
 
 
 def _address(ports: dict[str, int], name: str, other: str, names: list[str]) -> str | None:

@@ -16,6 +16,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL
+from tests.protocol.support import signers_of
 
 PATIENCE = 120.0  # Seconds: a test that waits longer than this hangs.
 OnConnection = Callable[[Connection], None]
@@ -151,9 +152,11 @@ def keep_starting(
     while True:
         folder.mkdir(mode=0o700, exist_ok=True)
         journal = journal_class(folder / JOURNAL, name)
-        party_run = PartyRun(name, plan, table, folder, board.connector(name), engines.choose("auto", 1), PATIENCE, 0.5)
+        signer = signers_of(tuple(party.name for party in plan.parties))[name]
+        engine = engines.choose("auto", 1)
+        party_run = PartyRun(name, plan, table, folder, board.connector(name), engine, PATIENCE, 0.5, signer=signer)
         try:
-            return train(party_run, journal, journal.draws((roots or {}).get(name)))
+            return train(party_run, journal, root=(roots or {}).get(name))
         except (Killed, JournalError):
             continue
         finally:

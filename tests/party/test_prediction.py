@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import Draws, engines
+from plumbob.crypto import engines
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
 from plumbob.lab.simulate import Run
 from plumbob.net.reliable import FRAME, MESSAGE
@@ -43,7 +43,7 @@ def session(
     board = Switchboard(meddle)
     tables = tables_for(PLAN, *ROWS)
 
-    def ended(name: str, work: Callable[[PartyRun, SqliteJournal, Draws], Any]) -> Any:
+    def ended(name: str, work: Callable[[PartyRun, SqliteJournal], Any]) -> Any:
         place = folder / name
         place.mkdir(mode=0o700, exist_ok=True)
         (place / JOURNAL).unlink(missing_ok=True)
@@ -52,19 +52,19 @@ def session(
             name, PLAN, tables[name], place, board.connector(name), engines.choose("auto", 1), PATIENCE
         )
         try:
-            return work(party_run, journal, journal.draws())
+            return work(party_run, journal)
         except PlumbobError as error:
             return error
         finally:
             journal.close()
 
-    def ask(party_run: PartyRun, journal: SqliteJournal, draws: Draws) -> Any:
-        return prediction.ask(party_run, journal, draws, run.model.parts[party_run.name], range(rows))
+    def ask(party_run: PartyRun, journal: SqliteJournal) -> Any:
+        return prediction.ask(party_run, journal, run.model.parts[party_run.name], range(rows))
 
-    def answer(party_run: PartyRun, journal: SqliteJournal, draws: Draws) -> Any:
+    def answer(party_run: PartyRun, journal: SqliteJournal) -> Any:
         ledger = AnsweredRows(party_run.folder / "answered" / "count.json")
         limit = RowLimit(limits[party_run.name]) if party_run.name in limits else None
-        return prediction.answer(party_run, journal, draws, run.model.parts[party_run.name], ledger, limit)
+        return prediction.answer(party_run, journal, run.model.parts[party_run.name], ledger, limit)
 
     works = {name: ask if name == "label" else answer for name in tables}
     return run_parties({name: partial(ended, name, work) for name, work in works.items()})

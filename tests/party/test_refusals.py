@@ -93,7 +93,7 @@ class Runs:
         def work() -> RunRecord:
             journal = SqliteJournal(place / JOURNAL)
             try:
-                return train(party_run, journal, journal.draws(), die)
+                return train(party_run, journal, die)
             finally:
                 journal.close()
 

@@ -362,7 +362,7 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
             name, plan, tables[name], place, board.connector(name), engines.choose("auto", 1), 30.0, 0.5
         )
         try:
-            return training.train(party_run, journal, journal.draws())
+            return training.train(party_run, journal)
         finally:
             journal.close()
 

@@ -1,9 +1,12 @@
 """What several tests of the protocols need: small data and plans, parties whose every message is seen or changed."""
 
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +20,10 @@ from plumbob.data import Table, split_array
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run, train
 from plumbob.net import Link, linked_pair
+from plumbob.net.identity import Identity
+from plumbob.party.signature import MessageSigner
 from plumbob.plan import PAPER, Plan
+from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
@@ -29,6 +35,7 @@ from plumbob.protocol.transcript import Transcript
 Labels = NDArray[np.int64]
 Tables = dict[str, Table]
 
+MAKING_SIGNERS = threading.Lock()
 PATIENCE = 120.0  # Seconds: a test that waits longer than this hangs.
 
 
@@ -119,10 +126,31 @@ class TappedLink:
         self._inner.close()
 
 
+def signers_of(names: tuple[str, ...]) -> dict[str, MessageSigner]:
+    """Everybody's real signatures, under certificates that all of them know; the same for all who ask."""
+    with MAKING_SIGNERS:
+        return _made_signers(names)
+
+
+@cache
+def _made_signers(names: tuple[str, ...]) -> dict[str, MessageSigner]:
+    with tempfile.TemporaryDirectory() as folder:
+        identities = {name: Identity.create(Path(folder) / name, name) for name in names}
+    certificates = {name: identity.certificate for name, identity in identities.items()}
+    return {name: MessageSigner(identity, certificates) for name, identity in identities.items()}
+
+
 def seated(
-    plans: Plan | Mapping[str, Plan], wire: Wire | None = None, draws: Mapping[str, Draws] | None = None
+    plans: Plan | Mapping[str, Plan],
+    wire: Wire | None = None,
+    draws: Mapping[str, Draws] | None = None,
+    *,
+    signed: bool = False,
 ) -> dict[str, Participant]:
-    """A participant for every party, each with a plan and draws of its own if the test wants that."""
+    """A participant for every party, each with a plan and draws of its own if the test wants that.
+
+    `signed`: they sign before every opening, as on a network.
+    """
     plan_of = plans if isinstance(plans, Mapping) else {party.name: plans for party in plans.parties}
     names = list(plan_of)
     channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
@@ -131,9 +159,16 @@ def seated(
         here, there = linked_pair()
         channels[first][second] = Channel(second, TappedLink(here, tap, first, second), PATIENCE)
         channels[second][first] = Channel(first, TappedLink(there, tap, second, first), PATIENCE)
-    engine = engines.choose(threads=1)
+    engine, signers = engines.choose(threads=1), signers_of(tuple(names)) if signed else {}
     return {
-        name: Participant(name, plan_of[name], channels[name], engine, (draws or {}).get(name) or Draws.begin())
+        name: Participant(
+            name,
+            plan_of[name],
+            channels[name],
+            engine,
+            (draws or {}).get(name) or Draws.begin(),
+            account=SessionAccount(signer=signers.get(name)),
+        )
         for name in names
     }
 

@@ -282,7 +282,7 @@ def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int, tmp_path
     stops = iter(range(1, steps + 1))
     tasks["label"] = partial(interrupted_run, participants["label"], ids["label"], stops, folder=tmp_path, **options)
     check_agreement(outcomes(tasks, participants), ids)
-    assert draws.purposes == ["nonce", "scalar", "order of ids"]
+    assert draws.purposes == ["scalar", "order of ids"]
 
 
 class CountedDraws(Draws):

@@ -106,7 +106,7 @@ def test_the_arbiter_gets_no_residual() -> None:
     wire = Wire()
     played(arbiter_plan((2, 2, 1)), wire=wire)
     reached = {message.kind for _, target, message in wire.log if target == "arbiter"}
-    assert reached == {Kind.HELLO, Kind.MASKED_SUMS}
+    assert reached == {Kind.HELLO, Kind.NUMBERS, Kind.MASKED_SUMS}
 
 
 def test_joint_residuals_are_fresh_for_everybody() -> None:

@@ -277,6 +277,7 @@ def offered_keys(plan: Plan, wire: Wire, session: Session = SESSION) -> dict[str
 
     def swap(name: str) -> list[int]:
         participant = participants[name]
+        participant.open_chain(session.identity, session.seed)
         participant.follow(ExchangeSchedule(plan, len(IDS)).set_up)
         own = make_key(participant)
         offer_key(participant, session.identity, own)
@@ -370,6 +371,8 @@ def test_a_repeated_modulus_is_refused() -> None:
 def pair_keys(wire: Wire, session: Session = SESSION) -> dict[str, Any]:
     """The keys of every pair of three parties."""
     participants = seated(THREE, wire)
+    for participant in participants.values():
+        participant.open_chain(session.identity, session.seed)
     return outcomes(
         {name: partial(agree_pair_keys, participant, session) for name, participant in participants.items()},
         participants,
@@ -397,6 +400,7 @@ def test_a_point_of_small_order_is_refused(point: bytes) -> None:
 def test_nothing_secret_prints() -> None:
     """A participant, a session and a key show neither keys nor seeds."""
     participant = seated(TWO)["label"]
+    participant.open_chain(b"identity", b"seed")
     key = make_key(participant)
     shown = repr(participant) + repr(Session(b"identity", b"seed")) + repr(key) + repr(SYSTEM_RANDOMNESS)
     assert "seed'" not in shown

@@ -27,6 +27,8 @@ def drawn_and_finished(path: Path, steps: int = 6) -> list[bytes]:
     """A journal in use: each step sends and is finished, the last one is under way; the links, the set-up's first."""
     journal = SqliteJournal(path)
     draws = journal.draws()
+    draws.open(b"session", b"seed")
+    journal.open_chain(draws)
     links = [draws.link]
     for step in range(1, steps + 1):
         journal.begin(step)
@@ -131,7 +133,10 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
     journal = SqliteJournal(path)
     sent_by(journal, b"setting up")
     journal.begin_keys()
-    drawn, needs = journal.draws().link, {1: os.urandom(32), 2: os.urandom(32)}
+    draws = journal.draws()
+    draws.open(b"session", b"seed")
+    journal.open_chain(draws)
+    drawn, needs = draws.link, {1: os.urandom(32), 2: os.urandom(32)}
     sent_by(journal, b"keys")
     assert traces(path, drawn)
     journal.hand_on({"channel": b"after the keys"}, needs)

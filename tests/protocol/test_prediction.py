@@ -150,7 +150,7 @@ def test_weights_that_were_never_opened() -> None:
     assert not wire.bodies(Kind.SCORE_SHARE, sender="label")
     assert uniformity(b"".join(wire.bodies(Kind.SCORE_SHARE, sender="features"))) > 1e-7
     reached = {message.kind for _, target, message in wire.log if target == "features"}
-    greeting = {Kind.HELLO, Kind.CONFIRMATION, Kind.SEED_COMMITMENT, Kind.SEED_SHARE}
+    greeting = {Kind.HELLO, Kind.CONFIRMATION, Kind.SEED_COMMITMENT, Kind.SEED_SHARE, Kind.NUMBERS}
     assert reached == greeting | {Kind.QUERY, Kind.QUERY_ROWS, Kind.LATTICE_REPLY}
 
 
@@ -253,6 +253,7 @@ def test_the_label_party_says_nothing_but_rows() -> None:
         Kind.SEED_COMMITMENT,
         Kind.SEED_SHARE,
         Kind.CONFIRMATION,
+        Kind.NUMBERS,
         Kind.PAIR_KEY,
         Kind.QUERY,
         Kind.QUERY_ROWS,

@@ -18,7 +18,7 @@ from tests.protocol.support import Wire, outcomes, seated, tables_for
 
 ROWS = 40
 TESTS = (Kind.KEY_CHALLENGES, Kind.KEY_COMMITMENTS, Kind.KEY_REVEALS, Kind.KEY_NONCES)
-GREETING = (Kind.HELLO, Kind.SEED_COMMITMENT, Kind.SEED_SHARE, Kind.CONFIRMATION)
+GREETING = (Kind.SEED_COMMITMENT, Kind.SEED_SHARE, Kind.CONFIRMATION)
 
 
 @pytest.mark.parametrize("name", TRAININGS)
@@ -27,7 +27,7 @@ def test_a_training_says_what_the_schedule_lists(name: str) -> None:
     split, keys = TRAININGS[name]
     plan = Plan.for_columns(split, **keys)
     wire = Wire()
-    participants = seated(plan, wire)
+    participants = seated(plan, wire, signed=True)
     tables = tables_for(plan, *rows_of(plan))
     parties = {name: player(one, tables.get(name)) for name, one in participants.items()}
     ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)

@@ -12,7 +12,7 @@ READ = Finding("label-sign", "fund", "bank", "labels", "leaks", "Why.", "section
 def test_what_to_do_is_there_to_be_typed() -> None:
     """It is a piece of code of its own, and nothing follows that would be copied with it."""
     written = headline_blocks(headlines([READ]))
-    assert "To stop it: <code>--protocol shares</code>" in written
+    assert "What helps: <code>--protocol shares</code>" in written
     assert 'class="badge leaks"' in written
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.row_notes import loss_in_words
+from plumbob.checking.rules import leaves_a_trace
 from plumbob.plan import Plan
 from plumbob.plan.protocols import MOST_SHARING
 from plumbob.plan.rules import fitting_delta
@@ -19,8 +20,6 @@ ONE_PERSON_IN = 10
 """A drafted delta is below one in so many times the rows."""
 # With opened weights these still get one equation for each own column, a run (docs/auditing.md).
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
-CHOSEN_DATA = ("label-chosen-rows", "chosen-labels", "score-control")
-"""Honest messages about invented data: no replay names them."""
 WITHOUT_ARBITER = " without an arbiter among the parties"
 
 
@@ -36,16 +35,13 @@ def fix_for(plan: Plan, attack: str, target: str) -> str:
 
 
 def _fix_in_shares(plan: Plan, attack: str) -> str:
-    if plan.opens_weights and attack not in ("chosen-labels", "altered-shares", "masked-shares"):
+    if plan.opens_weights and attack not in ("chosen-labels", "masked-shares"):
         return "--open never"
     if attack == "chosen-labels" and plan.kind.has_lattices:
         return row_noise(plan)
-    leaves_a_trace = plan.kind.has_lattices and attack in LEFT_TO_A_REPLAY and not plan.keeps_evidence
-    return "--evidence keep" if leaves_a_trace else ""
-
-
-LEFT_TO_A_REPLAY = ("altered-shares", "masked-shares", "off-the-circle", "garbage-replies")
-"""What other software reaches in `shares`, and no setting stops."""
+    # What other software reaches in `shares`, no setting stops.
+    is_left = plan.kind.has_lattices and leaves_a_trace(attack) and not plan.keeps_evidence
+    return "--evidence keep" if is_left else ""
 
 
 def _shares(plan: Plan) -> str:

@@ -9,23 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from plumbob.checking import catalogue
 from plumbob.checking.advice import fix_for
-from plumbob.checking.arbiter_rules import arbiter_findings
-from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import AtHome, Figures
 from plumbob.checking.findings import Findings, worst_first
-from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
-from plumbob.checking.masked_share_rules import masked_share_findings
 from plumbob.checking.names import in_plain_words, plain, renamed, stand_ins
-from plumbob.checking.prediction_rules import prediction_findings
 from plumbob.checking.row_notes import noise_notes
+from plumbob.checking.rules import RULES, further
+from plumbob.checking.rules.interface import AttackRule
+from plumbob.checking.rules.interface import finding as finding_of
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
+from plumbob.plan.encodings import few_rows
 from plumbob.record import Finding, RunRecord
 
 Checkable = Plan | RunRecord | str | Path | Mapping[str, Any] | Any
@@ -46,7 +44,13 @@ def check(
     plan allows. Rows held out for testing are scored, too.
     """
     figures = figures_of(plan, rows, runs, home, predicted)
-    return worst_first((_finished(figures.plan, one) for one in _in_plain_words(figures)), figures)
+    return worst_first(all_findings(figures), figures)
+
+
+def all_findings(figures: Figures) -> Iterator[Finding]:
+    """One for each attack, attacker, victim and target: what `check` shows, and what `audit` measures."""
+    for one in _in_plain_words(figures):
+        yield finished(figures.plan, one)
 
 
 def figures_of(
@@ -93,7 +97,7 @@ def _in_plain_words(figures: Figures) -> Iterator[Finding]:
     yield from in_plain_words(_findings(standing_in), names)
 
 
-def _finished(plan: Plan, finding: Finding) -> Finding:
+def finished(plan: Plan, finding: Finding) -> Finding:
     """With what helps against it."""
     if finding.verdict not in (LEAKS, DEGRADES):
         return finding
@@ -101,41 +105,39 @@ def _finished(plan: Plan, finding: Finding) -> Finding:
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
-    yield from key_findings(figures)
-    for entry in catalogue.CATALOGUE:
+    for rule in RULES:
         for party in figures.plan.learners:
-            if party.role == entry.by:
-                yield from _findings_of(figures, entry, party.name)
-    yield from arbiter_findings(figures)
-    yield from masked_share_findings(figures)
+            if party.role == rule.by:
+                yield from _findings_of(figures, rule, party.name)
+    yield from further(figures)
     for coalition in coalitions(figures.plan):
         yield from _coalition_findings(figures, coalition)
-    yield from prediction_findings(figures.plan, figures.scored)
 
 
 def _coalition_findings(figures: Figures, coalition: Coalition) -> Iterator[Finding]:
     """The same rules for all parties but one, acting as one."""
     merged = replace(figures, plan=coalition.plan, home=None)
     joint = merged.plan.party(JOINT)
-    for entry in catalogue.CATALOGUE:
-        if entry.by == joint.role:
-            for finding in _findings_of(merged, entry, joint.name):
+    for rule in RULES:
+        if rule.by == joint.role:
+            for finding in _findings_of(merged, rule, joint.name):
                 why = coalition.renamed(finding.why)
                 # What helps two parties may not be there for three: the advice is that for the whole plan.
-                fix = fix_for(figures.plan, entry.name, entry.target) if finding.fix else ""
+                fix = fix_for(figures.plan, rule.name, rule.target) if finding.fix else ""
                 yield replace(finding, by=coalition.name, against=coalition.victim, why=why, fix=fix)
 
 
-def _findings_of(figures: Figures, entry: AttackEntry, by: str) -> Iterator[Finding]:
+def _findings_of(figures: Figures, rule: AttackRule, by: str) -> Iterator[Finding]:
     """One finding for each party that the attack is about."""
-    judgement = entry.judge(figures, by)
+    judgement = rule.judge(figures, by)
+    if judgement is None:
+        return
     is_open = judgement.verdict in (LEAKS, DEGRADES)
-    fix = fix_for(figures.plan, entry.name, entry.target) if is_open else ""
+    fix = fix_for(figures.plan, rule.name, rule.target) if is_open else ""
     label_party = figures.plan.label_party.name
     peers = [peer.name for peer in figures.peers(by)] or [label_party]
-    for against in [label_party] if entry.target == "labels" else peers:
-        about = (entry.target, judgement.verdict, judgement.why, entry.reference, fix)
-        yield Finding(entry.name, by, against, *about, assumes=entry.assumes)
+    for against in [label_party] if rule.target == "labels" else peers:
+        yield finding_of(rule, by, against, judgement.verdict, judgement.why, fix)
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
@@ -166,6 +168,8 @@ def _assumptions(figures: Figures) -> Iterator[str]:
 def _notes(figures: Figures) -> Iterator[str]:
     yield from said(SaidWhere.NOTES, figures)
     yield from noise_notes(figures)
+    if not figures.is_assumed and (few := few_rows(figures.rows, figures.plan.columns)):
+        yield few[0].upper() + few[1:] + "."
     if figures.plan.kind.has_lattices:
         yield (
             "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every "

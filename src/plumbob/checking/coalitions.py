@@ -48,4 +48,5 @@ def _merge_parties(plan: Plan, members: tuple[Party, ...], victim: Party) -> Pla
     else:
         parties = (Party(JOINT, "label", columns), Party(ALONE, "features", victim.features))
     arbiters = tuple(party for party in plan.parties if party.role == "arbiter")
-    return plan.replace(parties=(*parties, *arbiters))
+    # Evidence is the whole plan's matter: what a replay names is judged there.
+    return plan.replace(parties=(*parties, *arbiters), evidence="none", days=0, auditors={})

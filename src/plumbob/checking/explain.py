@@ -2,29 +2,20 @@
 
 from collections.abc import Iterator
 
-from plumbob.checking import arbiter_rules, key_rules, masked_share_rules, prediction_rules
-from plumbob.checking.catalogue import entries_of
 from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
 from plumbob.checking.ledger import Account, Ledger, planned
+from plumbob.checking.rules import rules_of
 from plumbob.counting import counted
 from plumbob.plan import Plan, in_words
 from plumbob.record import Finding
 
-OUTSIDE_THE_CATALOGUE = {
-    arbiter_rules.ATTACK: arbiter_rules.STORY,
-    masked_share_rules.ATTACK: masked_share_rules.STORY,
-    key_rules.KEYS: key_rules.STORY,
-    prediction_rules.ATTACK: prediction_rules.STORY,
-    prediction_rules.ALTERED: prediction_rules.ALTERED_STORY,
-}
-"""What is judged, though no party has to attack training for it."""
 ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores", "features")}
 
 
 def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     """What the attack does, and for each party who could make it what it would have to work with."""
-    story = OUTSIDE_THE_CATALOGUE.get(attack) or entries_of(attack)[0].story
+    story = rules_of(attack)[0].story
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)
     lines = [f"{attack}: {story}", "", _setting(figures)]
     for finding in check(plan, runs=runs):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.prediction_rules import unknown_weights
+from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.verdict_words import CHEATING, DEGRADES
 from plumbob.counting import counted
 from plumbob.record import Finding
@@ -73,6 +73,13 @@ class _Case:
         return f"{self.whose} only column" if number == 1 else f"{self.whose} {number} columns"
 
     @property
+    def all_columns(self) -> str:
+        """The same, where all of them are read at once."""
+        number = self.figures.plan.party(self.finding.against).features if self.has_one_victim else 0
+        some = f"all {number} of" if number else "all of"
+        return self.their_columns if number == 1 else f"{some} {self.whose} columns"
+
+    @property
     def is_closed(self) -> bool:
         return self.figures.plan.is_closed
 
@@ -123,7 +130,7 @@ def _altered(case: _Case) -> str:
 
 def _whole_row(case: _Case) -> str:
     known = f"if it already knows every column of {unknown_weights(case.figures.plan)} scored people"
-    return f"read the whole row ({case.their_columns}) of one person of its choice, scored or not, {known}"
+    return f"read {case.all_columns} for one person of its choice, scored or not, {known}"
 
 
 def _masked(case: _Case) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from plumbob.checking.advice import CHOSEN_DATA, flags_of, flags_to_type, price_of
+from plumbob.checking.advice import flags_of, flags_to_type, price_of
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.gains import gain
 from plumbob.checking.names import joined_names, sentence, spoken_names
+from plumbob.checking.rules import leaves_a_trace
 from plumbob.checking.verdict_words import (
     ASSUMPTIONS,
     BLOCKED,
@@ -206,7 +207,11 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
         whose = "another party's"
     else:
         whose = joined_names(["your" if name == reader else f"{spoken[name]}'s" for name in against], "or")
-    gained = list(dict.fromkeys(gain(one, figures, whose, len(against) == 1) for one in told))[:MOST_GAINS]
+    # Short ones first: what has a condition ends the sentence.
+    gained = sorted(
+        {gain(one, figures, whose, len(against) == 1) for one in told}, key=lambda words: (len(words), words)
+    )
+    gained = gained[:MOST_GAINS]
     named = "; a replay would name it" if all(is_named(one, figures) for one in told) else ""
     verb = "could" if named else "can" if told[0].verdict == LEAKS else "may"
     says = sentence(f"{_actors(by, spoken, parties)} {verb} {', or '.join(gained)}{named}.")
@@ -217,7 +222,7 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
 def is_named(finding: Finding, figures: Figures | None) -> bool:
     """Whether evidence is kept that shows it: other software, not data of one's choice."""
     keeps_evidence = figures is not None and figures.plan.keeps_evidence
-    return keeps_evidence and finding.assumes == CHEATING and finding.attack not in CHOSEN_DATA
+    return keeps_evidence and leaves_a_trace(finding.attack)
 
 
 def _actors(by: Sequence[str], spoken: dict[str, str], parties: set[str]) -> str:
@@ -242,6 +247,6 @@ def _shown(block: HeadlineBlock) -> Iterator[str]:
     if block.assumes == CHEATING:
         yield from (f"  {line}" for line in block.agreed)
     if block.remedy:
-        yield f"  To stop it: {block.remedy}"
+        yield f"  What helps: {block.remedy}"
         yield f"  Its price: {block.price}"
     yield f"  {block.counts}"

@@ -48,7 +48,8 @@ def stand_ins(plan: Plan) -> dict[str, str]:
 def renamed(plan: Plan, names: Mapping[str, str]) -> Plan:
     """The same plan between parties of other names."""
     parties = tuple(Party(names[party.name], party.role, party.features) for party in plan.parties)
-    return plan.replace(parties=parties, held_out_by=names.get(plan.held_out_by, plan.held_out_by))
+    auditors = {names[name]: auditor for name, auditor in plan.auditors}
+    return plan.replace(parties=parties, held_out_by=names.get(plan.held_out_by, plan.held_out_by), auditors=auditors)
 
 
 def in_plain_words(findings: Iterable[Finding], names: Mapping[str, str]) -> Iterable[Finding]:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from plumbob.checking.advice import flags_to_type
-from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.checking.check import check
+from plumbob.checking.rules.arbiter_key import ARBITER
 from plumbob.checking.verdict_words import HONEST, LEAKS
 from plumbob.errors import UnsafePlanError
 from plumbob.plan import Plan

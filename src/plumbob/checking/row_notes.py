@@ -12,6 +12,8 @@ from plumbob.privacy.rows import RowCost, RowRule, coin_flip_bound, failures_in_
 from plumbob.protocol.defences import label_cost, noise_std
 from plumbob.protocol.row_promise import promised_cost
 
+SMALLEST = 0.001
+"""Below it, no forecast of AUC is worth a digit."""
 LARGEST_SLOPE = 0.25
 """Of the sigmoid, and so of the loss along a scaled column while scores are small."""
 
@@ -69,6 +71,8 @@ def label_noise_loss(figures: Figures) -> float:
 
 def loss_in_words(loss: float) -> str:
     """Beyond what can be borne, no figure is worth its digits."""
+    if loss < SMALLEST:
+        return f"less than {SMALLEST:g}"
     return f"{loss:.3f}" if loss <= BEARABLE else f"more than {BEARABLE:g}"
 
 

@@ -54,6 +54,14 @@ class VerbGroup(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(page_of_group(self, ctx))
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Whoever forgets the group, as in `plumbob doctor`, is told the whole command."""
+        word = args[0] if args else ""
+        holders = [name for name, one in self.commands.items() if word in getattr(one, "commands", {})]
+        if word not in self.commands and holders:
+            ctx.fail(f"No such command '{word}'; type: {ctx.command_path} {holders[0]} {word}")
+        return super().resolve_command(ctx, args)
+
 
 def explain_removed(error: Any) -> None:
     """A flag of a key that was removed says what there is instead, and names no other flag."""

@@ -10,7 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from plumbob.counting import counted
-from plumbob.party.receipts import NOBODY, NOT_SIGNED, KnownCertificates, Signed, signature_of
+from plumbob.party.receipts import (
+    NOBODY,
+    NOT_SIGNED,
+    KnownCertificates,
+    PeerSignature,
+    Signed,
+    peer_signatures,
+    signature_of,
+)
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.releases import opened_bits
@@ -30,7 +38,10 @@ def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
     consistent = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)
+    peers = peer_signatures(record, signed)
     mistakes = list(_signature_mistakes(record, signed, known))
+    if signed.is_valid:
+        mistakes += [f"what {one.peer} sent, and what it signed" for one in peers if not one.is_valid]
     consistent = consistent and not mistakes
     verified = consistent and known.holds(signed)
     return {
@@ -53,6 +64,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
         "warnings": [*warnings(record), *record.notes],
         "parties": [_counts(party) for party in record.parties],
         "streams": channels,
+        "peer_signatures": [asdict(one) for one in peers],
         "transcript_hash": transcript_hash(record.parties),
         "consistent": consistent,
         "verified": verified,
@@ -62,6 +74,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
         "opened_bits": {party.name: opened_bits(plan, party.name) for party in plan.learners},
         "lines": [
             *_lines(record, plan, channels, plan_agrees),
+            *(_peer_in_words(one) for one in peers),
             f"signature    {_signature_in_words(signed, known)}",
             *_fingerprint_lines([signed]),
             *(f"DIFFERS      {mistake}" for mistake in mistakes),
@@ -147,6 +160,10 @@ def _signature_in_words(signed: Signed, known: KnownCertificates) -> str:
         f"signed by whoever holds fingerprint {signed.certificate.fingerprint}, in the name of {signed.party}, on "
         f"{signed.date}: compare it with {signed.party}, or name --home or --fingerprint"
     )
+
+
+def _peer_in_words(one: PeerSignature) -> str:
+    return f"{one.peer} {'has signed' if one.is_valid else 'has NOT signed'} what it sent  {one.stream}"
 
 
 def _result(

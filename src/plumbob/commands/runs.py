@@ -8,7 +8,7 @@ from plumbob.errors import DataError
 from plumbob.party.run_list import ListedRun, runs_in
 from plumbob.privacy.rows import RowSpending
 
-HEAD = ("run", "last written", "title", "protocol", "status", "verdict")
+HEAD = ("run", "last written", "title", "protocol", "parties", "rows", "AUC", "status", "verdict")
 USUAL_DELTA = 1e-6  # For sums over runs, whose plans may differ in it.
 UNTITLED = "(no title)"  # `party propose --title` gives one.
 NONE = "no runs here; name the folder that holds them, or begin with: plumbob demo"
@@ -44,11 +44,17 @@ def _table(runs: Sequence[ListedRun]) -> list[str]:
         return [NONE]
     lines = [
         HEAD,
-        *((str(run.folder), run.date, run.title or UNTITLED, run.protocol, run.status, run.verdict) for run in runs),
+        *map(_cells, runs),
     ]
     widths = [max(len(line[place]) for line in lines) for place in range(len(HEAD))]
     shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return [shown[0], *(line for run, row in zip(runs, shown[1:], strict=True) for line in (row, *_other_sides(run)))]
+
+
+def _cells(run: ListedRun) -> tuple[str, ...]:
+    rows, auc = f"{run.rows:,}" if run.rows else "", "" if run.auc is None else f"{run.auc:.3f}"
+    about = (run.title or UNTITLED, run.protocol, run.parties, rows, auc)
+    return (str(run.folder), run.date, *about, run.status, run.verdict)
 
 
 def _row_costs(runs: Sequence[ListedRun]) -> list[str]:

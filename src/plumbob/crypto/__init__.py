@@ -10,7 +10,7 @@ docs/protocol.md says what each step hides and from whom.
 
 from plumbob.crypto import engines, lattice, paillier, profiles
 from plumbob.crypto.admission import admit_paillier
-from plumbob.crypto.draws import Draws
+from plumbob.crypto.draws import Draws, FirstWords, new_root
 from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
 from plumbob.crypto.packing import Slots
 from plumbob.crypto.paillier import PrivateKey, PublicKey
@@ -24,6 +24,7 @@ __all__ = [
     "Encoded",
     "Encoding",
     "EncryptedVector",
+    "FirstWords",
     "PrivateKey",
     "ProofContext",
     "PublicKey",
@@ -34,6 +35,7 @@ __all__ = [
     "admit_paillier",
     "engines",
     "lattice",
+    "new_root",
     "paillier",
     "profiles",
     "prove",

@@ -56,10 +56,13 @@ def in_agreed_order(table: Table, ids: Iterable[str], advice: str = "", place: i
 
 
 def remarks_on_ids(table: Table) -> list[str]:
-    """What its owner should know of a file's ids before anybody else hears of them."""
+    """What its owner should know of a file's ids and labels before anybody else hears of them."""
     alike, repeated = look_alikes(table.ids), table.repeated
     used = {"repeat": "all rows are used", "first": "its first row is used", "last": "its last row is used"}
     remarks = [str(alike)] if alike else []
+    if table.unlabelled:
+        have = "has no label and is" if table.unlabelled == 1 else "have no label and are"
+        remarks.append(f"{counted(table.unlabelled, 'row')} {have} left out (--unlabelled)")
     if repeated:
         what = used[table.choices.duplicates]
         remarks.append(f"{counted(repeated, 'row')} beyond the first of an id: {what} (--duplicates)")

@@ -34,6 +34,7 @@ TRUE_WORDS = frozenset(("true", "t", "yes", "y", "1", "on", "ja", "oui", "si", "
 FALSE_WORDS = frozenset(("false", "f", "no", "n", "0", "off", "nein", "non"))
 BLANKS = " \t\N{NO-BREAK SPACE}"
 TYPES = ("number", "category", "boolean", "date")
+UNLABELLED = ("refuse", "drop")
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,12 @@ class ColumnChoices:
     """The label's class that is predicted; None for the second one in sorted order."""
     duplicates: str = DUPLICATES[0]
     """What becomes of an id that is on several rows: `ids.DUPLICATES`."""
+    unlabelled: str = UNLABELLED[0]
+    """What becomes of a row without a label."""
 
     def __post_init__(self) -> None:
+        if self.unlabelled not in UNLABELLED:
+            raise DataError(f"--unlabelled {self.unlabelled}: expected {' or '.join(UNLABELLED)}")
         if self.duplicates not in DUPLICATES:
             raise DataError(f"--duplicates {self.duplicates}: expected {', '.join(DUPLICATES)}")
         for name, kind in self.types.items():

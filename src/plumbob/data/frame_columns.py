@@ -83,7 +83,8 @@ def read_labels(series: Any, seen: int) -> NDArray[Any]:
         rows = _row_list(series.is_null(), seen)
         have = "has" if missing == 1 else "have"
         raise DataError(
-            f"{missing} of {seen + len(series)} rows {have} no label ({rows}); fill in the labels, or remove those rows"
+            f"{missing} of {seen + len(series)} rows {have} no label ({rows}); fill in the labels, or leave these"
+            " rows out with --unlabelled drop"
         )
     if series.dtype == nw.Binary:
         raise DataError(f"the label column {series.name!r} {NOT_UTF8}")

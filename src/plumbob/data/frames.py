@@ -61,7 +61,7 @@ def assemble(
     ids: dict[str, list[str]] = {}
     label_parts: list[NDArray[Any]] = []
     growing: _Columns | None = None
-    rows = 0
+    rows = unlabelled = 0
     for data in frames:
         frame = _frame_of(data)
         if growing is None:
@@ -69,6 +69,10 @@ def assemble(
             _require_columns(frame.columns, [*ids, label_column, *(choices.columns or ()), *choices.drop])
             _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone])
             growing = _Columns(_features(frame.columns, [*ids, label_column], choices))
+        if label_column is not None and choices.unlabelled == "drop":
+            whole = len(frame)
+            frame = frame.filter(~frame[label_column].is_null())
+            unlabelled += whole - len(frame)
         seen = rows
         rows += len(frame)
         growing.add(frame)
@@ -88,7 +92,7 @@ def assemble(
     table = _named(
         names, choices.duplicates, partial(_with_labels, columns=kept, labels=given, positive=choices.positive)
     )
-    return replace(table, choices=replace(choices, types=types), left_out=left_out)
+    return replace(table, choices=replace(choices, types=types), left_out=left_out, unlabelled=unlabelled)
 
 
 def _named(names: tuple[str, ...], duplicates: str, table_of: Callable[[tuple[str, ...]], Table]) -> Table:

@@ -73,6 +73,8 @@ class Table:
     """Columns of that file that are no features: without a name, and empty or a count of the rows."""
     held_out: NDArray[np.bool_] | None = None
     """Which rows are kept for testing, where a party chose them."""
+    unlabelled: int = 0
+    """Rows of that file that are left out, because they have no label."""
     repeated: int = 0
     """How many rows of that file have an id that another one has too, beyond the first; `choices` says what became of
     them."""

@@ -163,8 +163,8 @@ class Identity:
         return cls(folder, certificate, key)
 
     def sign(self, purpose: str, data: bytes) -> bytes:
-        """A signature that holds for this purpose and no other."""
-        return self._key.sign(_to_sign(purpose, data), ec.ECDSA(hashes.SHA256()))
+        """A signature that holds for this purpose and no other; the same each time, so that a restart repeats it."""
+        return self._key.sign(_to_sign(purpose, data), ec.ECDSA(hashes.SHA256(), deterministic_signing=True))
 
 
 def read_certificate(file: Path) -> Certificate:

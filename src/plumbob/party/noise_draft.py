@@ -47,9 +47,9 @@ class NoiseForecast:
     from_encoding: float
 
     @classmethod
-    def of(cls, with_noise: Plan, without: Plan, table: Table) -> "NoiseForecast":
-        """`with_noise` has everybody's columns."""
-        rows = trained_rows(table, with_noise)
+    def of(cls, with_noise: Plan, without: Plan, table: Table, most: int) -> "NoiseForecast":
+        """`with_noise` has everybody's columns; `most` are the rows of the smallest table."""
+        rows = trained_rows(most, with_noise)
         columns = [party.features for party in with_noise.learners]
         return cls(rows, offered_noise_loss(rows, columns, with_noise.delta), encoding_loss(table, with_noise, without))
 
@@ -69,9 +69,9 @@ class NoiseForecast:
         )
 
 
-def trained_rows(table: Table, plan: Plan) -> int:
+def trained_rows(most: int, plan: Plan) -> int:
     """The most that a run can train on: the rows in common are not known before they are aligned."""
-    return max(1, len(table) - plan.held_out(len(table)))
+    return max(1, most - plan.held_out(most))
 
 
 def encoding_loss(table: Table, plan: Plan, other: Plan) -> float:

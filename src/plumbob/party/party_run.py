@@ -19,11 +19,12 @@ from plumbob.party.epsilon_limit import EpsilonLimit
 from plumbob.party.home import Home
 from plumbob.party.refusals import LARGEST_MESSAGE, tell_refusals
 from plumbob.party.row_budget import RowBudget
-from plumbob.party.signature import PlanSignature
+from plumbob.party.signature import MessageSigner, PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
 from plumbob.plan.differences import marks_of
 from plumbob.privacy.rows import RowSpending
+from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -51,6 +52,8 @@ class PartyRun:
     """Of the run among those of the plan, as this side counts; the parties agree on the highest. 0 = not counted."""
     signature: PlanSignature | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
+    signer: Signer | None = None
+    """Of what is said in a session; None only where a test has nobody to sign."""
     row_budget: RowBudget | None = None
     """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
     most_epsilon: float = 0.0
@@ -84,10 +87,27 @@ class PartyRun:
         peers = peers_of(self.plan, self.name, purpose)
         return tell_refusals(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
 
+    def draws(self, journal: SqliteJournal, brought: bytes = b"", root: bytes | None = None) -> Draws:
+        """Everything that this session draws from, fixed before its first message; a test may give the root."""
+
+        def fix(root: bytes) -> bytes:
+            return FirstCommitment.to(root, self.table, brought).hash()
+
+        return journal.draws(root, fix)
+
     def participant(self, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:
         """What the protocol's party works with."""
-        spend = partial(self._spend_rows, journal)
-        return Participant(self.name, self.plan, talk.channels, self.engine, draws, journal=journal, spend_rows=spend)
+        spend, account = partial(self._spend_rows, journal), SessionAccount(journal.commitment, self.signer)
+        return Participant(
+            self.name,
+            self.plan,
+            talk.channels,
+            self.engine,
+            draws,
+            journal=journal,
+            account=account,
+            spend_rows=spend,
+        )
 
     def _spend_rows(self, journal: SqliteJournal, spending: RowSpending) -> None:
         """Book the run under a name that its journal keeps, so that a restart does not pay again."""
@@ -118,6 +138,7 @@ def party_run_at(
         engine,
         settings.patience,
         tell=tell,
+        signer=MessageSigner(home.identity, home.pinned),
         row_budget=RowBudget(home.row_budget_file),
         most_epsilon=settings.most_epsilon,
         most_delta=settings.most_delta,

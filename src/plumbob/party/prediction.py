@@ -11,7 +11,6 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.callbacks import Progress
-from plumbob.crypto import Draws
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.net.identity import write_over
@@ -40,12 +39,12 @@ def largest_message(plan: Plan) -> int:
 def ask(
     party_run: PartyRun,
     journal: SqliteJournal,
-    draws: Draws,
     part: ModelPart,
     rows: Sequence[int],
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
+    draws = party_run.draws(journal, part.brought())
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         asker = Asker(party_run.participant(talk, journal, draws), _rows_of(party_run), part)
         asker.begin()
@@ -61,12 +60,12 @@ def ask(
 def answer(
     party_run: PartyRun,
     journal: SqliteJournal,
-    draws: Draws,
     part: ModelPart,
     ledger: "AnsweredRows",
     limit: RowLimit | None,
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
+    draws = party_run.draws(journal, part.brought())
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         participant = party_run.participant(talk, journal, draws)
         return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()

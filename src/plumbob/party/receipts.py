@@ -7,16 +7,19 @@ from the one that was signed; two parties can lay their folders side by side.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.net.identity import Certificate
 from plumbob.party.home import Home
+from plumbob.party.signature import verify_message
+from plumbob.protocol.account import LAST, Seal
+from plumbob.record import RunRecord
 from plumbob.run_folder import RECEIPT, RECORD, RunFolder
 
 PURPOSE = "run record"
@@ -50,6 +53,8 @@ class Signed:
     is_valid: bool
     says: str
     """One sentence about the signature."""
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+    """Of everybody, as the signer had pinned them."""
     certificate: Certificate | None = None
     """The signer's, where the signature holds. It says who signed only if somebody has compared it."""
 
@@ -134,7 +139,41 @@ def signature_of(run: RunFolder) -> Signed:
         says = f"NOT VALID: {RECORD} is not the record that {stored.party} signed; it was edited"
         return Signed(stored.party, stored.date, fingerprints, False, says)
     says = f"valid, by {stored.party} on {stored.date}"
-    return Signed(stored.party, stored.date, fingerprints, True, says, own)
+    return Signed(stored.party, stored.date, fingerprints, True, says, certificates, own)
+
+
+@dataclass(frozen=True)
+class PeerSignature:
+    """Whether a peer signed what this party got from it."""
+
+    peer: str
+    stream: str
+    """The hash over everything that it sent."""
+    is_valid: bool
+
+
+def peer_signatures(record: RunRecord, signed: Signed) -> list[PeerSignature]:
+    """The peers' last signatures in a session, each over what it sent to the party that kept this record."""
+    [own] = record.parties if len(record.parties) == 1 else [None]
+    account = record.account
+    if own is None or not account.get("seals"):
+        return []
+    return [
+        PeerSignature(peer, stream, _has_signed(account, own.name, peer, stream, signed.certificates.get(peer)))
+        for peer, stream in own.received_streams.items()
+    ]
+
+
+def _has_signed(account: Mapping[str, Any], own: str, peer: str, stream: str, certificate: Certificate | None) -> bool:
+    try:
+        peers = [name for name in account["commitments"] if name != peer]
+        seal = Seal.from_bytes(bytes.fromhex(account["seals"][peer]), peers)
+        if certificate is None or seal.streams[own][0].hex() != stream:
+            return False
+        verify_message(certificate, seal.to_sign(bytes.fromhex(account["session"]), peer, LAST), seal.signature)
+    except (KeyError, ValueError, IndexError, IdentityError):
+        return False
+    return True
 
 
 def _record_hash(run: RunFolder) -> str:

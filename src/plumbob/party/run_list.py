@@ -43,6 +43,12 @@ class ListedRun:
     """What all sides of a run have in common: its plan, its name and the seed that they drew together."""
     other_sides: tuple[tuple[str, Path], ...] = ()
     """The same run as other parties recorded it, with their names."""
+    parties: str = ""
+    """With columns or a key."""
+    rows: int = 0
+    """To train on."""
+    auc: float | None = None
+    """Of the joint model, where it was judged."""
     row_rho: float = 0.0
     """zCDP that it spent of each whole row; 0 where it promised nothing about rows."""
     row_failure: float = 0.0
@@ -118,6 +124,9 @@ def listed(folder: Path) -> ListedRun:
         record.protocol,
         status,
         verdict_of(record),
+        parties=", ".join(party.name for party in plan.parties),
+        rows=record.rows,
+        auc=_joint_auc(record),
         row_rho=spent.rho,
         row_failure=spent.failure,
     )
@@ -125,6 +134,10 @@ def listed(folder: Path) -> ListedRun:
         return found
     party = "+".join(one.name for one in record.parties)
     return replace(found, party=party, number=f"{record.plan_hash} {folder.name} {record.seed}")
+
+
+def _joint_auc(record: RunRecord) -> float | None:
+    return next((models["joint"].get("auc") for models in record.quality.values() if "joint" in models), None)
 
 
 def spent_of(plan: Plan, rows: int) -> RowSpending:

@@ -133,6 +133,7 @@ class _TableSection(msgspec.Struct, forbid_unknown_fields=True):
     monotone: list[str] = []
     positive: str = ""
     duplicates: str = "refuse"
+    unlabelled: str = "refuse"
     types: dict[str, str] = {}
     ranges: dict[str, list[float]] = {}
 
@@ -150,6 +151,7 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
             {name: tuple(ends) for name, ends in table.ranges.items()},
             table.positive or None,
             table.duplicates,
+            table.unlabelled,
         )
     except (msgspec.ValidationError, DataError) as error:
         mistakes.append(f"{TABLE}: {error}")
@@ -166,6 +168,7 @@ def _table_section(reading: ColumnChoices) -> str:
         f"monotone = {_toml_list(reading.monotone)}": "columns along which the score may only rise, or only fall",
         f"positive = {_toml_value(reading.positive or '')}": 'the class to predict; "" = the second one, sorted',
         f"duplicates = {_toml_value(reading.duplicates)}": "an id on several rows: refuse, first, last or repeat",
+        f"unlabelled = {_toml_value(reading.unlabelled)}": "a row without a label: refuse or drop",
     }
     body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
     types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())

@@ -10,14 +10,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+
 from plumbob.errors import IdentityError, RemoteProtocolError, UnsignedPlanError
-from plumbob.net.identity import Certificate, make_private_folder, write_private
+from plumbob.net.identity import Certificate, Identity, make_private_folder, write_private
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
 
 PURPOSE = "plan"
+MESSAGES = "messages of a session"
+COORDINATE_BYTES = 32
 ACCEPTED = ("leaks", "cheating", "evidence")
 """What can be accepted, each apart."""
 
@@ -29,6 +33,27 @@ class PlanSignature:
     signature: bytes
     certificates: Mapping[str, Certificate]
     accepted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class MessageSigner:
+    """Signs what this party says in a session, and knows its peers' certificates."""
+
+    identity: Identity
+    certificates: Mapping[str, Certificate]
+
+    def sign(self, data: bytes) -> bytes:
+        pair = decode_dss_signature(self.identity.sign(MESSAGES, data))
+        return b"".join(number.to_bytes(COORDINATE_BYTES, "big") for number in pair)
+
+    def verify(self, name: str, data: bytes, signature: bytes) -> None:
+        verify_message(self.certificates[name], data, signature)
+
+
+def verify_message(certificate: Certificate, data: bytes, signature: bytes) -> None:
+    """Raises IdentityError unless the certificate's owner signed this in a session."""
+    halves = (signature[:COORDINATE_BYTES], signature[COORDINATE_BYTES:])
+    certificate.verify(MESSAGES, data, encode_dss_signature(*(int.from_bytes(half, "big") for half in halves)))
 
 
 def sign(home: Home, plan: Plan, accepted: Collection[str] = ()) -> Path:

@@ -12,8 +12,7 @@ from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
-from plumbob.protocol.channel import compare_streams
-from plumbob.protocol.outcome import party_record, run_record
+from plumbob.protocol.outcome import account_record, party_record, run_record
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -25,10 +24,16 @@ PARTED = "parted"  # and that every peer has what it needs from here;
 LATE = "late"  # until then, who did not say so.
 
 
-def train(party_run: PartyRun, journal: SqliteJournal, draws: Draws, progress: AfterStep | None = None) -> RunRecord:
-    """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
+def train(
+    party_run: PartyRun, journal: SqliteJournal, progress: AfterStep | None = None, root: bytes | None = None
+) -> RunRecord:
+    """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it.
+
+    A test may give the root of what is drawn.
+    """
     with party_run.tell_refusals("train"):
         _refuse_changed_data(party_run, journal)
+        draws = party_run.draws(journal, root=root)
     folder = RunFolder(party_run.folder)
     if journal.fact(OVER) is None:
         started = time.perf_counter()
@@ -96,7 +101,6 @@ def _train(
     transcript, scores = run_to_its_quality(party)
     part = party.model_part() if isinstance(party, TrainingParty) else None
     shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
-    compare_streams(talk.channels.values())
     folder.make_party_folder(party_run.name)
     transcript.save(folder.transcript_file(party_run.name))
     if part is not None and scores is not None and isinstance(party, TrainingParty):
@@ -118,7 +122,7 @@ def _train(
         accepted_cheating="cheating" in accepted,
         accepted_evidence="evidence" in accepted,
     )
-    return replace(record, notes=notes), absurd
+    return replace(record, notes=notes, account=account_record(participant)), absurd
 
 
 def _divergence(party: TrainingParty | Arbiter) -> DivergenceError | None:

@@ -104,7 +104,6 @@ class PlanSettings:
         False,
         "with bins: each numeric column also as it is, clipped and standardised; a gap is its mean",
         flag="With bins: each numeric column also as it is",
-        is_usual=True,
     )
     rare: int = key(
         "data",
@@ -156,7 +155,6 @@ class PlanSettings:
         low=0,
         most=LARGEST_EPOCHS,
         flag="How many of the last passes use all rows, those before a public sample; 0 = all of --epochs",
-        is_usual=True,
     )
     batch_size: int = key(
         "model",
@@ -228,7 +226,7 @@ class PlanSettings:
         "shorter keys only with test_only_keys = true (noted in the record)",
         low=256,
         most=LARGEST_KEY_BITS,
-        flag="Length of Paillier and Okamoto-Uchiyama keys; fewer than 2048 only with --test-only-keys",
+        flag="Length of Paillier keys; fewer than 2048 only with --test-only-keys",
     )
     test_only_keys: bool = key(
         "crypto",
@@ -240,7 +238,7 @@ class PlanSettings:
         "crypto",
         "packed paper",
         "exchange, arbiter: packed | paper (whole plaintexts handed back, as in the paper)",
-        flag="What is handed back: packed or single sums, or whole plaintexts as in the paper",
+        flag="What is handed back: packed sums, or whole plaintexts as in the paper",
     )
     reply_slots: int = key(
         "crypto",

@@ -21,6 +21,7 @@ from plumbob.model import logistic
 from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import admit_from
 from plumbob.protocol.transcript import ArbiterTranscript
@@ -73,7 +74,11 @@ class ArbitratedParty(TrainingParty):
         mask = self._mask(len(enc_sums))
         arbiter = self.participant.channels[self._arbiter]
         arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
-        opened = self._slots.from_bytes(arbiter.receive(Kind.OPENED_SUMS, batch.step))
+        self.participant.mark()
+        self.participant.seal(batch.step, [self._arbiter])
+        body = arbiter.receive(Kind.OPENED_SUMS, batch.step)
+        self.participant.check_seals(batch.step, [self._arbiter])
+        opened = self._slots.from_bytes(body)
         return self.widths.decode_sums(self._slots.unpack(opened, mask))
 
     def _mask(self, count: int) -> Sequence[int]:
@@ -110,6 +115,7 @@ class Arbiter:
         """Decrypt what each party sends, step by step."""
         identity, rows = greet(self.participant)
         self.participant.follow(partial(schedules.session, self.plan, "train", rows))
+        self.participant.fix_numbers({})
         key = self.key = make_key(self.participant)
         offer_key(self.participant, identity, key)
         training_rows = self.training_rows = rows - self.plan.held_out(rows)
@@ -131,14 +137,19 @@ class Arbiter:
             self.participant.finish_step(step, read, {})
             results.append(read)
         self.participant.begin_step(len(results) + 1)
+        if shows_quality(self.plan, rows):
+            self.participant.fix_numbers({})
         sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
         return ArbiterTranscript(self.participant.name, self.plan.to_toml(), sums)
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
         channel = self.participant.channels[name]
+        self.participant.mark()
         data = channel.receive(Kind.MASKED_SUMS, step)
+        self.participant.check_seals(step, [name])
         opened = slots.truncate(key.decrypt(admit_from(channel, key.public, data, slots.replies)))
         channel.send(Kind.OPENED_SUMS, step, slots.to_bytes(opened))
+        self.participant.seal(step, [name])
         return opened
 
 

@@ -73,20 +73,28 @@ class ExchangeParty(TrainingParty):
         enc_released = self.key.encrypt(released)
         for helper in self._helpers.values():
             helper.lend(batch.step, enc_released)
+        self.participant.mark()
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        return [learner.ask(batch.step, matrix) for learner in self._learners.values()]
+        masks = [learner.ask(batch.step, matrix) for learner in self._learners.values()]
+        self.participant.seal(batch.step)
+        return masks
 
     def answer(self, batch: Batch) -> None:
-        for learner, helper in self._helpers.items():
-            opened = helper.open(batch.step)
-            helper.hand_back(batch.step, self._hidden_among_helpers(learner, batch.step, opened))
+        """Nothing is opened before everybody has signed what it asked for."""
+        opened = {learner: helper.open(batch.step) for learner, helper in self._helpers.items()}
+        self.participant.check_seals(batch.step)
+        self.participant.mark()
+        for learner, values in opened.items():
+            self._helpers[learner].hand_back(batch.step, self._hidden_among_helpers(learner, batch.step, values))
+        self.participant.seal(batch.step)
 
     def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
         """The sum over all helpers, and nothing of any single one."""
-        if not self._learners:
-            return np.zeros(0)
         replies = [learner.collect(batch.step) for learner in self._learners.values()]
+        self.participant.check_seals(batch.step)
+        if not replies:
+            return np.zeros(0)
         joint_reply = [sum(values) for values in zip(*replies, strict=True)]
         joint_mask = [sum(values) for values in zip(*masks, strict=True)]
         return self.widths.decode_sums(self._slots[self.participant.name].unpack(joint_reply, joint_mask))

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -25,10 +25,11 @@ from plumbob.crypto import (
 )
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import seed_from_int
-from plumbob.errors import KeyRefusedError, RemoteProtocolError
+from plumbob.errors import IdentityError, KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import schedules
+from plumbob.protocol.account import Numbers, Seal, SessionAccount, Signer, digest_of_numbers, hash_of
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
@@ -54,6 +55,8 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plan: str
     rows: int | None
     nonce: str
+    commitment: str
+    """What the party fixed before the session (`account`); an alignment has none."""
 
 
 @dataclass
@@ -84,6 +87,7 @@ class Participant:
     """Every key that this party made or admitted, for the receipt; lattice keys are only counted."""
     polynomials: PolynomialCounts = field(default_factory=PolynomialCounts)
     journal: Journal = NO_JOURNAL
+    account: SessionAccount = field(default_factory=SessionAccount)
     spend_rows: Callable[[RowSpending], None] = lambda spending: None
     """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
 
@@ -107,9 +111,17 @@ class Participant:
     def follow(self, messages: Callable[[], Iterable[Due]], *, may_skip: bool = False) -> None:
         """Let every channel say and await these messages, after those before, and no others."""
         for peer, channel in self.channels.items():
-            channel.follow(
-                _between(messages(), self.name, peer), _between(messages(), peer, self.name), may_skip=may_skip
-            )
+            ways = ((self.name, peer), (peer, self.name))
+            channel.follow(*(self._between(messages(), *way) for way in ways), may_skip=may_skip)
+
+    def _between(self, messages: Iterable[Due], sender: str, receiver: str) -> Iterator[Due]:
+        """Where nobody signs, without seals."""
+        signs = self.account.signer is not None
+        return (
+            due
+            for due in messages
+            if (due.sender, due.receiver) == (sender, receiver) and (signs or due.kind is not Kind.SEAL)
+        )
 
     def send_all(self, kind: Kind, body: bytes) -> None:
         for channel in self.data_peers.values():
@@ -117,6 +129,84 @@ class Participant:
 
     def receive_all(self, kind: Kind) -> dict[str, bytes]:
         return {peer: channel.receive(kind, 0) for peer, channel in self.data_peers.items()}
+
+    def open_chain(self, session: bytes, seed: bytes) -> None:
+        """From now on this party draws from what nobody could choose alone."""
+        if self.draws.open(session, seed):
+            self.journal.open_chain(self.draws)
+
+    # What this party answers for.
+
+    def fix_numbers(self, calculated: Numbers) -> Numbers:
+        """The numbers to calculate with, once everybody has heard a hash over them."""
+        numbers, salt = self.journal.settle(calculated), self.draws.of("salt of the numbers").draw(HASH_BYTES)
+        own = hash_of(b"numbers", salt, digest_of_numbers(numbers))
+        peers = self.account.peers_of(self.name)
+        for peer in peers:
+            self.channels[peer].send(Kind.NUMBERS, 0, own)
+        self.account.add(self.name, own)
+        for peer in peers:
+            self.account.add(peer, self.channels[peer].receive(Kind.NUMBERS, 0))
+        return numbers
+
+    def mark(self) -> None:
+        """What we send from now on, a peer need not have got when it signs."""
+        self.account.marks = {peer: channel.sent_hash for peer, channel in self.channels.items()}
+
+    def meet(self, step: int, names: Iterable[str] | None = None) -> None:
+        """Everybody signs everything so far, and checks what the others signed; among these, or all."""
+        peers = self._signing(names)
+        self.mark()
+        self.seal(step, peers)
+        self.check_seals(step, peers)
+        if self.account.signer is not None:
+            self.account.refuse_other_versions(peers)
+
+    def seal(self, step: int, names: Iterable[str] | None = None) -> None:
+        """Sign everything so far, for these peers or for all."""
+        account = self.account
+        if account.signer is None:
+            return
+        streams = {
+            peer: (self.channels[peer].sent_hash, self.channels[peer].received_hash)
+            for peer in account.peers_of(self.name)
+        }
+        unsigned = Seal(account.all_commitments(), streams)
+        signature = account.signer.sign(unsigned.to_sign(account.session, self.name, step))
+        account.seals[self.name] = replace(unsigned, signature=signature)
+        for peer in self._signing(names):
+            self.channels[peer].send(Kind.SEAL, step, account.seals[self.name].to_bytes())
+
+    def check_seals(self, step: int, names: Iterable[str] | None = None) -> None:
+        """What these peers, or all, signed is what we sent, up to the last mark, and what we got from them."""
+        if self.account.signer is not None:
+            for peer in self._signing(names):
+                self._check_seal(step, peer, self.account.signer)
+
+    def _check_seal(self, step: int, peer: str, signer: Signer) -> None:
+        account, channel = self.account, self.channels[peer]
+        seal = Seal.from_bytes(channel.receive(Kind.SEAL, step), account.peers_of(peer))
+        try:
+            signer.verify(peer, seal.to_sign(account.session, peer, step), seal.signature)
+        except IdentityError:
+            raise RemoteProtocolError(
+                f"{peer}: its signature over the messages so far does not hold; nothing is opened, start with --new"
+            ) from None
+        if seal.commitments != account.all_commitments():
+            raise RemoteProtocolError(
+                f"{peer}: it was told other commitments than we were, so some party tells two versions; nothing is "
+                "opened, start over with --new"
+            )
+        if seal.streams[self.name] != (channel.received_hash, account.marks[peer]):
+            raise RemoteProtocolError(
+                f"{peer}: the two sides' message logs differ, so their results would too; start over with --new"
+            )
+        account.seals[peer] = seal
+
+    def _signing(self, names: Iterable[str] | None) -> list[str]:
+        return [name for name in self.account.names if name != self.name and (names is None or name in names)]
+
+    # Steps.
 
     def begin_step(self, step: int) -> None:
         """From now on, messages and draws are those of this step."""
@@ -160,10 +250,6 @@ class Participant:
         self.draws.restore(state["draws"])
 
 
-def _between(messages: Iterable[Due], sender: str, receiver: str) -> Iterator[Due]:
-    return (due for due in messages if (due.sender, due.receiver) == (sender, receiver))
-
-
 @dataclass(frozen=True, repr=False)
 class Session:
     """What all parties agreed on."""
@@ -182,6 +268,7 @@ def agree(
     identity, _ = greet(participant, len(ids), purpose)
     participant.follow(partial(schedules.session, participant.plan, purpose, len(ids)))
     seed = _draw_seed(participant, identity)
+    participant.open_chain(identity, seed)
     what = "its run, its ids, their order or its seed" if about else WHAT_IDS_SAY
     confirm(participant, identity + seed + about.encode(), ids, what)
     return Session(identity, seed)
@@ -204,11 +291,12 @@ def greet_peers(
     participant: Participant, rows: int | None, purpose: SessionPurpose
 ) -> tuple[bytes, dict[str, int | None]]:
     """The session's identity, and the rows that each peer names. An arbiter takes part in training only."""
-    nonces = {participant.name: participant.draws.of("nonce").draw(NONCE_BYTES).hex()}
-    plan_hash = participant.plan.hash()
+    name, plan_hash, commits = participant.name, participant.plan.hash(), purpose != "align"
+    nonces = {name: participant.draws.first_words.nonce.hex()}
+    commitments = {name: participant.account.commitment if commits else b""}
     channels = participant.channels if purpose == "train" else participant.data_peers
-    ours = Hello(1, participant.name, purpose, plan_hash, rows, nonces[participant.name])
-    names = [participant.name, *channels]
+    ours = Hello(1, name, purpose, plan_hash, rows, nonces[name], commitments[name].hex())
+    names = [party.name for party in participant.plan.parties if party.name == name or party.name in channels]
     participant.follow(lambda: schedules.greeting(names))
     for channel in channels.values():
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
@@ -219,18 +307,25 @@ def greet_peers(
         _refuse_difference(peer, "name", peer, hello.name)
         _refuse_difference(peer, "purpose", purpose, hello.purpose)
         _refuse_difference(peer, "plan hash", plan_hash, hello.plan)
-        heard[peer], nonces[peer] = hello.rows, hello.nonce
+        _refuse_difference(peer, "size of a commitment", len(ours.commitment), len(hello.commitment))
+        heard[peer], nonces[peer], commitments[peer] = hello.rows, hello.nonce, bytes.fromhex(hello.commitment)
     if len(set(nonces.values())) != len(nonces):
         raise RemoteProtocolError("two parties sent the same nonce; each draws its own")
-    fields = (f"{name}:{nonces[name]}".encode() for name in sorted(nonces))
-    return hash_fields(b"session", purpose.encode(), plan_hash.encode(), *fields), heard
+    fields = (f"{name}:{nonces[name]}:{commitments[name].hex()}".encode() for name in sorted(nonces))
+    identity = hash_fields(b"session", purpose.encode(), plan_hash.encode(), *fields)
+    participant.account.greeted(identity, names, commitments)
+    if rows is None:
+        # An alignment has no seed, and an arbiter does not hear it.
+        participant.open_chain(identity, b"")
+    return identity, heard
 
 
 def _parse(peer: str, body: bytes) -> Hello:
     try:
         hello = msgspec.json.decode(body, type=Hello)
         # Back and forth, because a nonce in capital letters or with blanks would pass for another one.
-        well_formed = bytes.fromhex(hello.nonce).hex() == hello.nonce and len(hello.nonce) == 2 * NONCE_BYTES
+        well_formed = all(bytes.fromhex(text).hex() == text for text in (hello.nonce, hello.commitment))
+        well_formed = well_formed and len(hello.nonce) == 2 * NONCE_BYTES
     except (msgspec.DecodeError, ValueError):
         well_formed = False
     if not well_formed:
@@ -254,7 +349,7 @@ def _draw_seed(participant: Participant, identity: bytes) -> bytes:
     """Commit, then reveal: who sees the others' shares can no longer change its own."""
     if participant.plan.seed:
         return seed_from_int(participant.plan.seed)
-    shares = {participant.name: participant.draws.of("share of the seed").draw(NONCE_BYTES)}
+    shares = {participant.name: participant.draws.first_words.seed_share}
     participant.send_all(Kind.SEED_COMMITMENT, _commitment(identity, participant.name, shares[participant.name]))
     commitments = participant.receive_all(Kind.SEED_COMMITMENT)
     participant.send_all(Kind.SEED_SHARE, shares[participant.name])

@@ -17,12 +17,21 @@ this part has a log of its own, which is forgotten as soon as the keys are there
     begin_keys       from now on the log is that of the keys
     hand_on          the state after it, and for each later step what it needs, which vanishes when it is finished
 
+What a party calculates with and what it decides pass through the journal, too, because a replay takes both from there:
+
+    open_chain       the session is agreed on: from now on its first link takes the place of the run's key
+    settle           the numbers to calculate with: these, or, in a replay, those that the run had
+    decide           likewise something that no calculation gives, a limit's verdict for example
+
 All of it is as secret as the keys: links are what keys, masks and noise are made of.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
+
+from plumbob.crypto import Draws
+from plumbob.protocol.account import Numbers
 
 State = Mapping[str, bytes]
 
@@ -57,6 +66,12 @@ class Journal(Protocol):
 
     def handed_on(self) -> tuple[State, dict[int, bytes]] | None: ...
 
+    def open_chain(self, draws: Draws) -> None: ...
+
+    def settle(self, calculated: Numbers) -> Numbers: ...
+
+    def decide(self, calculated: bytes) -> bytes: ...
+
 
 class NoJournal:
     """Remembers nothing: a run that is interrupted starts over."""
@@ -87,6 +102,15 @@ class NoJournal:
 
     def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
         return None
+
+    def open_chain(self, draws: Draws) -> None:
+        """Nothing to replace."""
+
+    def settle(self, calculated: Numbers) -> Numbers:
+        return calculated
+
+    def decide(self, calculated: bytes) -> bytes:
+        return calculated
 
 
 NO_JOURNAL = NoJournal()

@@ -51,7 +51,7 @@ class LatticePredictor:
     session: Session
     pair_keys: dict[str, bytes]
     """With three and more parties, what hides one party's share of a score among the others'."""
-    _predicted: Matrix
+    _predicted: lattice.Small
 
     def predict(self, part: ModelPart) -> Vector | None:
         """Scores of this table's rows, where all parts are here."""
@@ -73,15 +73,13 @@ class LatticePredictor:
         plan = self.plan.replace(lattice_set=part.bound.lattice_set)
         self.shape = LatticeShape(plan, part.training_rows)
         self.session = session
+        self._predicted = self.participant.fix_numbers({"rows": self._entries(part.encode(self.table))})["rows"]
         self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, session)
-        self._predicted = self._within(part.encode(self.table))
 
-    def _within(self, X: Matrix) -> Matrix:
-        """Multiples of the last fraction bit, and no wider than a matrix's entries: new rows may lie far out."""
+    def _entries(self, X: Matrix) -> lattice.Small:
+        """In units of the last fraction bit, and no wider than a matrix's entries: new rows may lie far out."""
         limit = 2.0 ** (ENTRY_BITS - 1) - 1
-        units = np.clip(np.rint(np.ldexp(X, self.plan.feature_bits)), -limit, limit)
-        within: Matrix = np.ldexp(units, -self.plan.feature_bits)
-        return within
+        return np.clip(np.rint(np.ldexp(X, self.plan.feature_bits)), -limit, limit).astype(np.int32)
 
     def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
         """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""
@@ -92,13 +90,16 @@ class LatticePredictor:
 
     def _open(self, step: int, rows: NDArray[np.intp]) -> Vector | None:
         cut = self._cut(self._shared_scores(step, self._predicted[rows]))
+        self.participant.meet(step, self.company.names)
         if not self._is_label:
             hidden = self._hidden(step, rows.tolist(), cut)
             channel = self.company.channels[self.company.label]
             channel.send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
+            self.participant.seal(step, [self.company.label])
             return None
-        for peer, channel in self.company.channels.items():
-            body = channel.receive(Kind.SCORE_SHARE, step)
+        shares = {peer: channel.receive(Kind.SCORE_SHARE, step) for peer, channel in self.company.channels.items()}
+        self.participant.check_seals(step, self.company.names)
+        for peer, body in shares.items():
             cut = [a + b for a, b in zip(cut, OPENED_SCORES.from_bytes(body, peer), strict=True)]
         return OPENED_SCORES.opened(cut, [0] * len(cut))
 
@@ -108,12 +109,11 @@ class LatticePredictor:
         zero = zero_sum_masks(self.pair_keys, self.session, name, label, step, rows, modulus)
         return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
-    def _shared_scores(self, step: int, X: Matrix) -> NDArray[np.uint64]:
+    def _shared_scores(self, step: int, entries: lattice.Small) -> NDArray[np.uint64]:
         """This party's share of the scores, modulo one period."""
-        entries = np.rint(np.ldexp(X, self.plan.feature_bits)).astype(np.int32)
         mine = local.scores(self.engine, entries, self.own, self.shape.input_bits)
         total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
-        matrix = lattice.PrivateMatrix(self.engine, self.shape.scores(self.company.name, len(X)), entries)
+        matrix = lattice.PrivateMatrix(self.engine, self.shape.scores(self.company.name, len(entries)), entries)
         for peer, channel in self.company.channels.items():
             # Drawn for these rows alone: randomness that hid others must not hide them too.
             answering_key = self.participant.draws.of("answers", peer).draw(SEED_BYTES)
@@ -122,7 +122,7 @@ class LatticePredictor:
             channel.send(Kind.LATTICE_REPLY, step, answer.reply)
             total = total + answer.share[:, 0]
         for peer, channel in self.company.channels.items():
-            layout = self.shape.scores(peer, len(X))
+            layout = self.shape.scores(peer, len(entries))
             reply = channel.receive(Kind.LATTICE_REPLY, step)
             total = total + Owner(self._owner_keys[peer], 0, layout).open(reply)[:, 0]
         return total

@@ -410,7 +410,7 @@ def most_opened_bits(plan: Plan, rows: int) -> int:
     """How much of a key a dishonest party can have carried out to it: what is opened, or all that weights' shares hold.
 
     Between two, the weights of both count: scores show the label party what the peer's own weights hold, too. More
-    parties are taken for honest. What is opened of rows is another number: `checking.prediction_rules`.
+    parties are taken for honest. What is opened of rows is another number: `checking.rules.prediction_equations`.
     """
     held = (plan.columns + 1) * _share_bits(plan)
     if plan.opens_weights:

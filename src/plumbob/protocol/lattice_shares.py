@@ -33,6 +33,7 @@ from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
+from plumbob.protocol.account import Numbers
 from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
@@ -66,7 +67,6 @@ WEIGHTS_OF, VELOCITY_OF = "weights of ", "velocity of "  # What the journal call
 class LatticeParty(TrainingParty):
     """One of the parties in training."""
 
-    shape: LatticeShape
     products: Products
     _entered: "LevelRows | None" = None
     held: dict[str, Share]
@@ -79,8 +79,21 @@ class LatticeParty(TrainingParty):
     pair_keys: Mapping[str, bytes]
     """With three and more parties, what hides one party's share of an opened number among the others'."""
 
+    @cached_property
+    def shape(self) -> LatticeShape:
+        """The public numbers of this run."""
+        return LatticeShape(self.plan, len(self.shard))
+
+    def own_numbers(self) -> Numbers:
+        whole = {"rows": self._integers, "penalty": self._penalty}
+        of_labels = {"shifts": self._shifts, "row weights": self._row_weights}
+        return {**super().own_numbers(), **whole, **{name: one for name, one in of_labels.items() if one is not None}}
+
+    def take_numbers(self, numbers: Numbers) -> None:
+        super().take_numbers(numbers)
+        self._integers, self._penalty = numbers["rows"], numbers["penalty"]
+
     def prepare(self) -> None:
-        self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
         self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         self.row_noise = self._drawn_noise()
@@ -340,13 +353,16 @@ class LatticeParty(TrainingParty):
             supplied = self.use("supplied share", 0, self.held)
             self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, supplied)
             return
+        self.participant.meet(0)
         for peer, channel in self.company.channels.items():
             given = self._hidden(peer, self._cut(self.held[peer]))
             channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(given))
+        self.participant.seal(0)
+        missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0) for peer, channel in self.company.channels.items()}
+        self.participant.check_seals(0)
         total = self._cut(self.held[self.company.name])
-        for peer, channel in self.company.channels.items():
-            missing = WEIGHTS.from_bytes(channel.receive(Kind.WEIGHT_SHARE, 0), peer)
-            total = [a + b for a, b in zip(total, missing, strict=True)]
+        for peer, body in missing.items():
+            total = [a + b for a, b in zip(total, WEIGHTS.from_bytes(body, peer), strict=True)]
         self.weights = WEIGHTS.opened(total, [0] * len(total))
 
     def _cut(self, share: Share) -> Share:

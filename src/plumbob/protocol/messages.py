@@ -43,7 +43,8 @@ class Kind(IntEnum):
     WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights, cut
     SCORE_SHARE = 14  # prediction: the sender's share of the scores, cut, or its sum of them
     SIGNATURE = 15  # On a network, before all else: the sender's signature over the plan's hash
-    STREAM_HASHES = 16  # On a network, at the end: over all that the sender sent to the receiver, and got from it
+    SEAL = 18  # On a network: the sender's signature over all commitments and the hashes of its streams so far
+    NUMBERS = 19  # The sender's second commitment: a hash over the numbers that it calculates with
     BOUND_SHARE = 17  # shares, never opened: ciphertexts of the sender's share of the receiver's weights
     LATTICE_KEYS = 40  # shares by lattices: the public keys of all products whose vectors the sender encrypts
     KEY_CHALLENGES = 41  # The four messages that test them, all keys at once

@@ -5,6 +5,7 @@ A simulation has all parties, an organisation on a network its own.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from plumbob import __version__
 from plumbob.crypto import Draws
@@ -30,6 +31,16 @@ def run_record(
         parties=list(parties),
         notes=[NOT_PRIVATE] if _is_seeded_defence(plan, draws) else [],
     )
+
+
+def account_record(participant: Participant) -> dict[str, Any]:
+    """What this session's parties committed to and signed."""
+    account = participant.account
+    return {
+        "session": account.session.hex(),
+        "commitments": {name: commitment.hex() for name, commitment in account.commitments.items()},
+        "seals": {name: seal.to_bytes().hex() for name, seal in account.seals.items()},
+    }
 
 
 def _is_seeded_defence(plan: Plan, draws: Draws) -> bool:

@@ -5,7 +5,7 @@ The joint score of a person is the sum of the parties' partial scores.
 
 import base64
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,12 @@ class ModelPart:
         return standard, intercept + offset
 
     def save(self, path: Path) -> None:
-        """As JSON; shares are texts there, because they are wider than other readers' numbers."""
+        """For its owner alone."""
+        path.touch(mode=0o600)
+        path.write_bytes(self.to_json())
+
+    def to_json(self) -> bytes:
+        """Shares are texts there, because they are wider than other readers' numbers."""
         encoder = self.encoder
         stored = {
             "format": FORMAT,
@@ -150,14 +155,24 @@ class ModelPart:
             stored["whitening"] = _stored_whitening(self.whitening)
         if self.bound is not None:
             stored |= _stored_bound(self.bound)
-        path.touch(mode=0o600)
-        path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
+        return json.dumps(stored, indent=1, allow_nan=False).encode()
+
+    def brought(self) -> bytes:
+        """What a later session continues from: everything that shapes a message of it."""
+        return replace(self, balanced_threshold=None).to_json()
 
     @classmethod
     def load(cls, path: Path) -> "ModelPart":
         """Read it back; anything else than what `save` writes is refused."""
         try:
-            data = path.read_bytes()
+            return cls.from_json(path.read_bytes(), path)
+        except OSError as error:
+            raise DataError(f"{path}: expected a party's part of a model; it is missing") from error
+
+    @classmethod
+    def from_json(cls, data: bytes, path: Path) -> "ModelPart":
+        """As `to_json` writes it; `path` is where it was found."""
+        try:
             written = msgspec.json.decode(data, type=_Format).format
             if written != FORMAT:
                 raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
@@ -168,8 +183,8 @@ class ModelPart:
             bound = None if kept is None else kept.read()
         except DataError:
             raise
-        except (OSError, ValueError, RecursionError) as error:
-            raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}: expected a party's part of a model; it is damaged") from error
         encoder = Encoder(
             sources=sources,
             fill=None if stored.fill is None else np.array(stored.fill, dtype=np.float64),

@@ -25,6 +25,7 @@ from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.noise_cost import LabelReleases, label_scale
 from plumbob.protocol import defences, row_noise
+from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import ModelPart
@@ -101,8 +102,18 @@ class TrainingParty(ABC):
         cost = defences.label_cost(self.plan)
         self.budget = None if cost is None or self.shard.y is None else LabelReleases(cost, len(self.shard))
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
-        _ = self._signs
+        self.take_numbers(self.participant.fix_numbers(self.own_numbers()))
         self.prepare()
+
+    def own_numbers(self) -> Numbers:
+        """Everything that depends on this party's data and shapes its messages."""
+        nothing = np.zeros(0)
+        signs = nothing if self._signs is None else self._signs
+        return {"rows": self.shard.X, "signs": signs, "start": self.start, "penalty": np.asarray(self.penalties)}
+
+    def take_numbers(self, numbers: Numbers) -> None:
+        """What was settled is what is calculated with; floating point is settled as it is."""
+        self.start = self.weights = numbers["start"]
 
     def _choice_of_rows(self) -> str:
         """Of the rows that a party chose to hold out, what all must hold the same of."""

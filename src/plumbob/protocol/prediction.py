@@ -285,16 +285,18 @@ class OpenedScoring:
 
     def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
         self._participant, self._session = participant, session
-        self._own = part.partial_scores(table)
+        self._own = participant.fix_numbers({"scores": part.partial_scores(table)})["scores"]
         if len(participant.plan.feature_parties) > MOST_PARTIES:
             raise PlanError(f"expected at most {MOST_PARTIES} feature parties to predict with")
         is_masked = len(participant.plan.feature_parties) > 1
         self._pair_keys = agree_pair_keys(participant, session) if is_masked else {}
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        total = [0] * len(rows)
-        for channel in self._participant.data_peers.values():
-            body = channel.receive(Kind.SCORE_SHARE, step)
+        total, peers = [0] * len(rows), self._participant.data_peers
+        self._participant.meet(step, [self._participant.name, *peers])
+        shares = [channel.receive(Kind.SCORE_SHARE, step) for channel in peers.values()]
+        self._participant.check_seals(step, peers)
+        for body in shares:
             total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
         most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
@@ -304,10 +306,12 @@ class OpenedScoring:
         return scores
 
     def answer(self, step: int, rows: Sequence[int]) -> None:
+        self._participant.meet(step, [self._participant.name, *self._participant.data_peers])
         own = SCORE_PART.encode(self._own[list(rows)], "own parts of the scores").values.tolist()
         hidden = [value + self._mask(step, row) for value, row in zip(own, rows, strict=True)]
         body = b"".join((value % MODULUS).to_bytes(SCORE_BYTES, "little") for value in hidden)
         self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
+        self._participant.seal(step, [self._asker])
 
     def _mask(self, step: int, row: int) -> int:
         """It cancels in the sum over all feature parties; a single one has none."""

@@ -15,6 +15,7 @@ from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol import schedules
+from plumbob.protocol.account import LAST
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import TrainingParty
@@ -28,7 +29,10 @@ Metrics = dict[str, float | None]
 def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript | ArbiterTranscript, Vector | None]:
     """The whole training, then the scores of held-out rows, which only the label party gets."""
     transcript = party.run()
-    return transcript, _held_out_scores(party) if isinstance(party, TrainingParty) else None
+    scores = _held_out_scores(party) if isinstance(party, TrainingParty) else None
+    # The last signatures: a run without them is not settled, and has no result.
+    party.participant.meet(LAST)
+    return transcript, scores
 
 
 def _held_out_scores(party: TrainingParty) -> Vector | None:

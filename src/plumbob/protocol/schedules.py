@@ -16,6 +16,7 @@ from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.proof import ROOTS
 from plumbob.data import all_steps, largest_batch, steps_per_epoch
 from plumbob.plan import Plan
+from plumbob.protocol.account import seal_bytes
 from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, shows_quality
@@ -55,6 +56,18 @@ def agreement(plan: Plan) -> Iterator[Due]:
         yield Due(Kind.CONFIRMATION, 0, *ends, HASH_BYTES)
 
 
+def numbers(names: Iterable[str]) -> Iterator[Due]:
+    """Everybody commits to what it calculates with."""
+    for ends in permutations(names, 2):
+        yield Due(Kind.NUMBERS, 0, *ends, HASH_BYTES)
+
+
+def seals(ends: Iterable[tuple[str, str]], step: int, parties: int) -> Iterator[Due]:
+    """Signatures over everything so far, of a session of this many parties; a simulation leaves them out."""
+    for sender, receiver in ends:
+        yield Due(Kind.SEAL, step, sender, receiver, seal_bytes(parties), "signatures")
+
+
 def pair_keys(plan: Plan, *, is_needed: bool) -> Iterator[Due]:
     """What hides one party's answer among the others'."""
     for ends in permutations(names_of(plan), 2) if is_needed else ():
@@ -84,11 +97,22 @@ class TrainingSchedule:
     def messages(self) -> Iterator[Due]:
         """From the agreement to the last score."""
         yield from agreement(self.plan)
+        yield from numbers(self.everybody)
         yield from self.set_up()
         for step, rows in enumerate(self.batches(), 1):
             yield from self.step(step, rows)
         yield from self.finish()
         yield from self.quality()
+        yield from self.seals(0)
+
+    @property
+    def everybody(self) -> list[str]:
+        """An arbiter too."""
+        return [party.name for party in self.plan.parties]
+
+    def seals(self, step: int, ends: Iterable[tuple[str, str]] | None = None) -> Iterator[Due]:
+        """Between these, or from everybody to everybody."""
+        return seals(permutations(self.everybody, 2) if ends is None else ends, step, len(self.everybody))
 
     def batches(self) -> Iterator[int]:
         """The rows of every step."""
@@ -109,7 +133,8 @@ class TrainingSchedule:
             for level in self.plan.levels(self.rows)
             for rows, count in Counter(self._epoch(level.rows)).items()
         )
-        return _bytes_of([*self.set_up(), *self.finish()]) + sum(steps)
+        outside = [*numbers(self.everybody), *self.set_up(), *self.finish(), *self.seals(0)]
+        return _bytes_of(outside) + sum(steps)
 
     @property
     def largest_message(self) -> int:
@@ -134,10 +159,12 @@ class TrainingSchedule:
         """The scores of held-out rows, for the label party's own eyes."""
         if not shows_quality(self.plan, self.aligned):
             return
+        yield from numbers(self.everybody)
         yield from pair_keys(self.plan, is_needed=hides_among_others(self.plan))
         held_out, last = self.plan.held_out(self.aligned), all_steps(self.rows, self.plan)
         for place, start in enumerate(range(0, held_out, ROWS_AT_ONCE), 1):
-            yield from scoring(self.plan, self.rows, last + place, min(ROWS_AT_ONCE, held_out - start))
+            rows = min(ROWS_AT_ONCE, held_out - start)
+            yield from scoring(self.plan, self.rows, last + place, rows, len(self.everybody))
 
 
 def _bytes_of(messages: Iterable[Due]) -> int:
@@ -182,8 +209,10 @@ class ExchangeSchedule(PaillierSchedule):
         for helper, learner in self._directions():
             size = self.slots[learner].replies * self.ciphertext
             yield Due(Kind.MASKED_SUMS, number, learner, helper, size, "line 10")
+        yield from self.seals(number)
         for helper, learner in self._directions():
             yield Due(Kind.OPENED_SUMS, number, helper, learner, self.slots[learner].opened_bytes, "line 11")
+        yield from self.seals(number)
 
     def _directions(self) -> list[tuple[str, str]]:
         return [ends for ends in permutations(names_of(self.plan), 2) if ends[1] in self.slots]
@@ -204,7 +233,9 @@ class ArbiterSchedule(PaillierSchedule):
             yield Due(Kind.JOINT_RESIDUALS, number, label, party.name, rows * self.ciphertext)
         for name, slots in self.slots.items():
             yield Due(Kind.MASKED_SUMS, number, name, self._arbiter, slots.replies * self.ciphertext)
+            yield from self.seals(number, [(name, self._arbiter)])
             yield Due(Kind.OPENED_SUMS, number, self._arbiter, name, slots.opened_bytes)
+            yield from self.seals(number, [(self._arbiter, name)])
 
     @property
     def _arbiter(self) -> str:
@@ -285,9 +316,11 @@ class SharesSchedule(TrainingSchedule):
     def finish(self) -> Iterator[Due]:
         pairs = list(permutations(names_of(self.plan), 2))
         if self.plan.opens_weights:
+            yield from self.seals(0)
             for sender, receiver in pairs:
                 size = WEIGHTS.size(columns_of(self.plan, receiver))
                 yield Due(Kind.WEIGHT_SHARE, 0, sender, receiver, size, "step 5")
+            yield from self.seals(0)
             return
         bound = [self.shape.profile[0]]
         for ends in pairs:
@@ -336,17 +369,22 @@ def hides_among_others(plan: Plan) -> bool:
     return len(plan.learners) > 2
 
 
-def scoring(plan: Plan, trained: int, step: int, rows: int) -> Iterator[Due]:
-    """The scores of some rows, to the label party; with weights that were never opened, everybody multiplies first."""
-    label = plan.label_party.name
+def scoring(plan: Plan, trained: int, step: int, rows: int, parties: int = 0) -> Iterator[Due]:
+    """The scores of some rows, to the label party; with weights that were never opened, everybody multiplies first.
+
+    `parties` are in the session: those with columns, or an arbiter too.
+    """
+    label, parties = plan.label_party.name, parties or len(plan.learners)
     if plan.is_closed:
         shape = LatticeShape(plan, trained)
         for sender, receiver in permutations(names_of(plan), 2):
             size = shape.scores(sender, rows).reply_bytes
             yield Due(Kind.LATTICE_REPLY, step, sender, receiver, size, "step 1")
+    yield from seals(permutations(names_of(plan), 2), step, parties)
     size = OPENED_SCORES.size(rows) if plan.is_closed else SCORE_BYTES * rows
     for party in plan.feature_parties:
         yield Due(Kind.SCORE_SHARE, step, party.name, label, size)
+    yield from seals([(party.name, label) for party in plan.feature_parties], step, parties)
 
 
 def scored_rows(plan: Plan, trained: int, step: int, rows: int) -> Iterator[Due]:
@@ -358,6 +396,7 @@ def scored_rows(plan: Plan, trained: int, step: int, rows: int) -> Iterator[Due]
 def session_of_prediction(plan: Plan) -> Iterator[Due]:
     """Before the first query."""
     yield from agreement(plan)
+    yield from numbers(names_of(plan))
     yield from pair_keys(plan, is_needed=hides_among_others(plan))
 
 

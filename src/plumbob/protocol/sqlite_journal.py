@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from plumbob.crypto import Draws
+from plumbob.crypto import Draws, FirstWords, new_root
+from plumbob.crypto.draws import LINK_BYTES
 from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
+from plumbob.protocol.account import NOTHING_FIXED, Numbers
 from plumbob.protocol.bodies import LONG, Bodies, Place
 from plumbob.protocol.journal import Resumed, State
 
@@ -22,7 +24,7 @@ REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated messag
 SETUP = 0
 KEYS = -1  # The log between the set-up and the first step.
 SECRET = ("sent", "received", "results", "handed_on")  # Tables,
-SECRET_FACTS = ("state", "keys", "leaf", "link")  # and facts.
+SECRET_FACTS = ("state", "keys", "key", "first words", "leaf", "link")  # and facts.
 Found = TypeVar("Found")
 
 TABLES = f"""
@@ -177,18 +179,42 @@ class SqliteJournal:
         received = self._select("SELECT peer, data, place FROM received WHERE step = ? ORDER BY number", step)
         self._replay = _Replay(sent, self._by_peer(received))
 
-    def draws(self, root: bytes | None = None) -> Draws:
+    def draws(self, root: bytes | None = None, fix: Callable[[bytes], bytes] = lambda root: NOTHING_FIXED) -> Draws:
         """What this session draws from: as an earlier start had it, or from a new root, which a test may give.
 
-        On the disk before the first message. Of the set-up, which every start repeats, only the leaf stays there.
+        `fix` commits to the root, and seals it for an auditor or not; here it is forgotten. What follows from it is on
+        the disk before the first message. Of the set-up, which every start repeats, only the leaf stays there.
         """
-        leaf = self.fact("leaf")
-        if leaf is not None:
-            return Draws(leaf, self.fact("link"), is_kernel=root is None)
-        draws = Draws.begin(root)
+        words = self.fact("first words")
+        if words is not None:
+            first_words = FirstWords(words[:LINK_BYTES], words[LINK_BYTES:])
+            chain = {name: self.fact(name) for name in ("key", "leaf", "link")}
+            return Draws(first_words, **chain, is_kernel=root is None)
+        given = new_root() if root is None else root
+        draws = Draws.begin(given, is_kernel=root is None)
+        first_words = draws.first_words
+        self._write("INSERT INTO facts VALUES ('commitment', ?)", fix(given))
+        self._write("INSERT INTO facts VALUES ('first words', ?)", first_words.nonce + first_words.seed_share)
+        self._write("INSERT INTO facts VALUES ('key', ?)", draws.key)
+        return draws
+
+    def open_chain(self, draws: Draws) -> None:
+        """Durable with the next message; the run's key, from which everything follows, then leaves the disk."""
+        self._write("DELETE FROM facts WHERE name = 'key'")
         self._write("INSERT INTO facts VALUES ('leaf', ?)", draws.leaf)
         self._write("INSERT INTO facts VALUES ('link', ?)", draws.link)
-        return draws
+        self._erasable = True
+
+    def settle(self, calculated: Numbers) -> Numbers:
+        return calculated
+
+    def decide(self, calculated: bytes) -> bytes:
+        return calculated
+
+    @property
+    def commitment(self) -> bytes:
+        """What this party fixed before the session."""
+        return self.fact("commitment") or NOTHING_FIXED
 
     def begin_keys(self) -> None:
         self.begin(KEYS)

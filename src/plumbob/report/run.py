@@ -10,8 +10,8 @@ from plumbob.checking.filing import figures_of_run
 from plumbob.checking.findings import reasons
 from plumbob.checking.gains import WORSE_THAN_NOTHING
 from plumbob.checking.headlines import Headlines, headlines
-from plumbob.checking.key_rules import KEYS as WEAK_KEYS
-from plumbob.checking.masked_share_rules import ATTACK as MASKED
+from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
+from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
 from plumbob.checking.verdict_words import NOT_APPLICABLE
 from plumbob.counting import counted
 from plumbob.model.links import link_in_words
@@ -123,7 +123,7 @@ def attacks_not_run(record: RunRecord) -> list[str]:
     """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
     run = {finding.attack for finding in record.findings}
     named = dict.fromkeys(finding.attack for finding in record.predicted)
-    return [name for name in named if run and name not in run and name not in (WEAK_KEYS, MASKED)]
+    return [name for name in named if run and name not in run and name not in (WEAK_KEYS, MASKED_RULE.name)]
 
 
 def partial_sentence(left_out: Sequence[str]) -> str:

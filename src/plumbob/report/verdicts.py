@@ -33,7 +33,7 @@ def remedy(block: HeadlineBlock) -> Markup:
     """What to type, and what it costs."""
     if not block.remedy:
         return NOTHING
-    return tag("p", "To stop it: ", tag("code", block.remedy), f" Its price: {block.price}.", class_="more")
+    return tag("p", "What helps: ", tag("code", block.remedy), f" Its price: {block.price}.", class_="more")
 
 
 def badge(verdict: str) -> Markup:

@@ -128,7 +128,7 @@ def _as_in_the_paper() -> inspect.Parameter:
     option = typer.Option(
         "--as-in-the-paper",
         help="Train as the paper does, where no flag says otherwise.",
-        rich_help_panel=PANEL,
+        rich_help_panel=RARE_PANEL,
     )
     return _parameter("as_in_the_paper", Annotated[bool, option]).replace(default=False)
 

@@ -83,6 +83,9 @@ class TableFlags:
             "refuse|first|last|repeat",
         ),
     ] = "refuse"
+    unlabelled: Annotated[
+        str, _option("--unlabelled", "What to do with rows that have no label (default: refuse).", "refuse|drop")
+    ] = "refuse"
 
     def choices(self) -> "ColumnChoices":
         """What they say."""
@@ -99,6 +102,7 @@ class TableFlags:
             {**_ranges_from_dictionary(self.dictionary), **dict(map(_range, self.ranges))},
             self.positive,
             self.duplicates,
+            self.unlabelled,
         )
 
 

@@ -1,39 +1,66 @@
 """What docs/attacks.md shows, runs; what it lists, exists."""
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from plumbob.checking import catalogue
-from plumbob.checking.check import check
-from plumbob.checking.explain import explain
-from plumbob.lab.attacks import ACTIVE, PASSIVE, Attack, LabelClaim, NotApplicable, View
-from plumbob.lab.audit import audit, redteam
-from plumbob.lab.audit.filing import with_findings
-from plumbob.lab.audit.truth import Truth
-from plumbob.lab.page.pictures import picture
+import plumbob
+from plumbob.checking import rules
+from plumbob.lab.attacks import ACTIVE, PASSIVE, STAGED, Attack, LabelClaim, NotApplicable, View
 from plumbob.protocol.transcript import Transcript
-from plumbob.report.run import page_of
 from tests.protocol.support import plan_for, trained
 
 PAGE = Path(__file__).parents[3] / "docs" / "attacks.md"
+BY_RULE_ALONE = {"keys", "masked-shares"}
+WITH_CODE_OF_THE_AUDITOR = {"altered-shares", "arbiter-key", "prediction-equations"}
+# Where the copy is read instead of the installed package.
+EVERYBODY_KNOWS_IT = """
+import sys
+sys.meta_path = [one for one in sys.meta_path if "Redirecting" not in type(one).__name__]
+sys.path.insert(0, sys.argv[1])
+import plumbob
+from plumbob.checking.check import check
+from plumbob.checking.explain import explain
+from plumbob.data import split_array
+from plumbob.lab.audit import audit
+from plumbob.lab.audit.filing import with_findings
+from plumbob.lab.audit.truth import Truth
+from plumbob.lab.page.pictures import picture
+from plumbob.lab.simulate import train
+from plumbob.plan import Plan
+from plumbob.report.run import page_of
+
+assert plumbob.__file__.startswith(sys.argv[1]), plumbob.__file__
+name, plan = "label-direction", Plan.for_columns((10, 20), protocol="clear", seed=1)
+run = train(plan, dict(zip(("label", "features"), split_array(*plumbob.datasets.load("breast-cancer"), (10, 20)))))
+[predicted] = [one for one in check(plan, 455) if one.attack == name]
+assert (predicted.verdict, predicted.reference) == ("degrades", "an example")
+assert "The first step moves the weights" in explain(plan, name)[0]
+drawn = picture(plan, name, "features", "labels")
+assert "own columns" in drawn.svg
+findings = audit(run, [name])
+assert [(one.attack, one.rate > 0.5) for one in findings] == [(name, True)]
+assert f">{name}<" in page_of(with_findings(run.record, Truth.of(run), findings))
+"""
 
 
-def shown() -> dict[str, Any]:
-    """Every Python block of the section on adding an attack, run one after the other."""
+def blocks() -> list[str]:
+    """Every Python block of the section on adding an attack."""
     section = PAGE.read_text(encoding="utf-8").split("## Adding an attack")[1]
-    names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", section, re.DOTALL):
-        exec(compile(block, str(PAGE), "exec"), names)  # noqa: S102  # The page is ours.
-    return names
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """The documented attack is callable on a view, says where it does not apply, and beats the class prior."""
-    names = shown()
-    attack, claim = names["LABEL_DIRECTION"], names["claim"]
+    names: dict[str, Any] = {}
+    for block in blocks():
+        exec(compile(block, str(PAGE), "exec"), names)  # noqa: S102  # The page is ours.
+    attack, claim = names["ATTACKS"][0], names["claim"]
     assert isinstance(attack, Attack)
     assert isinstance(claim, LabelClaim)
     assert names["rate"] > max(names["y"].mean(), 1 - names["y"].mean())
@@ -41,30 +68,23 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(attack(View.of(transcript_of_shares())), NotApplicable)
 
 
-def test_once_added_everybody_knows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the two lines that the page asks for, check, the lab, the red team and the report have it."""
-    added = shown()
-    entry, run = added["LABEL_DIRECTION_ENTRY"], added["run"]
-    monkeypatch.setattr(catalogue, "CATALOGUE", (*catalogue.CATALOGUE, entry))
-    monkeypatch.setattr(redteam, "PASSIVE", (*PASSIVE, added["LABEL_DIRECTION"]))
-    plan = run.model.plan
-    [predicted] = [one for one in check(plan, 455) if one.attack == entry.name]
-    assert (predicted.verdict, predicted.reference) == ("degrades", entry.reference)
-    assert entry.story in explain(plan, entry.name)[0]
-    drawn = picture(plan, entry.name, "features", "labels")
-    assert (drawn.story, "own columns" in drawn.svg) == (entry.story, True)
-    findings = audit(run, [entry.name])
-    assert [one.reference for one in findings] == [entry.reference]
-    assert f">{entry.name}<" in page_of(with_findings(run.record, Truth.of(run), findings))
+def test_two_files_are_all_that_an_attack_needs(tmp_path: Path) -> None:
+    """In a copy of the package with the page's two files, check, the lab, the red team and the report have it."""
+    copy = tmp_path / "plumbob"
+    shutil.copytree(Path(plumbob.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    rule, code, _ = blocks()
+    (copy / "checking" / "rules" / "label_direction.py").write_text(rule)
+    (copy / "lab" / "attacks" / "label_direction.py").write_text(code)
+    command = [sys.executable, "-c", EVERYBODY_KNOWS_IT, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)  # Ours.
+    assert done.returncode == 0, done.stderr
 
 
-def test_the_catalogue_and_the_code_name_the_same_attacks() -> None:
-    """None without its entry, and no entry without its code."""
-    passive, active = (
-        {(attack.name, attack.by) for attack in PASSIVE},
-        {(attack.name, attack.by) for attack in ACTIVE},
-    )
-    assert {(entry.name, entry.by) for entry in catalogue.CATALOGUE} == passive | active
+def test_rules_and_code_name_the_same_attacks() -> None:
+    """None without its rule, and no rule without its code, but those that are calculated or that the auditor has."""
+    coded = {(one.name, one.by) for attacks in (PASSIVE, ACTIVE, STAGED) for one in attacks}
+    others = BY_RULE_ALONE | WITH_CODE_OF_THE_AUDITOR
+    assert {(rule.name, rule.by) for rule in rules.RULES if rule.name not in others} == coded
 
 
 def transcript_of_shares() -> Transcript:
@@ -72,7 +92,7 @@ def transcript_of_shares() -> Transcript:
     return trained(plan_for((2, 3), protocol="shares", epochs=1)).transcripts["features"]
 
 
-def test_every_attack_is_in_the_catalogue() -> None:
-    """An attack that the red team runs has a heading of its own."""
+def test_every_attack_has_a_heading() -> None:
+    """What a plan is judged on, the page describes."""
     listed = set(re.findall(r"^### `([^`]+)`", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
-    assert {*(attack.name for attack in PASSIVE), *(attack.name for attack in ACTIVE)} <= listed
+    assert set(rules.names()) - {"keys"} <= listed

@@ -25,15 +25,15 @@ def run() -> Run:
 
 def test_known_rows_give_the_weights(run: Run) -> None:
     """Three known rows fix two weights and an offset; with two there is nothing to solve."""
-    found = about(plumbob.audit(run, [ATTACK_FREE], predicted=3), "weights")
-    assert (found.verdict, found.stage, found.n) == ("leaks", "prediction", 3)
+    found = about(plumbob.audit(run, [ATTACK], predicted=3), "weights")
+    assert (found.verdict, found.stage, found.n) == ("degrades", "prediction", 3)
     assert found.rate == pytest.approx(1.0)
-    assert about(plumbob.audit(run, [ATTACK_FREE], predicted=2), "weights").verdict == "blocked"
+    assert about(plumbob.audit(run, [ATTACK], predicted=2), "weights").verdict == "blocked"
 
 
 def test_scores_explain_columns_once_weights_are_known(run: Run) -> None:
     """One equation per row about two columns says much about both."""
-    found = about(plumbob.audit(run, [ATTACK_FREE], predicted=80), "features")
+    found = about(plumbob.audit(run, [ATTACK], predicted=80), "features")
     assert found.rate is not None
     assert found.rate > 0.3
 
@@ -58,11 +58,11 @@ def test_scores_of_shared_weights_are_solved_too() -> None:
     """Under `open = "never"` the audit solves real joint scores, cut as they are shown, for the peer's weights."""
     plan = plan_for((3, 2), open="never", epochs=0)
     run = trained(plan, cut("breast-cancer", 80, 5))
-    found = about(plumbob.audit(run, [ATTACK_FREE], predicted=80), "weights")
-    assert (found.verdict, found.n) == ("leaks", 6)
+    found = about(plumbob.audit(run, [ATTACK], predicted=80), "weights")
+    assert (found.verdict, found.n) == ("degrades", 6)
     assert found.rate is not None
     assert found.rate > 0.9
-    assert about(plumbob.audit(run, [ATTACK_FREE], predicted=5), "weights").verdict == "blocked"
+    assert about(plumbob.audit(run, [ATTACK], predicted=5), "weights").verdict == "blocked"
 
 
 def test_check_counts_the_bits_of_a_score() -> None:
@@ -75,4 +75,3 @@ def test_check_counts_the_bits_of_a_score() -> None:
 
 
 # An attack that is over at once, so that only predictions are looked at.
-ATTACK_FREE = "claimed-width"

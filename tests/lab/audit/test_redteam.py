@@ -13,9 +13,9 @@ from plumbob.checking.figures import Figures
 from plumbob.commands.check import exit_code
 from plumbob.errors import DataError
 from plumbob.lab.attacks import Attack, LabelClaim, NotApplicable, View
-from plumbob.lab.attacks.active.chosen_rows import CHOSEN_ROWS, ChosenRowsLatticeParty
-from plumbob.lab.attacks.active.packing import PACKING_BY_FEATURE_PARTY
+from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS, OpenedWeights
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
+from plumbob.lab.attacks.packing import PACKING_BY_FEATURE_PARTY
 from plumbob.lab.audit import budget, redteam
 from plumbob.lab.audit.again import plan_again, tables_again
 from plumbob.lab.audit.coalitions import merged_truth
@@ -326,8 +326,8 @@ def test_those_in_doubt_are_chosen() -> None:
     """Of whom a party can choose, those whom its own part of an honest run tells least about come first."""
     run = trained(plan_for((2, 3), protocol="shares", open="own", start="small", epochs=2))
     truth = Truth.of(run)
-    doubting = after_those_in_doubt(ChosenRowsLatticeParty, truth, "features")
-    assert issubclass(doubting, ChosenRowsLatticeParty)
+    doubting = after_those_in_doubt(OpenedWeights(), truth, "features")
+    assert isinstance(doubting, OpenedWeights)
     view = truth.views["features"]
     scores = view.X @ view.weights
     threshold = np.sort(scores)[-int(truth.is_positive.sum())]

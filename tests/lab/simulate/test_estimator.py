@@ -219,6 +219,24 @@ def test_a_wrong_parameter_is_refused_with_the_plans_words(data: tuple[Any, Any]
         VerticalLogisticRegression((3, 5), "exchagne").fit(*data)
 
 
+@pytest.mark.parametrize("kind", ["texts", "gaps", "neither"])
+def test_frames_with_texts_or_gaps_are_encoded(data: tuple[Any, Any], kind: str) -> None:
+    """As on the command line, by the rule for drafted plans; numbers without gaps stay as they are."""
+    pandas: Any = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(data[0][:, :4], columns=list("abcd"))
+    if kind == "texts":
+        frame["d"] = np.where(frame["d"] > frame["d"].median(), "high", "low")
+    if kind == "gaps":
+        frame.loc[::7, "a"] = np.nan
+    model = VerticalLogisticRegression((2, 2), "clear").fit(frame, data[1])
+    plan = model.model_.plan
+    assert (plan.bins, plan.plain, plan.l2 > 0) == ((0, False, False) if kind == "neither" else (3, True, True))
+    assert hasattr(model, "coef_") == (kind == "neither")
+    assert model.score(frame, data[1]) > 0.85
+    stated = VerticalLogisticRegression((2, 2), "clear", missing="mean", categorical="one-hot").fit(frame, data[1])
+    assert (stated.model_.plan.bins, stated.model_.plan.l2) == (0, 0.0)
+
+
 def test_a_saved_run_can_be_loaded(data: tuple[Any, Any], tmp_path: Any) -> None:
     """`plumbob.load` gives a model with the same scores back."""
     from plumbob.data import split_array

@@ -8,8 +8,8 @@ import pytest
 from plumbob.crypto import engines, paillier
 from plumbob.crypto.profiles import insecure_for_tests
 from plumbob.lab.attacks import ActiveAttack
-from plumbob.lab.attacks.active.chosen_rows import CHOSEN_ROWS
-from plumbob.lab.attacks.active.packing import PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY
+from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS
+from plumbob.lab.attacks.packing import PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY
 from plumbob.lab.audit import budget, redteam
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate.unhidden import UnhiddenEngine, messages

@@ -166,3 +166,4 @@ def _claim(view: View, history: ScoreHistory, best: Fit) -> ValueClaim:
 
 
 FEATURE_CHAIN = Attack("feature-chain", "label", recover_chained_feature)
+ATTACKS = (FEATURE_CHAIN,)

@@ -19,6 +19,7 @@ from plumbob.errors import DataError
 from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.lab.attacks.peer_scores import (
+    PEER_SCORES,
     ScoreHistory,
     peer_columns,
     peers_name,
@@ -191,3 +192,4 @@ def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:
 
 
 FEATURE_GEOMETRY = Attack("feature-geometry", "label", recover_geometry)
+ATTACKS = (FEATURE_GEOMETRY, PEER_SCORES)

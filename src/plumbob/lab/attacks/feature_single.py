@@ -299,3 +299,4 @@ def _fold(view: View, history: ScoreHistory) -> tuple[Condition, ...]:
 
 FEATURE_SINGLE_BY_LABEL_PARTY = Attack("feature-single", "label", recover_single_feature)
 FEATURE_SINGLE_BY_FEATURE_PARTY = Attack("feature-single", "features", recover_single_feature)
+ATTACKS = (FEATURE_SINGLE_BY_LABEL_PARTY, FEATURE_SINGLE_BY_FEATURE_PARTY)

@@ -7,13 +7,13 @@ no field for anything else. A passive attack is a function `View -> Claim`. Only
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.catalogue import entry_for
+from plumbob.checking.rules import rule_for
 from plumbob.data import Batch, batches
 from plumbob.errors import DataError
 from plumbob.model import logistic
@@ -227,10 +227,10 @@ class Attack:
     by: Literal["label", "features"]
     run: Callable[[View], Claim | NotApplicable]
     reference: str = ""
-    """The theorem or section of the paper, or where it goes beyond; without it, what the catalogue says."""
+    """The theorem or section of the paper, or where it goes beyond; without it, what the rule says."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", self.reference or entry_for(self.name, self.by, self.target).reference)
+        object.__setattr__(self, "reference", self.reference or rule_for(self.name, self.by, self.target).reference)
 
     @property
     def target(self) -> Literal["labels", "features"]:
@@ -239,3 +239,38 @@ class Attack:
 
     def __call__(self, view: View) -> Claim | NotApplicable:
         return self.run(view)
+
+
+class AttackStage(Protocol):
+    """What an attack gets that needs runs of its own, and scores of rows after them."""
+
+    @property
+    def view(self) -> View:
+        """The attacker's, of the honest run."""
+
+    @property
+    def scored(self) -> int:
+        """Rows that it may have scored."""
+
+    def known(self, rows: NDArray[np.intp]) -> Matrix:
+        """The peers' columns of training rows that the attacker is taken to know from elsewhere."""
+
+    def scores(self, rows: NDArray[np.intp], labels: NDArray[np.int8] | None = None, hook: Any = None) -> Vector:
+        """Scores of training rows with own columns at their mean, after a run with these labels or this hook."""
+
+
+@dataclass(frozen=True)
+class StagedAttack:
+    """An attack that has runs of its own: it chooses its labels or its quantities, and then rows to be scored."""
+
+    name: str
+    by: Literal["label", "features"]
+    act: Callable[[AttackStage], Claim | NotApplicable]
+
+    @property
+    def reference(self) -> str:
+        return rule_for(self.name, self.by, self.target).reference
+
+    @property
+    def target(self) -> Literal["features"]:
+        return "features"

@@ -63,3 +63,4 @@ def expected_rate(weight: float, noise_left: float) -> float:
 
 
 LABEL_AVERAGE = Attack("label-average", "features", recover_labels)
+ATTACKS = (LABEL_AVERAGE,)

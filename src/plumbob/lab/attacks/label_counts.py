@@ -200,3 +200,4 @@ def conditions(view: View, columns: list[TwoValuedColumn]) -> tuple[Condition, .
 
 
 LABEL_COUNTS = Attack("label-counts", "features", recover_labels)
+ATTACKS = (LABEL_COUNTS,)

@@ -265,3 +265,4 @@ def conditions(view: View, steps: int, load: float, spare: float, share: float) 
 
 
 LABEL_ONLY = Attack("label-only", "features", recover_labels)
+ATTACKS = (LABEL_ONLY,)

@@ -197,3 +197,4 @@ def largest_norm(X: Matrix) -> float:
 
 
 LABEL_SIGN = Attack("label-sign", "features", recover_labels)
+ATTACKS = (LABEL_SIGN,)

@@ -99,3 +99,4 @@ def conditions(view: View, rank: int, epochs: int) -> list[Condition]:
 
 
 LABEL_STACKED = Attack("label-stacked", "features", recover_labels)
+ATTACKS = (LABEL_STACKED,)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Places, Vector
-from plumbob.checking.catalogue import entry_for
+from plumbob.checking.rules import rule_for
 from plumbob.data import Batch
 from plumbob.lab.attacks.equations import factorise, label_weight, noise_on_residuals, sum_error
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
@@ -266,5 +266,5 @@ PEER_SCORES = Attack(
     "feature-geometry",
     "label",
     recover_scores,
-    entry_for("feature-geometry", "label", "scores").reference,
+    rule_for("feature-geometry", "label", "scores").reference,
 )

@@ -11,13 +11,13 @@ from functools import cached_property
 import numpy as np
 
 from plumbob.callbacks import Tell
-from plumbob.checking.arbiter_rules import ATTACK, REFERENCE
+from plumbob.checking.rules.arbiter_key import ARBITER, RULE
 from plumbob.checking.verdict_words import BLOCKED
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
 from plumbob.crypto.packing import centred
 from plumbob.data import Batch, Table
-from plumbob.lab.attacks.active.attacking_parties import AttackingArbitratedParty
-from plumbob.lab.attacks.active.interface import ActiveAttack, Reading, claim_of
+from plumbob.lab.attacks.active import ActiveAttack, Reading, claim_of
+from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty
 from plumbob.lab.attacks.interface import Condition
 from plumbob.lab.audit.score import explained, scored, verdict_of
 from plumbob.lab.audit.truth import Truth
@@ -49,15 +49,15 @@ class ColludingParty(AttackingArbitratedParty):
 
     def conditions(self) -> tuple[Condition, ...]:
         opened = float(len(self.readings))
-        return (Condition("steps whose residuals were opened", opened, "at least 1", opened >= 1, REFERENCE),)
+        return (Condition("steps whose residuals were opened", opened, "at least 1", opened >= 1, RULE.reference),)
 
 
 def _cast(_plan: Plan, _name: str) -> type[ColludingParty]:
     return ColludingParty
 
 
-BY_FEATURE_PARTY = ActiveAttack(ATTACK, "features", _cast, REFERENCE)
-BY_LABEL_PARTY = ActiveAttack(ATTACK, "label", _cast, REFERENCE)
+BY_FEATURE_PARTY = ActiveAttack(ARBITER, "features", _cast, RULE.reference)
+BY_LABEL_PARTY = ActiveAttack(ARBITER, "label", _cast, RULE.reference)
 
 
 def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: Tell) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: T
     if arbiter is None:
         return
     for name, view in truth.views.items():
-        tell(f"{ATTACK} by {arbiter.name}+{name}, in a run of its own")
+        tell(f"{ARBITER} by {arbiter.name}+{name}, in a run of its own")
         run = train(plan, tables, cast={name: ColludingParty})
         party, holder = run.parties[name], run.parties[arbiter.name]
         if not isinstance(party, ColludingParty) or not isinstance(holder, Arbiter):
@@ -89,7 +89,7 @@ def _alone(truth: Truth, run: Run, arbiter: str) -> Iterator[Finding]:
             continue
         if name not in seen:
             why = "All sums that the arbiter decrypted carried uniform masks."
-            yield Finding(ATTACK, arbiter, name, "weights", BLOCKED, why, REFERENCE, "")
+            yield Finding(ARBITER, arbiter, name, "weights", BLOCKED, why, RULE.reference, "")
             continue
         believed = replace(view, sums=seen[name], start=np.zeros_like(view.start), own_noise=None)
         moved = believed.weights_before[-1][:, None]
@@ -98,5 +98,5 @@ def _alone(truth: Truth, run: Run, arbiter: str) -> Iterator[Finding]:
         verdict = verdict_of(reached, truth.plan.tolerance_features)
         why = f"The sums that the arbiter read add up to {name}'s weights with R^2 {reached:.3f}."
         fix = "--no-unmasked-gradients-for-the-arbiter"
-        found = Finding(ATTACK, arbiter, name, "weights", verdict, why, REFERENCE, fix)
+        found = Finding(ARBITER, arbiter, name, "weights", verdict, why, RULE.reference, fix)
         yield replace(found, rate=reached, baseline=0.0, advantage=reached, n=len(actual))

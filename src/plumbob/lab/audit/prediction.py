@@ -5,62 +5,57 @@ them as an attacker would need to know from elsewhere. From these it solves for 
 is then one equation about its row's columns, of which the smallest solution is the claim.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.prediction_rules import (
-    ALTERED,
-    ALTERED_REFERENCE,
-    ATTACK,
-    PREDICTION,
-    REFERENCE,
-    answered_rows,
-    prediction_findings,
-    unknown_weights,
-)
-from plumbob.data import Table
-from plumbob.errors import LocalProtocolError
+from plumbob.checking.rules.altered_shares import RULE as ALTERED
+from plumbob.checking.rules.prediction_equations import RULE, unknown_weights
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.lab.attacks import Attack, NotApplicable, ValueClaim
-from plumbob.lab.attacks.active.altered_shares import COLUMN, AlteredSharesParty, believed
+from plumbob.lab.attacks.altered_shares import COLUMN, AlteredShares, believed
 from plumbob.lab.audit.score import advantage_over, explained, regression_errors, scored, verdict_of
+from plumbob.lab.audit.staging import RunsAgain
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.simulate import train
 from plumbob.model import intervals
 from plumbob.plan import Plan
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.releases import scored_bits
 from plumbob.record import Finding
 
-EQUATIONS = Attack(ATTACK, "label", lambda view: NotApplicable("it needs scores of predicted rows"), REFERENCE)
+EQUATIONS = Attack(RULE.name, "label", lambda view: NotApplicable("it needs scores of predicted rows"), RULE.reference)
 EXACT = 1e-6
 
 
-def prediction_audit(truth: Truth, predicted: int, again: Callable[[Truth], Truth]) -> Iterator[Finding]:
-    """Findings for this many predicted rows; what needs no trial as `check` has it.
+def prediction_audit(truth: Truth, scored_rows: int, again: Callable[[Truth], Truth]) -> Iterator[Finding]:
+    """What this many scored rows give the label party that knows as many of them from elsewhere as it needs.
 
-    Weights that stay shared are in no view: `again` gives the truth of the same training in the clear, whose scores the
-    label party is shown, cut as an opened score is.
+    That is taken for granted, so what is reached degrades at most, as `check` says. Weights that stay shared are in no
+    view: `again` gives the truth of the same training in the clear, whose scores the label party is shown, cut as an
+    opened score is.
     """
-    plan = truth.plan
-    answered = min(answered_rows(plan, predicted, truth.rows), truth.rows)
-    expected = list(prediction_findings(plan, answered))
-    if answered < unknown_weights(plan):
-        yield from expected
-        return
-    yield from (one for one in expected if one.by != plan.label_party.name or one.attack == ALTERED)
+    plan, answered = truth.plan, min(scored_rows, truth.rows)
     against = " + ".join(party.name for party in plan.feature_parties if party.features)
+    if answered < unknown_weights(plan) or not against:
+        return
     has_weights = all(len(view.weights) for view in truth.views.values() if view.X.shape[1])
-    scored_rows = _scores_of(truth if has_weights else again(truth), plan, against, answered)
+    shown = _scores_of(truth if has_weights else again(truth), plan, against, answered)
     known = unknown_weights(plan)
-    solved, parts = scored_rows.solved(known)
-    yield from _weights_findings(truth, against, scored_rows.their_weights, solved, known)
-    values = _smallest_columns(scored_rows.theirs, parts, solved, known, answered)
+    solved, parts = shown.solved(known)
+    for finding in _weights_findings(truth, against, shown.their_weights, solved, known):
+        yield replace(finding, verdict=_at_most_degrades(finding.verdict))
+    values = _smallest_columns(shown.theirs, parts, solved, known, answered)
     claim = ValueClaim("features", against, values, np.zeros(truth.rows, bool))
+    is_plain = sum(party.features for party in plan.feature_parties) == 1 and not plan.is_closed
     for finding in scored(EQUATIONS, plan.label_party.name, claim, truth):
-        yield replace(finding, stage=PREDICTION)
+        verdict = finding.verdict if is_plain else _at_most_degrades(finding.verdict)
+        yield replace(finding, verdict=verdict, stage=RULE.stage)
+
+
+def _at_most_degrades(verdict: str) -> str:
+    return DEGRADES if verdict == LEAKS else verdict
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -123,31 +118,24 @@ def _weights_findings(truth: Truth, against: str, weights: Vector, solved: Vecto
     label_party = truth.plan.label_party.name
     for name in against.split(" + "):
         yield Finding(
-            *(ATTACK, label_party, name, "weights", verdict, why, REFERENCE, ""),
+            *(RULE.name, label_party, name, "weights", verdict, why, RULE.reference, ""),
             rate=reached,
             baseline=0.0,
             n=known,
             advantage=reached,
-            stage=PREDICTION,
+            stage=RULE.stage,
         )
 
 
-def altered_shares_audit(truth: Truth, predicted: int, plan: Plan, tables: Mapping[str, Table]) -> list[Finding]:
-    """The label party shifts the share that it supplies, in a run of its own, and reads the scores of these rows.
-
-    `plan` and `tables` make the run again. Only lattices are acted out; of Paillier's shares `check` says the same.
-    """
-    is_closed = plan.is_closed
-    if not is_closed or not any(party.features for party in plan.feature_parties):
+def altered_shares_audit(truth: Truth, scored_rows: int) -> list[Finding]:
+    """The label party shifts the share that it supplies, in a run of its own, and reads the scores of these rows."""
+    plan = truth.plan
+    victims = [party.name for party in plan.feature_parties if party.features]
+    if not plan.is_closed or not victims or not scored_rows:
         return []
-    label = plan.label_party.name
-    run = train(plan, tables, cast={label: AlteredSharesParty})
-    party = run.parties[label]
-    if not isinstance(party, AlteredSharesParty):
-        raise LocalProtocolError(f"{label} was cast for an attack and played honestly")
-    answered = min(answered_rows(truth.plan, predicted, truth.rows), truth.rows)
-    scores = run.model.scores({name: table.take(np.arange(answered)) for name, table in tables.items()})
-    return [_altered_finding(truth, party.victim, believed(scores, truth.views[label]))]
+    label, answered = plan.label_party.name, min(scored_rows, truth.rows)
+    scores = RunsAgain(truth, label, scored_rows).scores_of_own_rows(np.arange(answered), AlteredShares())
+    return [_altered_finding(truth, victims[0], believed(scores, truth.views[label]))]
 
 
 def _altered_finding(truth: Truth, victim: str, claimed: Vector) -> Finding:
@@ -165,12 +153,12 @@ def _altered_finding(truth: Truth, victim: str, claimed: Vector) -> Finding:
         f"{scored_bits(truth.plan, answered)} bits were opened for it, and none of them is a score."
     )
     return Finding(
-        *(ALTERED, label, victim, "features", verdict, why, ALTERED_REFERENCE, ""),
+        *(ALTERED.name, label, victim, "features", verdict, why, ALTERED.reference, ""),
         rate=rate,
         baseline=baseline,
         interval=None if rate is None else ends,
         n=answered,
         advantage=reached,
-        stage=PREDICTION,
+        stage=RULE.stage,
         assumes="cheating",
     )

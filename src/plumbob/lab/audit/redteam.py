@@ -4,7 +4,7 @@ An active attack needs a run to take part in. It gets one on the same rows, rebu
 plan and as many epochs as its work budget allows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,28 +12,43 @@ import numpy as np
 
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
-from plumbob.checking.arbiter_rules import ATTACK as ARBITER
+from plumbob.checking.check import all_findings, finished
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
-from plumbob.checking.masked_share_rules import masked_share_findings
-from plumbob.checking.prediction_rules import ALTERED
-from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE, ORDER
+from plumbob.checking.rules.altered_shares import RULE as ALTERED
+from plumbob.checking.rules.arbiter_key import ARBITER
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.errors import DataError, RemoteProtocolError
-from plumbob.lab.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, CarriedOut, NotApplicable
-from plumbob.lab.attacks.active.chosen_rows import ChoosingParty
+from plumbob.lab.attacks import (
+    ACTIVE,
+    PASSIVE,
+    STAGED,
+    ActiveAttack,
+    Attack,
+    Claim,
+    NotApplicable,
+    StagedAttack,
+    View,
+)
+from plumbob.lab.attacks.active import claim_of
+from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.lab.attacks.label_chosen_rows import ChoosingParty, OpenedWeights
 from plumbob.lab.audit.again import plan_again, run_again, tables_again
 from plumbob.lab.audit.arbiter import arbiter_audit
 from plumbob.lab.audit.budget import engine_for, epochs_within, shortened, tell_now_and_then
 from plumbob.lab.audit.coalitions import CoalitionAttacks, findings_together
-from plumbob.lab.audit.prediction import altered_shares_audit, prediction_audit
+from plumbob.lab.audit.prediction import EQUATIONS, altered_shares_audit, prediction_audit
 from plumbob.lab.audit.score import scored, without_claim
+from plumbob.lab.audit.staging import RunsAgain
 from plumbob.lab.audit.truth import RunSource, Truth
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan, suggestion
+from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.record import Finding
 
-AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack)
+AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack, StagedAttack)
+Armed = type[TrainingParty] | Hook
 
 
 def audit(
@@ -48,54 +63,68 @@ def audit(
     only = [only] if isinstance(only, str) else only
     refuse_unknown(only)
     truth = Truth.of(record)
-    findings: list[Finding] = []
+    figures = Figures.of(truth.plan.replace(test_share=0.0, rows=0), truth.rows, predicted=predicted)
+    measured = one_each(_measured(truth, figures.scored, only, lambda line: _tell(progress, line)))
+    expected = [one for one in all_findings(figures) if only is None or one.attack in only]
+    judged = (_on_opened_weights(truth.plan, one) for one in as_measured(expected, measured))
+    return worst_first((finished(truth.plan, one) for one in judged), figures)
+
+
+def as_measured(expected: Sequence[Finding], measured: Sequence[Finding]) -> list[Finding]:
+    """`check`'s findings, each with what was measured. What was not acted out, or had nothing to claim, stays as it is.
+
+    Where `check` expected something and the attack had nothing to work on in this run, the run decides.
+    """
+    found = {_key(one): one for one in measured}
+    listed = [_better_known(one, found.pop(_key(one), one)) for one in expected]
+    return [*listed, *found.values()]
+
+
+def _better_known(expected: Finding, measured: Finding) -> Finding:
+    is_claimed = measured.rate is not None or measured.conditions or measured.verdict == LEAKS
+    is_surprise = measured.verdict == NOT_APPLICABLE and expected.verdict in (LEAKS, DEGRADES)
+    return measured if is_claimed or is_surprise else expected
+
+
+def _measured(truth: Truth, scored_rows: int, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:
+    """What every attack comes to that is acted out."""
     for name, view in truth.views.items():
         for passive in chosen(PASSIVE, view.role, only):
-            _tell(progress, f"{passive.name} by {name}")
-            findings += scored(passive, name, passive(view), truth)
+            tell(f"{passive.name} by {name}")
+            yield from scored(passive, name, passive(view), truth)
         for active in chosen(ACTIVE, view.role, only):
             title = f"{active.name} by {name}, in a run of its own"
-            _tell(progress, title)
-            findings += act_out(active, name, truth, tell_now_and_then(title, lambda line: _tell(progress, line)))
+            tell(title)
+            yield from act_out(active, name, truth, tell_now_and_then(title, tell))
+        for staged in chosen(STAGED, view.role, only):
+            tell(f"{staged.name} by {name}, in runs of its own")
+            yield from scored(staged, name, staged.act(RunsAgain(truth, name, scored_rows)), truth)
     attacks = CoalitionAttacks(
         passive=lambda role: chosen(PASSIVE, role, only),
         active=lambda role: chosen(ACTIVE, role, only),
         act=act_out,
         run_again=run_again,
-        tell=lambda line: _tell(progress, line),
+        tell=tell,
     )
-    findings += findings_together(truth, attacks)
+    yield from findings_together(truth, attacks)
     if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
-        again = plan_again(truth.plan), tables_again(truth)
-        findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
-    figures = Figures.of(truth.plan.replace(test_share=0.0, rows=0), truth.rows, predicted=predicted)
-    if only is None:
-        # By rule: nobody acts it out, and no audit may say less about it than `check` does.
-        findings += masked_share_findings(figures)
-    if scored_rows := figures.scored if only is None else predicted:
-        _tell(progress, f"{ALTERED} by {truth.plan.label_party.name}, in a run of its own")
-        acted = altered_shares_audit(truth, scored_rows, plan_again(truth.plan), tables_again(truth))
-        reached = [one.against for one in acted]
-        # Of several peers it is acted out against one; what `check` says holds for the others.
-        others = (
-            one
-            for one in prediction_audit(truth, scored_rows, run_again)
-            if one.attack != ALTERED or one.against not in reached
-        )
-        findings += [*acted, *others]
-    judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
-    return worst_first(one_each(judged), figures)
+        yield from arbiter_audit(truth, plan_again(truth.plan), tables_again(truth), tell)
+    if scored_rows and (only is None or ALTERED.name in only):
+        tell(f"{ALTERED.name} by {truth.plan.label_party.name}, in a run of its own")
+        yield from altered_shares_audit(truth, scored_rows)
+    if scored_rows and (only is None or EQUATIONS.name in only):
+        yield from prediction_audit(truth, scored_rows, run_again)
 
 
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
     """The names of the attacks that `only` leaves out: what they would have found, nobody knows."""
-    known = [*names(), ARBITER] if plan.kind.has_arbiter else names()
-    return [] if only is None else [name for name in known if name not in only]
+    acted_out = (name for name in names() if name != ARBITER or plan.kind.has_arbiter)
+    return [] if only is None else [name for name in acted_out if name not in only]
 
 
 def refuse_unknown(only: Sequence[str] | None) -> None:
     """A name that no attack has."""
-    known = [*names(), ARBITER]
+    known = names()
     if unknown := [name for name in only or () if name not in known]:
         close = suggestion(unknown[0], known)
         raise DataError(f"there is no attack {', '.join(unknown)}; choose from {', '.join(known)}{close}")
@@ -103,7 +132,8 @@ def refuse_unknown(only: Sequence[str] | None) -> None:
 
 def names() -> list[str]:
     """Of all attacks, each once."""
-    return list(dict.fromkeys([attack.name for attack in PASSIVE] + [attack.name for attack in ACTIVE]))
+    acted_out: list[Attack | ActiveAttack | StagedAttack] = [*PASSIVE, *ACTIVE, *STAGED]
+    return list(dict.fromkeys([*(attack.name for attack in acted_out), ARBITER, ALTERED.name, EQUATIONS.name]))
 
 
 def passive_names() -> list[str]:
@@ -118,11 +148,14 @@ def chosen(attacks: Sequence[AnyAttack], role: str, only: Sequence[str] | None) 
 
 def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
     """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
-    party_class = attack.arm(truth.plan, by)
-    if isinstance(party_class, NotApplicable | CarriedOut):
-        return scored(attack, by, party_class, truth)
-    party_class = after_those_in_doubt(party_class, truth, by)
+    armed = attack.arm(truth.plan, by)
+    if armed is None:
+        return []
+    if isinstance(armed, NotApplicable):
+        return scored(attack, by, armed, truth)
     plan = plan_again(truth.plan)
+    armed = after_those_in_doubt(armed, truth, by)
+    party_class = armed if isinstance(armed, type) else hooked(PROTOCOLS[plan.protocol], armed)
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes(truth.rows):
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
@@ -130,24 +163,36 @@ def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | N
     except RemoteProtocolError as error:
         return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
     again = Truth.of(run)
-    claim = attack.claim(run.parties[by], again.views[by])
+    claim = claim_after(armed, run.parties[by], again.views[by])
     # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
     findings = scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
     return [replace(one, why=one.why + shortened(truth.plan, truth.rows)) for one in findings]
 
 
-def after_those_in_doubt(party_class: type[TrainingParty], truth: Truth, by: str) -> type[TrainingParty]:
+def claim_after(armed: object, party: object, view: View) -> Claim | NotApplicable:
+    """What an attacker believes after its run; nothing where it read nothing."""
+    if not isinstance(armed, Hook):
+        return claim_of(party, view)
+    return armed.claimed(party, view) if armed.readings else NotApplicable("no step had room for a reading")
+
+
+def after_those_in_doubt(armed: Armed, truth: Truth, by: str) -> Armed:
     """Whoever can choose whom to read chooses those whom its own part of an earlier, honest run leaves in doubt.
 
     They are those nearest to the threshold that gives as many positives as there are; a base rate is no secret.
     """
     view = truth.views[by]
-    if not issubclass(party_class, ChoosingParty) or not len(view.weights) or not view.X.shape[1]:
-        return party_class
+    is_choosing = isinstance(armed, OpenedWeights) or (isinstance(armed, type) and issubclass(armed, ChoosingParty))
+    if not is_choosing or not len(view.weights) or not view.X.shape[1]:
+        return armed
     scores = view.X @ view.weights
     threshold = np.sort(scores)[-max(1, int(truth.is_positive.sum()))]
-    order = np.argsort(np.abs(scores - threshold), kind="stable")
-    return type(party_class.__name__, (party_class,), {"preferred": tuple(order.tolist())})
+    order = tuple(np.argsort(np.abs(scores - threshold), kind="stable").tolist())
+    if isinstance(armed, OpenedWeights):
+        return OpenedWeights(preferred=order)
+    if isinstance(armed, type):
+        return type("ChoosingParty", (armed,), {"preferred": order})
+    return armed
 
 
 def _tell(progress: Tell | None, line: str) -> None:
@@ -159,10 +204,14 @@ def one_each(findings: Iterable[Finding]) -> list[Finding]:
     """Where an attack has several ways, the one that got furthest speaks for it."""
     best: dict[tuple[str, str, str, str], Finding] = {}
     for finding in findings:
-        key = (finding.attack, finding.by, finding.against, finding.target)
+        key = _key(finding)
         if key not in best or _reach(finding) > _reach(best[key]):
             best[key] = finding
     return list(best.values())
+
+
+def _key(finding: Finding) -> tuple[str, str, str, str]:
+    return finding.attack, finding.by, finding.against, finding.target
 
 
 def _reach(finding: Finding) -> tuple[int, float]:

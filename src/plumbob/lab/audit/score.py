@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.advice import fix_for
-from plumbob.checking.catalogue import assumes
+from plumbob.checking.rules import assumes
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.errors import DataError
 from plumbob.lab.attacks import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
@@ -209,7 +209,10 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
     view = truth.views[by]
     # What a party can regress on without any message: its features and, at the label party, the labels.
     own_columns = view.X if view.y is None else np.column_stack([view.X, view.y])
-    left_over = regression_errors(own_columns[rows][is_visited], target[is_visited])
+    # Over everybody, because a few targets would be explained by any columns.
+    of_everybody = _is_whole(everybody)
+    left_over = regression_errors(own_columns[of_everybody], everybody[of_everybody])
+    left_over = left_over[np.cumsum(of_everybody)[rows[is_visited]] - 1]
     baseline = max(0.0, explained(target[is_visited], left_over) or 0.0)
     # What is not answered is taken as the mean, as a label is taken as the larger class.
     errors = target - target[is_visited].mean(axis=0)
@@ -316,11 +319,12 @@ def _why_values(
     explains = (
         f"The claim explains {rate:.3f} (R^2) of {about}{free}"
         if rate > 0
-        else f"The claim{free} is worse than the mean of {about} (R^2 {rate:.3g})"
+        else f"The claim{free} is worse than guessing the mean of {about}"
     )
-    error = "" if math.isnan(relative_error) else f", relative error {relative_error:.1e}"
+    interval = f", 95 % interval {max(ends[0], -1.0):.3g} to {ends[1]:.3g}" if rate > 0 else ""
+    error = "" if math.isnan(relative_error) or rate <= 0 else f", relative error {relative_error:.1e}"
     return (
-        f"{explains}, 95 % interval {ends[0]:.3g} to {ends[1]:.3g}; the attacker's own columns explain "
+        f"{explains}{interval}; the attacker's own columns explain "
         f"{baseline:.3f}{error}; {_share(is_answered.mean())} of "
         f"{'all' if claim.targets is None else len(claim.targets)} rows answered, "
         f"{_share(is_determined.mean())} determined."

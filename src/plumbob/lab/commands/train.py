@@ -15,8 +15,8 @@ from typing import Any
 
 from plumbob.checking.check import prices_of_noise
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.key_rules import KEYS
 from plumbob.checking.refusal import refuse_leaks
+from plumbob.checking.rules.keys import KEYS
 from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import ColumnChoices, column_names
 from plumbob.data.ids import IdColumns

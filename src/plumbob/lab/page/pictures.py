@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
-from plumbob.checking.attack_drawings import MOST_CELLS, AttackDrawing, Block
-from plumbob.checking.catalogue import entry_for
 from plumbob.checking.coalitions import JOINT, coalitions
-from plumbob.checking.explain import OUTSIDE_THE_CATALOGUE
 from plumbob.checking.figures import Figures
+from plumbob.checking.rules import rule_for
+from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block
 from plumbob.plan import Plan
 from plumbob.report.markup import tag
 
@@ -36,15 +35,20 @@ class Picture:
 
 def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
     """What this party would have before it; what is no attack on training has a story and no drawing."""
-    if attack in OUTSIDE_THE_CATALOGUE:
-        return Picture(OUTSIDE_THE_CATALOGUE[attack], "", "It needs no equations.")
     name, (plan, by) = by, _as_one_party(plan, by)
-    entry = entry_for(attack, plan.party(by).role, target)
+    rule = rule_for(attack, _role(plan, by), target)
     figures = Figures.of(plan)
-    drawing = entry.draw(figures, by, target)
+    if rule.draw is None:
+        return Picture(rule.story, "", "It needs no equations.")
+    drawing = rule.draw(figures, by, target)
     if not figures.sees_sums:
         drawing = _unseen(drawing, figures, attack, by)
-    return Picture(entry.story, _draw(drawing, f"{name} sees"), drawing.conclusion)
+    return Picture(rule.story, _draw(drawing, f"{name} sees"), drawing.conclusion)
+
+
+def _role(plan: Plan, by: str) -> str:
+    """Empty for an arbiter and whoever joins it."""
+    return next((party.role for party in plan.learners if party.name == by), "")
 
 
 def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from plumbob.data import split_array
-from plumbob.lab.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.lab.attacks.label_average import LABEL_AVERAGE
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
+from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.lab.audit import theorems
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim

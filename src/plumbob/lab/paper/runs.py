@@ -12,7 +12,7 @@ from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import split_array
 from plumbob.errors import DataError
-from plumbob.lab.attacks.active.interface import AttackingParty
+from plumbob.lab.attacks.active import AttackingParty
 from plumbob.lab.attacks.interface import Attack, LabelClaim, ValueClaim, View
 from plumbob.lab.simulate import Run, train
 from plumbob.model.logistic import partial_residuals, signs_of

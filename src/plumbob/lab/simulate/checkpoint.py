@@ -17,7 +17,6 @@ from pathlib import Path
 import msgspec
 
 from plumbob import __version__
-from plumbob.crypto import Draws
 from plumbob.data import Table
 from plumbob.errors import DataError, DivergenceError
 from plumbob.net.identity import make_private_folder
@@ -58,11 +57,10 @@ class Checkpoint:
         self._parties += 1
         return PartyJournal(name, self)
 
-    def draws(self, name: str, fresh: Draws) -> Draws:
+    def root(self, name: str, fresh: bytes) -> bytes:
         """What a party draws from: where the run goes on, as it was begun."""
-        root = self._store.fact(f"root/{name}") if self.step else None
-        self._roots[name] = root or fresh.link
-        return fresh if root is None else Draws.begin(root, fresh.is_kernel)
+        self._roots[name] = (self._store.fact(f"root/{name}") if self.step else None) or fresh
+        return self._roots[name]
 
     def finish(self, name: str, step: int, result: State, state: State) -> None:
         """One party's step is over; the last one to say so completes it."""

@@ -22,8 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plumbob.arrays import Vector
 from plumbob.checking.check import check
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.checking.refusal import LeakWarning, refusing, warning_about
+from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import encoded_width
 from plumbob.data.fitting import sizes_of

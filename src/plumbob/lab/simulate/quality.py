@@ -76,8 +76,8 @@ def _remarks(
     """How plain columns would do, lest somebody takes the encoding for the ceiling; and whether joining forces paid."""
     plain = measured(_labels(plan, judged_on), _plain_scores(plan, _some(trained_on), judged_on))
     yield (
-        "pooled, plain columns with scikit-learn's C = 1 would reach"
-        f" AUC {_shown(plain['auc'])}, log loss {_shown(plain['log_loss'])}"
+        "plain columns with scikit-learn's C = 1, pooled, would reach"
+        f" AUC {_shown(plain['auc'])} and log loss {_shown(plain['log_loss'])}"
     )
     joint, local = models["joint"], models["local-only"]
     if rows != TRAINING and not _is_better(joint, local):

@@ -18,20 +18,21 @@ from typing import Any, TypeVar
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Draws, engines
+from plumbob.crypto import Draws, engines, new_root
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table, seed_from_int
 from plumbob.errors import DataError, TransportError
 from plumbob.lab.simulate.checkpoint import Checkpoint
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
+from plumbob.protocol.account import FirstCommitment, SessionAccount
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.clear import train_clear
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.lattice_prediction import LatticePredictor
-from plumbob.protocol.outcome import party_record, run_record
+from plumbob.protocol.outcome import account_record, party_record, run_record
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.quality import run_to_its_quality
@@ -132,20 +133,31 @@ def train(
     """
     _refuse_unaligned(plan, tables)
     started = time.perf_counter()
+    begun = {party.name: _begun(party.name, roots, checkpoint) for party in plan.parties}
     if not plan.kind.is_encrypted:
-        run = _train_clear(plan, tables, Draws.begin(roots.get(plan.label_party.name)), progress, checkpoint)
+        root = begun[plan.label_party.name]
+        run = _train_clear(plan, tables, Draws.begin(root, not roots), progress, checkpoint)
     else:
-        participants = connected_participants(plan, engine, jobs, roots)
+        participants = connected_participants(plan, engine, jobs, begun, tables, is_kernel=not roots)
         if keep_bytes:
             _keep_bytes(participants)
         if checkpoint is not None:
-            participants = {name: _with_journal(participant, checkpoint) for name, participant in participants.items()}
+            participants = {
+                name: replace(participant, journal=checkpoint.journal(name))
+                for name, participant in participants.items()
+            }
         parties = _parties_at(participants, tables, progress, cast)
         tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
         results = run_together(tasks, participants)
         run = _finish(plan, parties, [transcript for transcript, _ in results.values()])
     seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
     return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
+
+
+def _begun(name: str, roots: Mapping[str, bytes], checkpoint: Checkpoint | None) -> bytes:
+    """What a party's draws begin from: as a test says, or as an earlier start did."""
+    fresh = roots.get(name) or new_root()
+    return fresh if checkpoint is None else checkpoint.root(name, fresh)
 
 
 def _refuse_unaligned(plan: Plan, tables: Mapping[str, Table]) -> None:
@@ -165,7 +177,7 @@ def _train_clear(
 ) -> Run:
     # One journal for all of them: they are calculated in one place.
     journal = None if checkpoint is None else checkpoint.journal(plan.label_party.name)
-    draws = draws if checkpoint is None else checkpoint.draws(plan.label_party.name, draws)
+    draws.open(b"clear", b"")
     seed = seed_from_int(plan.seed) if plan.seed else draws.of("seed").draw(32)
     transcripts, shards = train_clear(plan, tables, seed, progress, journal)
     named = {transcript.party: transcript for transcript in transcripts}
@@ -210,12 +222,8 @@ def _finish(
     label = transcripts[plan.label_party.name]
     reporter = parties[label.party].participant
     record = run_record(plan, reporter.engine.name, reporter.draws, records, len(label.X), label.seed)
+    record = replace(record, account=account_record(reporter))
     return Run(record, transcripts, JointModel(plan, parts), arbiter, parties)
-
-
-def _with_journal(participant: Participant, checkpoint: Checkpoint) -> Participant:
-    draws = checkpoint.draws(participant.name, participant.draws)
-    return replace(participant, journal=checkpoint.journal(participant.name), draws=draws)
 
 
 def _keep_bytes(participants: Mapping[str, Participant]) -> None:
@@ -229,9 +237,18 @@ def _frames(participant: Participant) -> dict[str, list[bytes]]:
 
 
 def connected_participants(
-    plan: Plan, engine: str | Engine, jobs: int | None, roots: Mapping[str, bytes]
+    plan: Plan,
+    engine: str | Engine,
+    jobs: int | None,
+    roots: Mapping[str, bytes] = MappingProxyType({}),
+    tables: Mapping[str, Table] = MappingProxyType({}),
+    *,
+    is_kernel: bool = True,
 ) -> dict[str, Participant]:
-    """A participant for every party, with a channel to every other one; the cores are shared out among them."""
+    """A participant for every party, with a channel to every other one; the cores are shared out among them.
+
+    They commit to roots and rows as on a network. Nobody signs.
+    """
     names = [party.name for party in plan.parties]
     channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
     for first, second in combinations(names, 2):
@@ -243,7 +260,12 @@ def connected_participants(
     def own_engine() -> Engine:
         return engines.choose(engine, threads) if isinstance(engine, str) else engine
 
-    return {name: Participant(name, plan, channels[name], own_engine(), Draws.begin(roots.get(name))) for name in names}
+    def participant(name: str) -> Participant:
+        root = roots.get(name) or new_root()
+        account = SessionAccount(FirstCommitment.to(root, tables.get(name)).hash())
+        return Participant(name, plan, channels[name], own_engine(), Draws.begin(root, is_kernel), account=account)
+
+    return {name: participant(name) for name in names}
 
 
 def run_together(
@@ -293,7 +315,7 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     """Scores from weights that stay shared: the protocol's prediction, which opens scores to the label party only."""
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
-    participants = connected_participants(model.plan, "auto", None, {})
+    participants = connected_participants(model.plan, "auto", None, tables=tables)
     parties = {name: LatticePredictor(participant, tables[name]) for name, participant in participants.items()}
     results = run_together(
         {name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, participants

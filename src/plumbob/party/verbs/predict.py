@@ -74,7 +74,7 @@ def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str,
             limit = prediction.row_limit(plan, part.training_rows, options.most_rows or home.settings.most_rows)
             result = _answer(party_run, journal, part, prediction.AnsweredRows.of(home, plan), limit)
             return {**result, "lines": [*unusual, *result["lines"]]}
-        scores = prediction.ask(party_run, journal, journal.draws(), part, rows)
+        scores = prediction.ask(party_run, journal, part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
@@ -92,7 +92,7 @@ def _answer(
     ledger: prediction.AnsweredRows,
     limit: RowLimit | None,
 ) -> Result:
-    served = prediction.answer(party_run, journal, journal.draws(), part, ledger, limit)
+    served = prediction.answer(party_run, journal, part, ledger, limit)
     in_all = ledger.answered()
     asker = party_run.plan.label_party.name
     queries = counted(served.queries, "query", "queries")

@@ -44,7 +44,7 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
         *([remark] if remark else []),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
         *([] if drafts.forecast is None else drafted(drafts.forecast, plan)),
-        *runs_in_words(plan, home.settings, trained_rows(own, plan)),
+        *runs_in_words(plan, home.settings, trained_rows(len(own), plan)),
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
     return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
@@ -68,7 +68,7 @@ class _Drafts:
         """The same again where noise is cheap, or was asked for; and what the encoding is chosen from."""
         self.sizes = sizes
         if self._may_add_noise:
-            self.forecast = NoiseForecast.of(first, self.without(first.learners), self.table)
+            self.forecast = NoiseForecast.of(first, self.without(first.learners), self.table, self._most_rows)
             if self.forecast.is_cheap:
                 return self.first, self._keys(self.noise)[1]
         return self.without, self._keys({})[1]
@@ -78,7 +78,12 @@ class _Drafts:
 
     @property
     def noise(self) -> dict[str, Any]:
-        return noise_keys(len(self.table))
+        return noise_keys(self._most_rows)
+
+    @property
+    def _most_rows(self) -> int:
+        """That can be common to all; before the others have said how many they have, one's own."""
+        return min([len(self.table), *(size.rows for size in self.sizes if size is not NO_SIZE)])
 
     @cached_property
     def _may_add_noise(self) -> bool:
@@ -130,6 +135,10 @@ def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
         now.monotone or before.monotone,
         {**before.ranges, **now.ranges},
         now.positive or before.positive,
+        *(
+            said if said != "refuse" else earlier
+            for said, earlier in ((now.duplicates, before.duplicates), (now.unlabelled, before.unlabelled))
+        ),
     )
 
 

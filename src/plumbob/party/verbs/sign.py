@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 
 from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
@@ -12,8 +13,10 @@ from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence
+from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.verb import Result
+from plumbob.verb.flags import GivenPlan
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
@@ -46,10 +49,12 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
     if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
     file = signature.sign(home, plan, accepted)
+    few = few_of_drafted(asked.plan, plan, rows)
     said = f" and accepted {', '.join(accepted)}" if accepted else ""
     lines = [
         *(shown if ask is None else []),
         f"{home.identity.name} signed {plan.hash()}{said}",
+        *([few] if few else []),
         _next(plan_argument(asked.plan), is_aligned=rows is not None or is_arbiter(home, plan)),
     ]
     return {
@@ -62,6 +67,18 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
         "notes": notes,
         "lines": lines,
     }
+
+
+def few_of_drafted(given: GivenPlan, plan: Plan, rows: int | None) -> str:
+    """A warning where far fewer rows are common than the plan's encoding was drafted for; from the file's remark."""
+    drafted = rows_drafted_for(Path(given).read_text(encoding="utf-8")) if isinstance(given, str | Path) else None
+    trained = 0 if rows is None else rows - plan.held_out(rows)
+    if drafted is None or rows is None or 2 * trained >= drafted:
+        return ""
+    return (
+        f"WARNING: the plan's encoding and penalty were drafted for {drafted:,} training rows, and only {trained:,} "
+        "are in common; the model may learn chance. Propose again with fewer bins (--bins 0) and a larger --l2."
+    )
 
 
 def _next(file: str, *, is_aligned: bool) -> str:

@@ -72,7 +72,7 @@ def _take_part(home: Home, party_run: PartyRun, caller: Caller) -> RunRecord:
             caller.tell("resuming a run that was interrupted")
         with party_run.tell_refusals("train"):
             _book(home, plan, party_run.table, journal)
-        return training.train(party_run, journal, journal.draws(), progress)
+        return training.train(party_run, journal, progress)
 
 
 def _book(home: Home, plan: Plan, table: Table | None, journal: SqliteJournal) -> None:

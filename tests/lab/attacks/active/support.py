@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.lab.attacks import Claim, LabelClaim, NotApplicable, View
-from plumbob.lab.attacks.active.interface import AttackingParty, claim_of
+from plumbob.lab.attacks.active import AttackingParty
+from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.lab.audit.redteam import claim_after
 from plumbob.lab.simulate import Run
 from plumbob.model import logistic
 from plumbob.plan import Plan
+from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.party import TrainingParty
 from tests.protocol.support import made_up, trained, weights_of
 
@@ -27,15 +30,16 @@ class Staged:
     by: str
     run: Run
     honest: Run
+    hook: Hook | None = None
 
     @property
     def spy(self) -> AttackingParty:
-        party = self.run.parties[self.by]
+        party = self.hook or self.run.parties[self.by]
         assert isinstance(party, AttackingParty)
         return party
 
     def claim(self) -> Claim | NotApplicable:
-        return claim_of(self.spy, View.of(self.run.transcripts[self.by]))
+        return claim_after(self.hook, self.run.parties[self.by], View.of(self.run.transcripts[self.by]))
 
     def label_claim(self) -> LabelClaim:
         claim = self.claim()
@@ -90,12 +94,14 @@ class Staged:
 def staged(
     plan: Plan,
     role: str,
-    party_class: type[TrainingParty],
+    attacker: type[TrainingParty] | Hook,
     rows: int = 64,
     others: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
 ) -> Staged:
     """The first party of this role attacks; `others` may be cast too."""
     by = plan.label_party.name if role == "label" else plan.feature_parties[0].name
     data = made_up(rows=rows, columns=plan.columns)
+    hook = attacker if isinstance(attacker, Hook) else None
+    party_class = attacker if isinstance(attacker, type) else hooked(PROTOCOLS[plan.protocol], attacker)
     run = trained(plan, data, cast={by: party_class, **others})
-    return Staged(plan, by, run, trained(plan, data))
+    return Staged(plan, by, run, trained(plan, data), hook)

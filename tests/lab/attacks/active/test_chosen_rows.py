@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from plumbob.lab.attacks import NotApplicable
-from plumbob.lab.attacks.active.chosen_rows import (
+from plumbob.lab.attacks.label_chosen_rows import (
     ChoosingParty,
     ChosenRowsArbitratedParty,
-    ChosenRowsLatticeParty,
     ChosenRowsParty,
+    OpenedWeights,
     arm,
 )
-from plumbob.lab.attacks.active.row_tactics import signs_in
+from plumbob.lab.attacks.row_tactics import signs_in
 from plumbob.plan import Plan
 from tests.lab.attacks.active.support import staged
 from tests.protocol.support import plan_for
@@ -112,7 +112,7 @@ def test_an_arbiter_does_not_see_it(start: str, replies: str) -> None:
 def test_opened_weights_read_one_person_a_column() -> None:
     """`shares`, random start: a dummy column for each target and the way its weight went give d_B labels a run."""
     plan = plan_for((5, 6), protocol="shares", start="small")
-    play = staged(plan, "features", choosing(ChosenRowsLatticeParty, (5, 8, 13, 21, 34, 55)))
+    play = staged(plan, "features", OpenedWeights((5, 8, 13, 21, 34, 55)))
     claim = play.label_claim()
     assert set(np.flatnonzero(~np.isnan(claim.beliefs))) == {5, 8, 13, 21, 34, 55}
     assert play.is_right().all()
@@ -121,7 +121,7 @@ def test_opened_weights_read_one_person_a_column() -> None:
 @pytest.mark.parametrize(("keys", "labels"), [({}, 64), ({"learning_rate": 0.01}, 54), ({"l2": 0.1}, 64)], ids=str)
 def test_opened_weights_from_zero_read_everybody(keys: dict[str, float], labels: int) -> None:
     """`shares`, zero start: superincreasing columns in the first pass read many labels from each opened weight."""
-    play = staged(plan_for((5, 6), protocol="shares", **keys), "features", ChosenRowsLatticeParty)
+    play = staged(plan_for((5, 6), protocol="shares", **keys), "features", OpenedWeights())
     # The smaller the step, the fewer bits of it are left in a weight that is opened to 2**-20.
     assert len(play.is_right()) >= labels
     assert play.is_right().all()
@@ -135,7 +135,7 @@ def test_opened_weights_from_zero_read_everybody(keys: dict[str, float], labels:
 def test_lattices_hide_nothing_of_opened_weights(widths: tuple[int, ...], keys: dict[str, Any], labels: int) -> None:
     """One matrix in the first pass and zeros after it: nobody can see which matrix a party multiplies with."""
     plan = plan_for(widths, protocol="shares", open="own", epochs=4, **keys)
-    play = staged(plan, "features", ChosenRowsLatticeParty)
+    play = staged(plan, "features", OpenedWeights())
     assert len(play.is_right()) >= labels
     assert play.is_right().all()
     # How many messages test the keys is drawn by lot; what is multiplied and decrypted is not.
@@ -146,8 +146,7 @@ def test_whoever_may_choose_chooses_those_in_doubt() -> None:
     """Those named as preferred are read before all others."""
     order = tuple(range(63, -1, -1))
     plan = plan_for((5, 6), protocol="shares", open="own", start="small", epochs=2)
-    doubting = type("Doubting", (ChosenRowsLatticeParty,), {"preferred": order})
-    claim = staged(plan, "features", doubting).label_claim()
+    claim = staged(plan, "features", OpenedWeights(preferred=order)).label_claim()
     assert set(np.flatnonzero(~np.isnan(claim.beliefs))) == set(order[:6])
 
 

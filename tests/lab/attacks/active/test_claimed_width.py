@@ -7,7 +7,7 @@ import pytest
 from plumbob.crypto import Slots
 from plumbob.errors import RemoteProtocolError
 from plumbob.lab.attacks import NotApplicable
-from plumbob.lab.attacks.active.claimed_width import ClaimedWidthParty, arm, claimed_columns
+from plumbob.lab.attacks.claimed_width import ClaimedWidthParty, arm, claimed_columns
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.widths import columns_of, slots_for
 from tests.lab.attacks.active.support import staged

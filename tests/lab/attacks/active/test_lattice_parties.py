@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.checking.check import check, notes
-from plumbob.lab.attacks.active.lattice_parties import DIGITS, GarbageRepliesParty, places_of
+from plumbob.checking.check import check
+from plumbob.lab.attacks.garbage_replies import DIGITS, GarbageReplies, layout_of, places_of
+from plumbob.lab.attacks.hooks import hooked
 from plumbob.lab.audit import audit
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_keys import Keys
-from plumbob.protocol.lattice_products import GRADIENTS
+from plumbob.protocol.lattice_products import GRADIENTS, matrix_kind
+from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.releases import opened_bits, scored_bits
 from plumbob.record import Finding
 from tests.lab.attacks.lattice.support import coefficients
@@ -32,7 +35,7 @@ def run_of(split: tuple[int, ...], open: str) -> Run:
 
 
 @cache
-def audited(split: tuple[int, ...], open: str, attack: str, predicted: int = 0) -> list[Finding]:
+def audited(split: tuple[int, ...], open: str, attack: str, predicted: int | None = None) -> list[Finding]:
     """What the audit of that run finds, by all parties."""
     return list(audit(run_of(split, open), [attack], predicted=predicted))
 
@@ -44,7 +47,7 @@ def found(split: tuple[int, ...], open: str, attack: str, by: str) -> Finding:
     return finding
 
 
-def said(plan: Plan, attack: str, by: str, predicted: int = 0) -> Finding:
+def said(plan: Plan, attack: str, by: str, predicted: int | None = None) -> Finding:
     """What `check` says of the same."""
     against = "features" if by == "label" else "label"
     findings = check(plan, ROWS, predicted=predicted)
@@ -70,13 +73,24 @@ def test_falsified_sines_show_scores_in_opened_weights(split: tuple[int, ...], b
 
 
 @pytest.mark.parametrize("attack", ON_LATTICES)
-@pytest.mark.parametrize("by", ["label", "features"])
-def test_weights_that_stay_shared_carry_nothing_out(attack: str, by: str) -> None:
-    """Under `never` no weight comes back to either party, and both tools say that the model can still be spoilt."""
+def test_weights_that_stay_shared_carry_nothing_out_to_a_feature_party(attack: str) -> None:
+    """Under `never` nothing comes back to it, and both tools say that the model can still be spoilt."""
     run = run_of(TWO, "never")
-    for finding in (found(TWO, "never", attack, by), said(run.model.plan, attack, by)):
+    for finding in (found(TWO, "never", attack, "features"), said(run.model.plan, attack, "features")):
         assert finding.verdict == "blocked"
         assert "can spoil the model" in finding.why
+
+
+@pytest.mark.parametrize("attack", [*ON_LATTICES, "false-residual"])
+def test_scores_carry_chosen_rows_out_to_the_label_party(attack: str) -> None:
+    """Under `never` both tools say how many bits of rows that are never scored leave, by the widths of this plan."""
+    plan = run_of(TWO, "never").model.plan
+    most = LatticeShape(plan, ROWS).input_bits * (TWO[1] + 1)
+    for finding in (found(TWO, "never", attack, "label"), said(plan, attack, "label")):
+        assert finding.verdict == "leaks"
+    assert f"{scored_bits(plan, 1)} bits each" in said(plan, attack, "label").why
+    assert f"at most {most:,} in all about rows that are never scored" in said(plan, attack, "label").why
+    assert said(plan, attack, "label", predicted=0).verdict == "blocked"
 
 
 @pytest.mark.parametrize("by", ["label", "features"])
@@ -85,14 +99,15 @@ def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, b
     monkeypatch.setattr(Keys, "forget", lambda keys, number: None)
     honest = run_of(TWO, "own")
     plan = honest.model.plan
-    run = trained(plan, cut("breast-cancer", ROWS, plan.columns), cast={by: GarbageRepliesParty})
-    attacker, peer = run.parties[by], "label" if by == "features" else "features"
-    assert isinstance(attacker, GarbageRepliesParty)
+    hook, peer = GarbageReplies(), "label" if by == "features" else "features"
+    run = trained(plan, cut("breast-cancer", ROWS, plan.columns), cast={by: hooked(LatticeParty, hook)})
+    attacker = run.parties[by]
+    assert isinstance(attacker, LatticeParty)
     victim: Any = run.parties[peer]
-    key = victim.products.keys.own[victim.products.context(GRADIENTS, plan.epochs, peer, by)]
-    layout = attacker.products.layout(GRADIENTS, by)
+    key = victim.products.keys.own[victim.products.key_for(matrix_kind(GRADIENTS, 0), plan.epochs, peer, by)]
+    layout = layout_of(attacker)
     secret = np.array(coefficients(layout.parameters, key.secret), dtype=np.int64)
-    assert attacker.read.tolist() == secret[places_of(layout)].tolist()
+    assert hook.read(attacker).tolist() == secret[places_of(layout)].tolist()
     assert len(set(places_of(layout))) == DIGITS * len(run.transcripts[by].weights)
     assert not np.allclose(weights_of(run), weights_of(honest), atol=1e-3)
 
@@ -142,18 +157,18 @@ def test_a_shifted_share_shows_a_column_with_every_score() -> None:
     """Under `never`, scores that are asked for later show one column, 22 bits each; `check --predicted` says so."""
     run = run_of(TWO, "never")
     plan, asked = run.model.plan, 150
-    [acted] = [one for one in audited(TWO, "never", "off-the-circle", asked) if one.attack == "altered-shares"]
+    [acted] = audited(TWO, "never", "altered-shares", asked)
     assert (acted.verdict, acted.stage, acted.n) == ("leaks", "prediction", asked)
     assert acted.rate is not None
     assert acted.rate > 0.6
     assert f"{scored_bits(plan, asked)} bits" in acted.why
     assert said(plan, "altered-shares", "label", asked).verdict == "leaks"
-    assert not [one for one in check(plan, ROWS) if one.attack == "altered-shares"]
+    assert not [one for one in check(plan, ROWS, predicted=0) if one.attack == "altered-shares"]
     assert not [one for one in check(plan.replace(open="own"), ROWS, predicted=asked) if one.attack == "altered-shares"]
 
 
-def test_held_out_rows_are_named_where_they_are_scored() -> None:
-    """A plan that scores held-out rows says what a label party that breaks the protocol could read of them."""
+def test_held_out_rows_are_scored_rows() -> None:
+    """A plan that scores held-out rows is judged on them, also where nobody asks for more."""
     plan = lattice_plan(TWO, open="never", test_share=0.2)
-    assert any("Held-out rows are scored" in note for note in notes(plan, ROWS))
-    assert not any("Held-out rows are scored" in note for note in notes(plan.replace(test_share=0.0), ROWS))
+    assert said(plan, "altered-shares", "label", 0).verdict == "leaks"
+    assert said(plan.replace(test_share=0.0), "chosen-labels", "label", 0).verdict == "not applicable"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plumbob.lab.attacks import ACTIVE, NotApplicable, ValueClaim
-from plumbob.lab.attacks.active.packing import (
+from plumbob.lab.attacks.packing import (
     ArbitratedPacking,
     AuxiliaryPacking,
     OneHotPacking,

@@ -156,7 +156,7 @@ def on_network(
             engine = engines.choose("auto", 1)
             party_run = PartyRun(name, plan, tables[name], folder / name, board.connector(name), engine, PATIENCE, 0.2)
             try:
-                return training.train(party_run, journal, journal.draws())
+                return training.train(party_run, journal)
             finally:
                 journal.close()
 

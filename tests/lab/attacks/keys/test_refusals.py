@@ -82,7 +82,7 @@ CIPHERTEXT_PATHS = [path for path in PATHS if path.kind is not Kind.PUBLIC_KEY]
 def test_all_kinds_are_here() -> None:
     """Whatever carries a Paillier key or its ciphertexts has a path above; what is left carries neither."""
     others = {Kind.HELLO, Kind.SEED_COMMITMENT, Kind.SEED_SHARE, Kind.CONFIRMATION, Kind.PAIR_KEY}
-    others |= {Kind.SIGNATURE, Kind.STREAM_HASHES}
+    others |= {Kind.SIGNATURE, Kind.SEAL, Kind.NUMBERS}
     numbers = {Kind.OPENED_SUMS, Kind.START_SHARE, Kind.WEIGHT_SHARE, Kind.SCORE_SHARE}
     # Points of a curve, which have tests of their own.
     alignment = {kind for kind in Kind if 20 <= kind < 30}

@@ -1,0 +1,41 @@
+"""`altered-shares`: a label party that shifts the share it supplies when training ends, as a plan is judged on it."""
+
+from collections.abc import Iterator
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.interface import AttackRule, finding
+from plumbob.checking.verdict_words import LEAKS
+from plumbob.protocol.releases import scored_bits
+from plumbob.record import Finding
+
+RULE = AttackRule(
+    name="altered-shares",
+    by="label",
+    target="features",
+    reference="beyond the paper: a share is bound, but not proved right",
+    story=(
+        "When training ends, the label party supplies its share of the others' weights. If it shifts one of them, "
+        "every score that it is shown later holds one chosen column of that person: as many bits as a score has, "
+        "whatever it sends."
+    ),
+    assumes="cheating",
+    stage="prediction",
+)
+RULES = (RULE,)
+
+
+def further(figures: Figures) -> Iterator[Finding]:
+    """One column of those that a party has, nearly exactly in every score that is opened from shares."""
+    plan, scored = figures.plan, figures.scored
+    label = plan.label_party.name
+    if not plan.is_closed or not scored:
+        return
+    for party in plan.feature_parties:
+        if party.features:
+            column = "the only column" if party.features == 1 else f"one of the {party.features} columns"
+            why = (
+                f"If {label} breaks the protocol when training ends and shifts its share of one weight, each score "
+                f"(here {scored:,}) shows it {column} of {party.name} instead: at most {scored_bits(plan, 1)} bits "
+                "per score."
+            )
+            yield finding(RULE, label, party.name, LEAKS, why)

@@ -1,0 +1,56 @@
+"""`claimed-width`, as a plan is judged on it."""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import AttackDrawing, Block
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked
+from plumbob.checking.rules.reply_room import without_replies
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """More columns than agreed."""
+    if (reason := without_replies(figures, party)) is not None:
+        return reason
+    return blocked(
+        f"Widths are agreed: the plan's hash fixes {figures.columns(party)} columns, and any other number of sums ends "
+        "the run; the columns that were agreed need not be real, so they all count here."
+    )
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """More columns than were agreed."""
+    rows, columns = figures.batch, figures.columns(by)
+    extra = max(rows - columns, 0)
+    real = Block("known", rows, columns, (f"{columns} columns", "as agreed"))
+    claimed = Block("made-up", rows, max(extra, 1), (f"{extra} more", "that were not"))
+    ends = "The plan's hash fixes the number of columns: any other number of sums ends the run."
+    return AttackDrawing((real, claimed), ("+",), ends)
+
+
+RULES = (
+    AttackRule(
+        name="claimed-width",
+        by="features",
+        target="labels",
+        reference="Section 5.2",
+        story=(
+            "A party that claims more columns than it has gets more equations from every step. With as many as a "
+            "batch has rows it solves for everybody's labels, unless widths are agreed beforehand."
+        ),
+        judge=judge,
+        draw=draw,
+        assumes="cheating",
+    ),
+    AttackRule(
+        name="claimed-width",
+        by="label",
+        target="scores",
+        reference="Section 5.2",
+        story=(
+            "A party that claims more columns than it has gets more equations from every step. With as many as a "
+            "batch has rows it solves for everybody's partial scores, unless widths are agreed beforehand."
+        ),
+        judge=judge,
+        draw=draw,
+        assumes="cheating",
+    ),
+)

@@ -1,0 +1,56 @@
+"""`feature-chain`, as a plan is judged on it."""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import AttackDrawing, Block
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.residuals import (
+    one_column,
+)
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
+
+CHAIN_ROOM = 2
+"""Own columns for each row of the longest batch with which every batch has full rank, redundant columns or not."""
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Each weight from the one before it, which needs no ratios."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if (columns := figures.peer_columns(party)) != 1:
+        return not_applicable(f"The peers have {columns} columns; the chain needs exactly one (Theorem 3.6).")
+    if figures.visits < 2:
+        return not_applicable("One epoch only: no row comes back to tell the right first weight.")
+    judgement = one_column(figures, party, "of which the second tells the right first weight")
+    # Real columns are rarely independent, and one batch with a rank too low breaks the chain; short rows hide its end.
+    is_tight = CHAIN_ROOM * figures.longest_batch > figures.columns(party)
+    if judgement.verdict == LEAKS and (is_tight or figures.plan.row_norm):
+        return Judgement(DEGRADES, f"{judgement.why} A batch of {figures.longest_batch} rows may break the chain.")
+    return judgement
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """One person's scores over the epochs."""
+    visits = figures.visits
+    column = Block("unknown", 1, 1, ("one person,", "one column"), "?")
+    path = Block("known", 1, visits, (f"{visits} visits", "a score at each"))
+    one = figures.batch == 1
+    ends = "Each step moves the weight by a known amount: a chain that closes in the second epoch."
+    return AttackDrawing(
+        (column, path), ("→",), ends if one else f"The chain needs batches of 1, this plan has {figures.batch}."
+    )
+
+
+RULES = (
+    AttackRule(
+        name="feature-chain",
+        by="label",
+        target="features",
+        reference="beyond the paper: batches without ratios",
+        story=(
+            "Each step moves the peer's only weight by an amount that its own scores give away, so one guessed "
+            "number unrolls the whole training. Only the right guess gives a person the same value in two epochs."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)

@@ -1,0 +1,104 @@
+"""`feature-geometry`, as a plan is judged on it: the peers' scores, and from their history the features."""
+
+import math
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, one_step
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable
+from plumbob.checking.rules.residuals import (
+    FEW_EPOCHS,
+    USUAL_SCORE,
+    are_most_determined,
+    is_drowned,
+    residual_numbers,
+    with_noise,
+    without_residuals,
+)
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.counting import counted
+
+WELL_CONDITIONED = 6
+"""Peer columns up to which inner products are recovered with room to spare."""
+LONG_HISTORY = 8
+"""Visits for each peer column that a fit of the history needs, to be sure of it."""
+
+
+def judge_scores(figures: Figures, party: str) -> Judgement:
+    """Each visit's residual minus what the party knows of it."""
+    if (reason := without_residuals(figures, party)) is not None:
+        return reason
+    noise, numbers = figures.noise_toward(party), residual_numbers(figures, party)
+    if is_drowned(noise):
+        return blocked(f"{numbers}, but the peers' noise of {noise:.3g} is far above a score of about {USUAL_SCORE}.")
+    if noise or not are_most_determined(figures, party):
+        return Judgement(DEGRADES, f"{numbers}{with_noise(noise)}: some scores show, or all of them blurred.")
+    return Judgement(LEAKS, f"{numbers}: every visit shows the peer's part of the score.")
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Inner products from the history of scores."""
+    if (reason := without_residuals(figures, party)) is not None:
+        return reason
+    columns, visits, noise = figures.peer_columns(party), figures.visits, figures.noise_toward(party)
+    numbers = f"{residual_numbers(figures, party)}; {visits} visits per row against {counted(columns, 'peer column')}"
+    if visits <= columns:
+        return not_applicable(f"{numbers}: too few to tell the peers' columns apart.")
+    if is_drowned(noise / math.sqrt(visits)):
+        return blocked(f"{numbers}, but noise of {noise:.3g} is on each score.")
+    is_plain = not noise and not figures.plan.row_norm
+    if columns == 1 and visits >= FEW_EPOCHS and is_plain and are_most_determined(figures, party):
+        return Judgement(LEAKS, f"{numbers}: the peers' only column is its scores, up to one factor.")
+    is_easy = columns <= WELL_CONDITIONED and visits >= LONG_HISTORY * columns and not figures.plan.row_norm
+    if (
+        noise
+        or not is_easy
+        or figures.longest_batch > figures.columns(party)
+        or not are_most_determined(figures, party)
+    ):
+        return Judgement(DEGRADES, f"{numbers}{with_noise(noise)}: the history is short, blurred or ill-conditioned.")
+    return Judgement(LEAKS, f"{numbers}: all columns up to one rotation, which {columns} known rows fix.")
+
+
+def draw_scores(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """Before columns come the scores that they are worked out from."""
+    rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
+    share = "every score shows" if rank >= rows else f"at most {rank / rows:.0%} of the peers' scores are fixed"
+    return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {share}.", columns)
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """All scores of everybody over time."""
+    rows, width, visits = figures.rows, figures.peer_columns(by), figures.visits
+    columns = Block("unknown", rows, width, (f"{rows} {TIMES} {width}", "peer's columns"), "?")
+    weights = Block("unknown", width, visits, ("their weights", "over time"), "?")
+    scores = Block("known", rows, visits, (f"{rows} {TIMES} {visits} scores", "where solved for"))
+    enough = "enough to fix them up to a rotation" if visits > width else "too few to tell them apart"
+    return AttackDrawing((columns, weights, scores), (TIMES, "="), f"{visits} looks at {width} columns: {enough}.")
+
+
+RULES = (
+    AttackRule(
+        name="feature-geometry",
+        by="label",
+        target="scores",
+        reference="Corollary 3.2",
+        story=(
+            "A batch no larger than the rank of the label party's columns shows the peer's part of every row's "
+            "score. These are the numbers from which the features are then worked out."
+        ),
+        judge=judge_scores,
+        draw=draw_scores,
+    ),
+    AttackRule(
+        name="feature-geometry",
+        by="label",
+        target="features",
+        reference="beyond Theorem 3.6: up to a rotation",
+        story=(
+            "The peer's scores over many steps fix every inner product between two people's rows: all features up "
+            "to one rotation. Whoever knows a few people's features turns it the right way and has everybody's."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)

@@ -1,0 +1,60 @@
+"""`feature-single`, as a plan is judged on it."""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.residuals import (
+    one_column,
+)
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Ratios, merged over epochs, then the scale."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if (columns := figures.peer_columns(party)) != 1:
+        return not_applicable(f"The peers have {columns} columns; ratios need exactly one (Theorem 3.6).")
+    if figures.batch == 1:
+        return not_applicable("A batch of one row has no ratios in it; feature-chain works there.")
+    return one_column(figures, party, "of which about 2 merge the ratios and one more fixes the scale")
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """The peer's only column times its weight."""
+    rows, width = figures.batch, figures.peer_columns(by)
+    column = Block("unknown", rows, width, (f"{width} peer column{'s' * (width != 1)}", "unknown"), "?")
+    weight = Block("unknown", width, 1, ("its weights", "unknown"), "?")
+    scores = Block("known", rows, 1, ("peer's scores", "solved for"))
+    fits = "Ratios of scores are ratios of people's values." if width == 1 else "Ratios need exactly one column."
+    return AttackDrawing((column, weight, scores), (TIMES, "="), fits)
+
+
+RULES = (
+    AttackRule(
+        name="feature-single",
+        by="label",
+        target="features",
+        reference="Theorem 3.5",
+        story=(
+            "Within a batch the peer's scores are its only column times one number, so they give ratios between "
+            "people, and batches that share people join the ratios. How the scores move from one epoch to the "
+            "next gives the scale."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+    AttackRule(
+        name="feature-single",
+        by="features",
+        target="features",
+        reference="Remark 4.9",
+        story=(
+            "Once a feature party has read the labels, the label party's only column is open to the same attack. "
+            "Within a batch the peer's scores are its only column times one number, so they give ratios between "
+            "people, and batches that share people join the ratios. How the scores move from one epoch to the "
+            "next gives the scale."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)

@@ -1,0 +1,63 @@
+"""`garbage-replies`, as a plan is judged on it."""
+
+import math
+from dataclasses import replace
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Block
+from plumbob.checking.rules.falsified import without_openings
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked
+from plumbob.checking.verdict_words import DEGRADES
+from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.openings import WEIGHTS
+
+DIGITS = 15
+"""Coefficients of a key, each -1, 0 or 1, that one opened weight carries out."""
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Replies that are no products, so that a peer's key stands in opened weights."""
+    if (reason := without_openings(figures, party)) is not None:
+        return reason
+    columns, bits = figures.columns(party), figures.opened_bits(party)
+    if not figures.is_between_two:
+        return Judgement(
+            DEGRADES,
+            f"Three or more parties must keep to the protocol: beyond the {bits} bits opened to {party}, nothing "
+            "limits what a party that answers with garbage can read.",
+        )
+    gradients = LatticeShape(figures.plan, figures.rows).sets_for(party)[1]
+    known = min(columns * DIGITS, gradients.degree)
+    return blocked(
+        f"The {columns} opened weights of {party}, {WEIGHTS.bits} bits each, can show "
+        f"{math.ceil(known * math.log2(3))} bits of a peer's key: {known} of its {gradients.degree} coefficients. The "
+        f"key withstands the loss of {gradients.most_opened_bits} bits, so no residual and no "
+        "label is read; the model is spoilt."
+    )
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """A piece of a key in opened weights."""
+    columns = max(1, figures.columns(by))
+    key = Block("unknown", MOST_CELLS, 1, ("the peer's key", "of one pass"), "?")
+    forged = Block("made-up", MOST_CELLS, columns, ("garbage for", "a product"), empty_from=1)
+    weights = Block("known", 1, columns, (f"{columns} own weights,", "if opened"))
+    bits = figures.opened_bits(by)
+    return AttackDrawing((key, forged, weights), (TIMES, "="), f"{bits} opened bits of a key that is far longer.")
+
+
+RULE = AttackRule(
+    name="garbage-replies",
+    by="features",
+    target="labels",
+    reference="beyond the paper: a reply need not be a product",
+    story=(
+        "A party that answers with garbage instead of a product makes its peer open a piece of the peer's own key, or "
+        "moves one person's residual. With a whole key it would read every residual of one pass; between two parties "
+        "the parameters are chosen so that what is opened never holds enough of it."
+    ),
+    judge=judge,
+    draw=draw,
+    assumes="cheating",
+)
+RULES = (RULE, replace(RULE, by="label", target="scores"))

@@ -1,0 +1,75 @@
+"""What a rule is: one attack by one kind of party on one target, and how a plan is judged on it.
+
+A rule goes from a plan's figures and a party to a verdict with the numbers behind it. docs/check.md says how the
+numbers come about, benchmarks/check_grid.py how often the verdicts are right.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import AttackDrawing
+from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE
+from plumbob.record import Finding
+
+NO_GRADIENTS = "In shares nobody sees a gradient, so the attack has no training messages to work on."
+Assumes = Literal["honest", "cheating"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and its one sentence."""
+
+    verdict: str
+    why: str
+
+
+@dataclass(frozen=True)
+class AttackRule:
+    """One attack by one kind of party on one target. Its code is in the lab, in a file of the same name."""
+
+    name: str
+    by: Literal["label", "features"]
+    """The role of the party that makes it."""
+    target: Literal["labels", "scores", "features", "weights", "ids"]
+    reference: str
+    """The theorem or section of the paper, or where it goes beyond."""
+    story: str
+    """What it does, in two sentences for people who decide."""
+    judge: Callable[[Figures, str], Judgement | None] = lambda _figures, _party: None
+    """From a plan's figures and the attacker's name to a verdict with the numbers behind it; None: no finding."""
+    draw: Callable[[Figures, str, str], AttackDrawing] | None = None
+    """From a plan's figures, the attacker's name and the target to what the lab draws."""
+    assumes: Assumes = "honest"
+    """cheating: it takes data of the attacker's choice, or other software."""
+    stage: Literal["training", "prediction"] = "training"
+    is_named_by_replay: bool = True
+    """Of a cheat: whether a replay of kept evidence names it. It does not where all messages are honest."""
+
+
+def finding(
+    rule: AttackRule, by: str, against: str, verdict: str, why: str, fix: str = "", target: str = ""
+) -> Finding:
+    """What a rule says of one party against another."""
+    about = (target or rule.target, verdict, why, rule.reference, fix)
+    return Finding(rule.name, by, against, *about, stage=rule.stage, assumes=rule.assumes)
+
+
+def blocked(why: str) -> Judgement:
+    """It surely comes to nothing."""
+    return Judgement(BLOCKED, why)
+
+
+def not_applicable(why: str) -> Judgement:
+    """It has nothing to work on."""
+    return Judgement(NOT_APPLICABLE, why)
+
+
+def without_sums(figures: Figures, party: str) -> Judgement | None:
+    """Where a party gets no gradients there is nothing to solve."""
+    if not figures.sees_sums:
+        return not_applicable(NO_GRADIENTS)
+    if not figures.columns(party):
+        return not_applicable(f"{party} has no columns, so it gets no sums.")
+    return None

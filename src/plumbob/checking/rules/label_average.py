@@ -1,0 +1,57 @@
+"""`label-average`, as a plan is judged on it."""
+
+import math
+from dataclasses import replace
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import Solve, reading
+from plumbob.checking.rules.drawing import AttackDrawing, Block
+from plumbob.checking.rules.forecasts import (
+    generally_judged,
+)
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """The mean over all visits, against noise."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    noise = figures.noise_toward(party)
+    if figures.plan.noise == "none":
+        return not_applicable("There is no noise to average away; label-sign reads every visit as it is.")
+    left = noise / math.sqrt(figures.visits)
+    known = figures.rank(party) / figures.batch
+    single = reading(figures, party, known)
+    forecast = replace(single, ratio=single.ratio * math.sqrt(figures.visits))
+    numbers = (
+        f"noise of {noise:.3g} over {figures.visits} visits leaves {left:.3g} beside a label's "
+        f"{figures.label_signal:.3g}, and a batch fixes {known:.1%} of its residuals"
+    )
+    solve = Solve(known, left, figures.steps, figures.fresh_visits)
+    return generally_judged(figures, party, "label-average", forecast, numbers, solve, figures.visits)
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """The same residual, seen with fresh noise in each epoch."""
+    noise, visits = figures.noise_toward(by), figures.visits
+    seen = Block("noisy", figures.batch, visits, (f"{visits} looks at each", f"noise {noise:.3g} per look"), "~")
+    mean = Block("unknown", figures.batch, 1, ("their average", "unknown"), "?")
+    left = noise / math.sqrt(visits)
+    ends = f"The average keeps noise of {left:.3g} beside the label's 2." if noise else "There is no noise to average."
+    return AttackDrawing((seen, mean), ("→",), ends)
+
+
+RULES = (
+    AttackRule(
+        name="label-average",
+        by="features",
+        target="labels",
+        reference="beyond the paper: against Algorithm 3",
+        story=(
+            "Noise hides a residual once, but each epoch shows it again with fresh noise. The average over the "
+            "epochs has less of it, and its sign is the label."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)

@@ -1,0 +1,101 @@
+"""`label-chosen-rows`, as a plan is judged on it."""
+
+from dataclasses import replace
+
+from plumbob.checking.figures import USUAL_AUC, Figures
+from plumbob.checking.forecast import reading
+from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Block
+from plumbob.checking.rules.forecasts import (
+    exact,
+    judge_forecast,
+    without_opened_weights,
+)
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.counting import counted
+
+RARER = 4
+"""Few chosen people are only as good a sample as those of the rarer class among them, taken to be one in four."""
+IF_EXACT = 2
+"""The same for people whose labels are read exactly."""
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """A party that puts zeros into all rows but those of its targets."""
+    plan, columns = figures.plan, figures.columns(party)
+    if not figures.sees_sums:
+        return _chosen_on_opened_weights(figures, party)
+    if not plan.kind.is_encrypted:
+        return not_applicable("clear is calculated in one place: there is no party that could choose its rows.")
+    steps = figures.steps * figures.runs
+    each, in_all = min(columns, figures.batch), min(columns * steps, figures.rows)
+    numbers = (
+        f"the residuals of {counted(each, 'chosen person', 'chosen people')} per step at any batch size, "
+        f"{counted(in_all, 'person', 'people')} in {counted(steps, 'step')}"
+    )
+    if figures.is_noisy:
+        forecast = reading(figures, party, 1.0, figures.visits, judged=_sample(columns))
+        numbers += f", each under noise of {figures.noise_toward(party):.3g} per visit"
+        return judge_forecast(figures, party, forecast, numbers)
+    if plan.start == "zero" or (plan.kind.lends_keys and figures.has_labels_alone):
+        bits = min(figures.slot_bits - plan.residual_bits - 2, 60)
+        readable = min(figures.batch, columns * bits)
+        numbers += f"; columns of powers of two read {readable} of {figures.batch:,} labels in the first step alone"
+        people = max(1, max(readable, columns) // IF_EXACT)
+        # Labels that are read exactly are read, however well own columns predict them.
+        surely = replace(exact(figures, judged=people), baseline_auc=USUAL_AUC)
+        return judge_forecast(figures, party, surely, numbers, least=DEGRADES)
+    return judge_forecast(
+        figures, party, reading(figures, party, 1.0, judged=_sample(columns)), numbers, least=DEGRADES
+    )
+
+
+def _sample(people: int) -> int:
+    return max(1, people // RARER)
+
+
+def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
+    """`shares`: the party fills its columns with zeros except for its targets, and reads them from its weights."""
+    if (reason := without_opened_weights(figures, keeps_its_norm=False)) is not None:
+        return reason
+    readable = figures.labels_in_opened_weights(party)
+    is_one = readable <= figures.columns(party) * figures.runs
+    per_column = "one per column" if is_one else "several per column, because weights start at 0"
+    numbers = f"{party} can choose {readable} of {figures.rows:,} people and read their labels from its opened weights"
+    if figures.flipped:
+        numbers += f", of which {figures.flipped:.1%} are flipped at random"
+    sends = "Whatever it sends" if figures.is_between_two else "If it keeps to the protocol otherwise"
+    return Judgement(
+        LEAKS,
+        f"{numbers} ({per_column}). {sends}, its opened weights carry at most {figures.opened_bits(party)} bits.",
+    )
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """Own columns that are zero but for a few people."""
+    rows, columns = figures.batch, figures.columns(by)
+    chosen = max(1, min(MOST_CELLS // 2, MOST_CELLS * columns // rows))
+    unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), "?")
+    forged = Block("made-up", rows, columns, ("own columns, zero", "but for a few people"), empty_from=chosen)
+    sums = Block("known", 1, columns, (f"{columns} sums", "about them alone"))
+    return AttackDrawing(
+        (unknown, forged, sums), (TIMES, "="), f"{min(columns, rows)} chosen people per step, in batches of any size."
+    )
+
+
+RULES = (
+    AttackRule(
+        name="label-chosen-rows",
+        by="features",
+        target="labels",
+        reference="beyond the paper: chosen inputs",
+        story=(
+            "A feature party sets all its rows to zero but those of a few people, and its sums are then about "
+            "them alone. No check of a message can see it, and a larger batch does not help."
+        ),
+        judge=judge,
+        draw=draw,
+        assumes="cheating",
+        is_named_by_replay=False,
+    ),
+)

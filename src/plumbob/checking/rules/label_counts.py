@@ -1,0 +1,73 @@
+"""`label-counts`, as a plan is judged on it."""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Block
+from plumbob.checking.rules.forecasts import (
+    sentence,
+    without_opened_weights,
+)
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.verdict_words import DEGRADES
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Sums of labels over the categories of two-valued columns."""
+    plan, columns = figures.plan, figures.columns(party)
+    if not figures.sees_sums:
+        return _counts_on_opened_weights(figures, party)
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if plan.class_weight != "none":
+        return not_applicable("Class weights multiply each residual with a factor that depends on its label.")
+    if plan.start != "zero" and not figures.has_labels_alone:
+        return not_applicable("The start is not zero, so the first sums hold other parties' scores.")
+    if figures.home is not None and figures.home.party == party and not figures.home.two_valued:
+        return not_applicable("No column of this party's table has exactly two values.")
+    rows = "every batch" if figures.has_labels_alone else f"the first batch of {figures.batch:,} rows"
+    share = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
+    numbers = f"{columns} sums of labels over {rows}, exact at any batch size for columns with two values"
+    if figures.noise_toward(party) and share <= plan.tolerance_labels:
+        return blocked(sentence(f"{numbers}, but noise of {figures.noise_toward(party):.3g} is on each residual"))
+    hint = (
+        "one-hot columns have two values" if plan.categorical == "one-hot" else "a plan does not say if there are any"
+    )
+    return Judgement(DEGRADES, sentence(f"{numbers}; {hint}"))
+
+
+def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
+    """`shares`: one difference of rates for each column with two values, from an honest run's weights."""
+    if (reason := without_opened_weights(figures, keeps_its_norm=True)) is not None:
+        return reason
+    equations = figures.columns(party) * figures.runs
+    return Judgement(
+        DEGRADES,
+        f"The opened weights are {equations} equations about {figures.rows:,} labels: for each column with two values, "
+        "how much more often one of them has label 1.",
+    )
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """The first sum of a yes/no column."""
+    rows = figures.batch
+    unknown = Block("unknown", rows, 1, (f"{rows} labels", "unknown"), "?")
+    yes = Block("known", rows, 1, ("one yes/no", "column"), "1", empty_from=MOST_CELLS // 2)
+    count = Block("known", 1, 1, ("positives among", "those with a yes"), "n")
+    return AttackDrawing(
+        (unknown, yes, count), (TIMES, "="), f"An exact count in the first step, in batches of {rows} or of millions."
+    )
+
+
+RULES = (
+    AttackRule(
+        name="label-counts",
+        by="features",
+        target="labels",
+        reference="beyond the paper: group counts",
+        story=(
+            "From zero weights, the first sum of a yes/no column is the number of positive labels among those "
+            "with a yes, exactly and for any batch size. Small groups give single labels away."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)

@@ -1,0 +1,64 @@
+"""`label-only`, as a plan is judged on it."""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import reading
+from plumbob.checking.rules.drawing import AttackDrawing, one_step
+from plumbob.checking.rules.forecasts import (
+    exact,
+    judge_forecast,
+    sentence,
+)
+from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.verdict_words import DEGRADES
+
+BOX_REACH, LATTICE_REACH = 1.7, 5.0
+"""Labels for each independent column that a box surely decodes, and that a lattice may."""
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Decoding where a residual is a label and nothing else."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if figures.plan.class_weight != "none":
+        return not_applicable("Class weights multiply each residual with a factor that depends on its label.")
+    if not figures.has_labels_alone and figures.plan.start != "zero":
+        return not_applicable("Residuals hold other parties' scores in every step: the start is not zero.")
+    load = figures.batch / figures.rank(party)
+    coverage = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
+    where = "every step" if figures.has_labels_alone else f"the first step, {figures.batch:,} of {figures.rows:,} rows"
+    numbers = (
+        f"{load:.3g} labels per independent equation in {where} (solving decodes 1, limits on the labels about 2, "
+        f"lattice reduction about {LATTICE_REACH:g})"
+    )
+    noise = figures.noise_toward(party)
+    if noise:
+        known = min(1.0, 1.0 / load)
+        forecast = reading(figures, party, known, coverage=coverage)
+        return judge_forecast(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves no exact solution")
+    # Exact labels: what is decoded has no blur but the flips.
+    if load <= BOX_REACH:
+        return judge_forecast(figures, party, exact(figures, coverage), numbers, least=DEGRADES)
+    return Judgement(DEGRADES, sentence(numbers))
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """One step's sums against labels that are a yes or a no."""
+    rows, columns = figures.batch, figures.columns(by)
+    ends = f"{rows / max(columns, 1):.2g} people for each equation, and each is a yes or a no: about 5 can be decoded."
+    return one_step(figures, by, "±", ends, columns)
+
+
+RULES = (
+    AttackRule(
+        name="label-only",
+        by="features",
+        target="labels",
+        reference="Theorem 4.1; beyond it: first step from zero weights",
+        story=(
+            "Where the label party brings nothing but labels, or all weights are still zero, a sum is a riddle of yes "
+            "and no. Integer and lattice methods solve it for several times more people than this party has columns."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)

@@ -1,0 +1,45 @@
+"""`label-sign`, as a plan is judged on it."""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import Solve, reading
+from plumbob.checking.rules.drawing import AttackDrawing, one_step
+from plumbob.checking.rules.forecasts import (
+    batch_numbers,
+    generally_judged,
+)
+from plumbob.checking.rules.interface import AttackRule, Judgement, without_sums
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """One batch at a time."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    known = figures.rank(party) / figures.batch
+    # Of several visits the first that determines a row is believed, otherwise whichever determines most.
+    last = figures.steps // figures.passes if known == 1.0 else figures.steps
+    solve = Solve(known, figures.noise_toward(party), last)
+    forecast, numbers = reading(figures, party, known), batch_numbers(figures, party)
+    return generally_judged(figures, party, "label-sign", forecast, numbers, solve)
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """One step's sums against one step's residuals."""
+    rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
+    solved = "every residual is solved for" if rank >= rows else f"at most {rank / rows:.0%} of the residuals are fixed"
+    return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {solved}.", columns)
+
+
+RULES = (
+    AttackRule(
+        name="label-sign",
+        by="features",
+        target="labels",
+        reference="Criterion 4.2, Corollary 4.5, Theorems 4.6 and 4.10",
+        story=(
+            "Where a batch has no more people than this party has independent columns, its gradient can be solved "
+            "for each person's residual. While scores are small, the sign of the residual is the label."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)

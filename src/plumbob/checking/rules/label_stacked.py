@@ -1,0 +1,83 @@
+"""`label-stacked`, as a plan is judged on it."""
+
+import math
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import Solve, reading
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
+from plumbob.checking.rules.forecasts import (
+    generally_judged,
+)
+from plumbob.checking.rules.interface import AttackRule, Judgement, without_sums
+from plumbob.counting import counted
+
+UNREST = 1.5
+"""Scores that move between the steps blur more than those of one step."""
+ENOUGH = 4
+"""Equations for each label beyond which more steps bring little."""
+STACKED_AUC = 0.995
+"""What stacked equations reach at best: other parties' scores move between the steps."""
+MOST_BY_ONE_COLUMN = 0.5
+"""Equations for each label that a single column may be good for, however often it is used."""
+SURE_IF_FEW, SURE_IF_MANY = 0.1, 0.3
+"""Those that it surely is good for, where it has fewer equations than there are labels, and where it has more."""
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """All batches at once."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    per_step = figures.rank(party)
+    known = figures.equations_a_row(party)
+    numbers = (
+        f"{counted(figures.fresh_visits, 'visit')} in freshly shuffled batches, with "
+        f"{counted(per_step, 'independent equation')} per batch of {counted(figures.batch, 'row')}, "
+        f"{'makes' if figures.fresh_visits == 1 else 'make'} {known:.3g} equations per label"
+    )
+    if figures.plan.batches != "reshuffled":
+        numbers += f' (batches = "{figures.plan.batches}" repeat the same equations)'
+    sure = SURE_IF_MANY if known >= 1.0 else SURE_IF_FEW
+    if per_step == 1 < figures.batch:
+        # One column's equations are too much alike for the count to mean what it says.
+        known = min(known, MOST_BY_ONE_COLUMN)
+    unrest, visits = 1.0 if per_step == figures.batch else UNREST, max(1, round(known))
+    forecast = reading(figures, party, stackable(known), visits, unrest=unrest)
+    noise = figures.noise_toward(party)
+    per_epoch = figures.steps // figures.passes
+    last = figures.steps if noise else min(figures.steps, per_epoch * max(1, ENOUGH * figures.batch // per_step))
+    share = min(stackable(known), sure) if per_step == 1 < figures.batch else stackable(known)
+    solve = Solve(share, noise / math.sqrt(visits), last, unrest=unrest, most_auc=STACKED_AUC)
+    return generally_judged(figures, party, "label-stacked", forecast, numbers, solve, figures.visits)
+
+
+def stackable(known: float) -> float:
+    """Real columns are uneven: rows with small entries are told apart later than the count says."""
+    return min(1.0, known / 1.3)
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """The sums of all steps against everybody's labels."""
+    columns, steps = figures.columns(by), figures.steps
+    unknown = Block("unknown", figures.rows, 1, (f"{figures.rows} labels", "unknown"), "?")
+    own = Block("known", figures.rows, columns, ("own columns,", f"{steps} batches"))
+    sums = Block("known", steps, columns, (f"{steps} {TIMES} {columns} sums", "one line per step"))
+    each = figures.equations_a_row(by)
+    return AttackDrawing(
+        (unknown, own, sums), (TIMES, "="), f"All steps together: {each:.3g} equations for each label."
+    )
+
+
+RULES = (
+    AttackRule(
+        name="label-stacked",
+        by="features",
+        target="labels",
+        reference="beyond the paper: all steps' equations stacked",
+        story=(
+            "Every step is a few equations about the same people's labels. Over the epochs they add up until the "
+            "labels are fixed, also where no single batch gives anything away."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)

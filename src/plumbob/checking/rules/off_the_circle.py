@@ -1,0 +1,58 @@
+"""`off-the-circle`, as a plan is judged on it."""
+
+from dataclasses import replace
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
+from plumbob.checking.rules.falsified import without_openings
+from plumbob.checking.rules.interface import AttackRule, Judgement
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
+
+FEW_PEOPLE = 3
+"""Fewer scores than these say little in general, though much about those people."""
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Sines and cosines of no angle, so that a chosen person's score stands in an opened weight."""
+    if (reason := without_openings(figures, party)) is not None:
+        return reason
+    people, bits = min(figures.columns(party), figures.rows), figures.opened_bits(party)
+    numbers = (
+        f"{party} can choose {people} of {figures.rows} people, falsify its sines for them, and read their joint "
+        f"scores from its opened weights, which carry {bits} bits"
+    )
+    if figures.plan.noise == "rows":
+        return Judgement(DEGRADES, f"{numbers}, noise included: the promise about rows covers no falsified sines.")
+    if party != figures.plan.label_party.name:
+        return Judgement(DEGRADES, f"{numbers}, each blurred by a label that it does not know.")
+    if people < FEW_PEOPLE:
+        return Judgement(DEGRADES, f"{numbers}: few people, but these nearly exactly.")
+    return Judgement(LEAKS, f"{numbers}. It spoils its own part of the model.")
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """A person's score, through sines that are none, in one opened weight."""
+    people = max(1, min(figures.columns(by), figures.rows))
+    scores = Block("unknown", people, 1, (f"{people} people's", "joint scores"), "?")
+    forged = Block("made-up", people, 1, ("falsified", "sines"))
+    weights = Block("known", people, 1, ("own weights,", "if opened"))
+    return AttackDrawing(
+        (scores, forged, weights), (TIMES, "="), f"One person per opened weight: {people} of {figures.rows}."
+    )
+
+
+RULE = AttackRule(
+    name="off-the-circle",
+    by="features",
+    target="scores",
+    reference="beyond the paper: nothing binds a party's sines and cosines to an angle",
+    story=(
+        "On shares, each party turns its share of a score into sines and cosines. One that falsifies them for a few "
+        "people, and puts zeros into its columns for everybody else, finds their joint scores in the weights that are "
+        "opened to it, or their rows in scores."
+    ),
+    judge=judge,
+    draw=draw,
+    assumes="cheating",
+)
+RULES = (RULE, replace(RULE, by="label"))

@@ -1,0 +1,89 @@
+"""`packing`, as a plan is judged on it."""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import reading
+from plumbob.checking.rules.drawing import AttackDrawing, Block
+from plumbob.checking.rules.forecasts import (
+    exact,
+    judge_forecast,
+)
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable
+from plumbob.checking.rules.reply_room import hidden_room, without_replies
+from plumbob.checking.rules.residuals import (
+    FEW,
+    is_drowned,
+    with_noise,
+)
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Hidden values in replies."""
+    if (reason := without_replies(figures, party)) is not None:
+        return reason
+    room = hidden_room(figures, party)
+    if room.is_every_step:
+        visits = figures.passes if figures.is_noisy else 1
+        forecast = reading(figures, party, 1.0, visits, coverage=room.share)
+    elif figures.plan.start == "zero" and not figures.noise_toward(party):
+        forecast = exact(figures, room.share)
+    else:
+        forecast = reading(figures, party, 1.0, coverage=room.share)
+    return judge_forecast(figures, party, forecast, room.numbers, least=BLOCKED if figures.is_noisy else DEGRADES)
+
+
+def judge_for_scores(figures: Figures, party: str) -> Judgement:
+    """Hidden values in replies, at the label party."""
+    if (reason := without_replies(figures, party)) is not None:
+        return reason
+    if not figures.peers(party):
+        return not_applicable("No peer has columns, so there are no scores to read.")
+    room, noise = hidden_room(figures, party), figures.noise_toward(party)
+    numbers = room.numbers[0].upper() + room.numbers[1:]
+    if is_drowned(noise):
+        return blocked(f"{numbers}, but each has noise of {noise:.3g} on it.")
+    is_longest_read = figures.readable_residuals(party) >= figures.longest_batch
+    is_longest_rare = figures.longest_batch / figures.rows <= FEW
+    is_sure = room.is_every_step and room.share == 1.0 and (is_longest_read or is_longest_rare) and not noise
+    return Judgement(LEAKS if is_sure else DEGRADES, f"{numbers}{with_noise(noise)}.")
+
+
+def draw(figures: Figures, by: str, target: str) -> AttackDrawing:
+    """Room in a reply beside the sums that were agreed."""
+    sums, room = figures.columns(by), figures.readable_residuals(by)
+    agreed = Block("known", 1, sums, (f"{sums} sums", "that were agreed"))
+    hidden = Block("made-up", 1, max(room, 1), (f"room for {room}", "of the peer's residuals"), "?")
+    ends = f"The replies of one step can carry {room} of {figures.batch} residuals: {target} without solving anything."
+    return AttackDrawing((agreed, hidden), ("+",), ends)
+
+
+RULES = (
+    AttackRule(
+        name="packing",
+        by="features",
+        target="labels",
+        reference="Section 5.2, Algorithm 2",
+        story=(
+            "Each reply that a helper decrypts has room for dozens of numbers beside the one that was agreed. The "
+            "attacker fills it with the peer's own ciphertexts and reads everybody's labels one by one, in large "
+            "batches too."
+        ),
+        judge=judge,
+        draw=draw,
+        assumes="cheating",
+    ),
+    AttackRule(
+        name="packing",
+        by="label",
+        target="scores",
+        reference="Section 5.2, Algorithm 2",
+        story=(
+            "Each reply that a helper decrypts has room for dozens of numbers beside the one that was agreed. The "
+            "attacker fills it with the peer's own ciphertexts and reads everybody's partial scores one by one, "
+            "in large batches too."
+        ),
+        judge=judge_for_scores,
+        draw=draw,
+        assumes="cheating",
+    ),
+)

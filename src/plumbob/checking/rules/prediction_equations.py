@@ -1,0 +1,89 @@
+"""`prediction-equations`: what the scores of rows give away to whoever sees them, for a number of scored rows.
+
+A score is affine in a row's columns. The label party knows its own, so each score is an equation about the peers'
+weights where it knows their columns of that row, and about the peers' columns where it knows the weights: equation
+solving (Luo et al., Feature inference attack on model predictions in vertical federated learning, ICDE 2021).
+"""
+
+from collections.abc import Iterator
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.interface import AttackRule, finding
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.counting import counted
+from plumbob.plan import Plan
+from plumbob.protocol.releases import scored_bits
+from plumbob.record import Finding
+
+RULE = AttackRule(
+    name="prediction-equations",
+    by="label",
+    target="features",
+    reference="Luo et al., ICDE 2021: equation solving",
+    story=(
+        "A score is a sum of columns times weights. Whoever knows a few rows solves for the weights, and each further "
+        "score is then an equation about columns that nobody showed."
+    ),
+    stage="prediction",
+)
+RULES = (RULE,)
+
+
+def further(figures: Figures) -> Iterator[Finding]:
+    """By the label party, which sees scores, and by each feature party, which sees none."""
+    plan, scored = figures.plan, figures.scored
+    if scored < 1:
+        return
+    for party in plan.feature_parties:
+        if party.features:
+            yield _weights(plan, party.name, scored)
+            yield _columns(plan, party.name, scored)
+        yield _by_feature_party(plan, party.name)
+
+
+def unknown_weights(plan: Plan) -> int:
+    """Numbers that known rows must fix before a score says something about unknown ones; an offset is among them."""
+    theirs = sum(party.features for party in plan.feature_parties)
+    return (plan.columns if plan.is_closed else theirs) + 1
+
+
+def recommended_rows(plan: Plan) -> int:
+    """The most rows to answer with which not even known rows fix the weights."""
+    return unknown_weights(plan) - 1
+
+
+def _weights(plan: Plan, against: str, scored: int) -> Finding:
+    needed = unknown_weights(plan)
+    if scored < needed:
+        why = f"{counted(scored, 'score')}: fewer equations than the {needed} unknown weights."
+        return _by_label_party(plan, against, "weights", BLOCKED, why)
+    why = (
+        f"{counted(scored, 'score')}: if {plan.label_party.name} knows the columns of {needed} of these rows from "
+        f"elsewhere, they give it the weights exactly. Fewer than {needed} rows never do."
+    )
+    return _by_label_party(plan, against, "weights", DEGRADES, why)
+
+
+def _columns(plan: Plan, against: str, scored: int) -> Finding:
+    theirs = sum(party.features for party in plan.feature_parties)
+    if theirs == 1 and not plan.is_closed:
+        why = f"{against} has one column, and each score less the asker's own part is that column times one number."
+        return _by_label_party(plan, against, "features", LEAKS, why)
+    if scored < unknown_weights(plan):
+        why = f"{counted(scored, 'score')} cannot fix the weights, and without these no score tells a column."
+        return _by_label_party(plan, against, "features", BLOCKED, why)
+    why = f"With the weights known, each score is one equation about {theirs} unknown columns of its row."
+    if plan.is_closed:
+        one, in_all = scored_bits(plan, 1), scored_bits(plan, scored)
+        why += f" A score carries at most {one} bits, whatever anybody sends: {in_all:,} for {counted(scored, 'row')}."
+    return _by_label_party(plan, against, "features", DEGRADES, why)
+
+
+def _by_label_party(plan: Plan, against: str, target: str, verdict: str, why: str) -> Finding:
+    fix = f"--most-rows {recommended_rows(plan)}" if verdict == DEGRADES else ""
+    return finding(RULE, plan.label_party.name, against, verdict, why, fix, target)
+
+
+def _by_feature_party(plan: Plan, by: str) -> Finding:
+    why = f"{by} learns which of its rows are scored, when and how often, but no score and no label."
+    return finding(RULE, by, plan.label_party.name, BLOCKED, why, target="labels")

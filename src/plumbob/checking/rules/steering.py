@@ -1,0 +1,110 @@
+"""`steering`, as a plan is judged on it."""
+
+import math
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
+from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.rules.residuals import (
+    is_drowned,
+    with_noise,
+)
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.counting import counted
+
+ENOUGH_COLUMNS, FEW_PEOPLE = 0.6, 3
+"""The share of the peers' columns, and the people, from which on steering surely shows more than own columns do."""
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """Pushes on the peers' weights that stay below the limit of a step."""
+    if (reason := _without_pushes(figures, party)) is not None:
+        return reason
+    people, width, noise = figures.steered_people(party), figures.peer_columns(party), figures.noise_toward(party)
+    read = min(figures.steered_columns(party), width)
+    numbers = (
+        f"{party} can move its peers' weights by less than the limit of a step, and so read {people} chosen people's "
+        f"values in {read} of {counted(width, 'column')}"
+    )
+    if is_drowned(noise / math.sqrt(figures.visits)):
+        return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
+    if noise or people < FEW_PEOPLE or not _is_enough(figures, party, people, read) or not _is_steady(figures, party):
+        how_well = "" if noise else ", nearly exactly by pushes close to that limit, by small ones less so"
+        return Judgement(DEGRADES, f"{numbers}{with_noise(noise)}{how_well}.")
+    return Judgement(LEAKS, f"{numbers}, nearly exactly.")
+
+
+def _without_pushes(figures: Figures, party: str) -> Judgement | None:
+    if not figures.sees_sums:
+        return not_applicable("In shares nobody sees a residual, so a push shows nothing.")
+    if not figures.plan.kind.is_encrypted:
+        return not_applicable("clear is calculated in one place: no party could push another's weights.")
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if not figures.peers(party):
+        return not_applicable("No peer has columns.")
+    if figures.passes < 2:
+        return not_applicable("One epoch only: nobody comes back after a push.")
+    return None
+
+
+def _is_enough(figures: Figures, party: str, people: int, read: int) -> bool:
+    """Columns, or with an arbiter inner products with people's rows, of which a rotation of them needs nearly all."""
+    width = figures.peer_columns(party)
+    if figures.plan.kind.has_arbiter:
+        return read >= min(width, people)
+    return read >= (1.0 if figures.plan.row_norm else ENOUGH_COLUMNS) * width
+
+
+def _is_steady(figures: Figures, party: str) -> bool:
+    """Whether pushes stand out from what training does: measured, not proved (docs/attacks.md)."""
+    plan = figures.plan
+    if plan.sigmoid != "taylor":
+        return False
+    if plan.batches == "full":
+        return figures.is_still(party) or (len(plan.learners) == 2 and not plan.row_norm) or plan.kind.has_arbiter
+    # In other batches the row that an arbiter's attacker pushes along is not there to be read.
+    return plan.kind.lends_keys and figures.is_still(party)
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """A weight that the attacker moved, and the scores after it."""
+    readable, width = figures.steered_people(by), figures.peer_columns(by)
+    values = Block("unknown", readable, 1, (f"{readable} people,", "one peer column"), "?")
+    push = Block("made-up", 1, 1, ("a push on", "its weight"))
+    moved = Block("known", readable, 1, ("how far their", "residuals move"))
+    read = min(figures.steered_columns(by), width)
+    ends = f"One column at a time: {read} of {width} in {figures.visits} epochs."
+    return AttackDrawing((values, push, moved), (TIMES, "="), ends)
+
+
+RULES = (
+    AttackRule(
+        name="steering",
+        by="label",
+        target="features",
+        reference="beyond the paper: nothing binds what a party adds to its peers' sums",
+        story=(
+            "The label party adds a little to what its peers get, and so moves one of their weights. In the next "
+            "scores it reads what that weight makes of single people: their values in that column. "
+            "A limit on each step stops large moves; small ones look like training."
+        ),
+        judge=judge,
+        draw=draw,
+        assumes="cheating",
+    ),
+    AttackRule(
+        name="steering",
+        by="features",
+        target="features",
+        reference="beyond the paper: nothing binds what a party adds to its peers' sums",
+        story=(
+            "A feature party adds a little to what its peers get, and so moves one of their weights. In the next "
+            "residuals it reads what that weight makes of single people: their values in that column. "
+            "A limit on each step stops large moves; small ones look like training."
+        ),
+        judge=judge,
+        draw=draw,
+        assumes="cheating",
+    ),
+)

@@ -1,0 +1,45 @@
+"""`altered-shares`: a label party that shifts the share it supplies when training ends reads a column with every score.
+
+View: the joint scores of rows that it asks for (`shares` by lattices, `open = "never"`). The feature party multiplies
+its rows with the share of its weights that the label party supplied. It is the same for every row, but nobody can say
+that it is the right one: with one weight raised, each score is the joint score plus so many times that person's value
+in one column. Cost: that of an honest run. The scores are worth nothing as scores then, and their bits are all that it
+gets.
+"""
+
+import numpy as np
+
+from plumbob.arrays import Vector
+from plumbob.lab.attacks.hooks import Hook
+from plumbob.lab.attacks.interface import View
+from plumbob.model.logistic import fit_logistic
+from plumbob.protocol.lattice_sets import WEIGHT_BITS
+from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.openings import Share
+
+RAISED = 5
+"""By how much: values of five deviations still fit into a score, and what is left of an honest one is small beside."""
+COLUMN = 0
+
+
+class AlteredShares(Hook):
+    """The label party, honest up to the last message of training."""
+
+    def supplied_share(self, me: LatticeParty, step: int, held: dict[str, Share]) -> dict[str, Share]:
+        altered = {name: list(share) for name, share in held.items()}
+        altered[victim_of(me)][COLUMN] += RAISED << WEIGHT_BITS
+        return altered
+
+
+def victim_of(me: LatticeParty) -> str:
+    """The first peer that has columns."""
+    return next(peer for peer in me.company.peers if me.company.columns(peer))
+
+
+def believed(scores: Vector, view: View) -> Vector:
+    """What it takes the victim's column for: the score without what its own columns alone say of the honest one."""
+    own = np.zeros(len(scores))
+    if view.y is not None and view.X.shape[1]:
+        penalty = np.eye(view.X.shape[1]) / view.rows
+        own = view.X[: len(scores)] @ fit_logistic(view.X, np.asarray(view.y, dtype=np.float64), penalty)
+    return (scores - own) / RAISED

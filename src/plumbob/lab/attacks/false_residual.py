@@ -1,0 +1,111 @@
+"""`false-residual`: a label party that falsifies its shares of residuals reads a row that was never scored.
+
+View: scores of rows whose columns the attacker knows (`shares` by lattices, `open = "never"`). In the last pass it adds
+a number to its share of one person's residual. Nobody can see that. The gradient then contains that person's row so
+many times, and so do the weights. It knows the factor, so it gets the row itself and not only its direction.
+
+Row erasing (Jagielski, Rachuri, Escudero and Scholl, eprint 2025/906) makes it exact: with zeros for its sines, cosines
+and labels, nobody else's residual moves anything, in any pass. Noise for rows does not stop it: the noise is made for
+residuals of at most 1, and the added number can have any size. docs/hardness.md has the argument. Cost: that of an
+honest run for each person.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.arrays import Matrix, Vector
+from plumbob.crypto.lattice import Pairs, Small, pairs
+from plumbob.lab.attacks.chosen_labels import known_rows, no_longer, solved
+from plumbob.lab.attacks.hooks import Hook
+from plumbob.lab.attacks.interface import AttackStage, Condition, NotApplicable, StagedAttack, ValueClaim
+from plumbob.protocol.lattice_sets import SLOT_BITS
+from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.openings import OPENED_SCORES
+
+PEOPLE = 5
+"""One run each."""
+MOVED = 3.0
+"""How many times the row stands in the weights: more of it would make too many scores wrap around."""
+AGREES = 0.02
+"""What a score may differ from its row's product where rows and scores are rounded."""
+TRIES = 2000
+
+
+@dataclass
+class FalseResidual(Hook):
+    """Honest but for its shares of residuals."""
+
+    person: int = 0
+    moved: float = MOVED
+    erases: bool = True
+    """Whether everybody's own residuals are made zero, in all passes."""
+
+    def factors(self, me: LatticeParty, step: int, factors: Small) -> Small:
+        return np.zeros_like(factors) if self.erases else factors
+
+    def labels(self, me: LatticeParty, step: int, labels: Pairs | None) -> Pairs | None:
+        return None if self.erases else labels
+
+    def residuals(self, me: LatticeParty, step: int, shared: Pairs) -> Pairs:
+        if step < me.plan.passes(len(me.shard)):
+            return shared
+        added = np.zeros(len(shared), dtype=np.int64)
+        # The step divides by the rows and multiplies by the rate; a descent subtracts.
+        added[self.person] = round(math.ldexp(self.moved * len(me.shard) / me.plan.rate, SLOT_BITS))
+        return pairs.subtract(shared, pairs.from_integers(added))
+
+
+def solved_modulo(columns: Matrix, scores: Vector) -> Vector:
+    """The weights behind scores that may have wrapped around, from more known rows than needed.
+
+    Small sets of rows are solved as if none had wrapped; the set is right with which all other rows agree.
+    """
+    generator, needed = np.random.default_rng(1), min(len(columns), columns.shape[1] + 4)
+    period = 2.0 ** (OPENED_SCORES.integer_bits + 1)
+    design = np.column_stack([columns, np.ones(len(columns))])
+    # Scores of short rows rarely wrap.
+    order = np.argsort(np.linalg.norm(columns, axis=1))[: max(needed, 2 * len(columns) // 3)]
+    best, agreed = solved(columns, scores), 0
+    for number in range(TRIES):
+        chosen = generator.choice(order, needed, replace=False) if number else np.arange(len(columns))
+        weights = np.linalg.lstsq(design[chosen], scores[chosen], rcond=None)[0]
+        missed = (design @ weights - scores + period / 2) % period - period / 2
+        is_right = np.abs(missed) < AGREES
+        if is_right[chosen].all() and is_right.sum() > agreed:
+            unwrapped = design @ weights - missed
+            best, agreed = solved(columns[is_right], unwrapped[is_right]), int(is_right.sum())
+        if agreed == len(columns):
+            break
+    return best
+
+
+def act(stage: AttackStage) -> ValueClaim | NotApplicable:
+    """The rows of a few people, one run each."""
+    view = stage.view
+    if not view.plan.is_closed:
+        return NotApplicable("weights are opened; off-the-circle and label-chosen-rows read from those")
+    if not stage.scored or not any(peer.features for peer in view.peers):
+        return NotApplicable("no row is scored for the label party, or no peer has columns")
+    people: NDArray[np.intp] = np.arange(min(PEOPLE, view.rows // 2))
+    known = known_rows(stage, people.tolist())
+    columns = stage.known(known)
+    values = np.full((view.rows, columns.shape[1]), np.nan)
+    for person in people.tolist():
+        read = solved_modulo(columns, stage.scores(known, hook=FalseResidual(person)))
+        values[person] = no_longer(read / MOVED)
+    needed, reference = columns.shape[1] + 1, ATTACKS[0].reference
+    is_met = stage.scored >= needed
+    return ValueClaim(
+        target="features",
+        against=" + ".join(peer.name for peer in view.peers if peer.features),
+        values=values,
+        is_determined=np.zeros(view.rows, dtype=bool),
+        conditions=(Condition("scored rows", float(stage.scored), f"at least {needed}", is_met, reference),),
+        targets=people,
+    )
+
+
+ATTACKS = (StagedAttack("false-residual", "label", act),)

@@ -1,0 +1,173 @@
+"""What a party answers for in one session: two commitments, and signatures before anything is opened.
+
+In its greeting a party commits to the root of its draws, to its rows as they were read, to its settings and to what it
+brings from earlier sessions; before the first message that depends on data, to the numbers that it calculates with.
+Before anything is opened, everybody has signed all commitments and the hashes of all its streams so far, and whatever
+opens something is signed by its sender. docs/accountability.md says why a replay then cannot be passed by a message
+with a single other byte.
+
+Signatures stand outside the hashed streams. In a simulation nobody signs.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto.draws import salt_of
+from plumbob.crypto.lattice.context import join
+from plumbob.data import Table
+from plumbob.errors import RemoteProtocolError
+
+HASH_BYTES = 32
+SIGNATURE_BYTES = 64
+NOTHING_FIXED = bytes(HASH_BYTES)
+LAST = 0  # The step of a session's last signatures.
+Numbers = Mapping[str, NDArray[Any]]
+"""What a party calculates with, by name."""
+
+
+class Signer(Protocol):
+    """Signs for this party, and knows the others' certificates."""
+
+    def sign(self, data: bytes) -> bytes:
+        """The same bytes for the same data, so that a restart sends the same message."""
+
+    def verify(self, name: str, data: bytes, signature: bytes) -> None:
+        """IdentityError unless that party signed these bytes."""
+
+
+# Commitments.
+
+
+@dataclass(frozen=True)
+class FirstCommitment:
+    """What a party fixes before a session: a salted hash of each thing. Peers hear one hash over them all."""
+
+    items: Mapping[str, bytes]
+
+    @classmethod
+    def to(cls, root: bytes, table: Table | None, brought: bytes = b"") -> Self:
+        """An arbiter has no table; `brought` is whatever this session continues from."""
+        digests = {"root": root, "brought": hashlib.sha256(brought).digest()}
+        if table is not None:
+            digests |= {"rows": table.digest(), "ids": digest_of_ids(table), "settings": digest_of_settings(table)}
+        return cls({item: salted(root, item, digest) for item, digest in digests.items()})
+
+    def hash(self) -> bytes:
+        fields = (field for item in sorted(self.items) for field in (item.encode(), self.items[item]))
+        return hash_of(b"first commitment", *fields)
+
+
+def salted(root: bytes, item: str, digest: bytes) -> bytes:
+    """One thing as it is committed to: nobody can test a guess at it without the root."""
+    return hash_of(b"committed", salt_of(root, item), digest)
+
+
+def digest_of_ids(table: Table) -> bytes:
+    """In their order."""
+    return hash_of(*(identity.encode() for identity in table.ids))
+
+
+def digest_of_settings(table: Table) -> bytes:
+    """How the party chose to read its columns: what it states of them shapes every number."""
+    return hash_of(b"settings", json.dumps(asdict(table.choices), sort_keys=True).encode())
+
+
+def digest_of_numbers(numbers: Numbers) -> bytes:
+    """With their names, types and shapes."""
+    digest = hashlib.sha256()
+    for name in sorted(numbers):
+        values = np.ascontiguousarray(numbers[name])
+        digest.update(join(name.encode(), values.dtype.str.encode(), repr(values.shape).encode()))
+        digest.update(values.data)
+    return digest.digest()
+
+
+# Signatures.
+
+
+def seal_bytes(parties: int) -> int:
+    """Of a seal among so many parties."""
+    return HASH_BYTES + 2 * HASH_BYTES * (parties - 1) + SIGNATURE_BYTES
+
+
+@dataclass(frozen=True)
+class Seal:
+    """One party's signature over everything so far."""
+
+    commitments: bytes
+    """A hash over everybody's, as the signer heard them."""
+    streams: Mapping[str, tuple[bytes, bytes]]
+    """By peer, the hashes over what was sent to it and over what came from it."""
+    signature: bytes = b""
+
+    def unsigned_bytes(self) -> bytes:
+        return self.commitments + b"".join(one for pair in self.streams.values() for one in pair)
+
+    def to_bytes(self) -> bytes:
+        return self.unsigned_bytes() + self.signature
+
+    @classmethod
+    def from_bytes(cls, body: bytes, peers: Sequence[str]) -> Self:
+        """Of a signer with these peers, in the plan's order; the length was checked."""
+        hashes = [body[start : start + HASH_BYTES] for start in range(0, len(body) - SIGNATURE_BYTES, HASH_BYTES)]
+        streams = {peer: (hashes[1 + 2 * at], hashes[2 + 2 * at]) for at, peer in enumerate(peers)}
+        return cls(hashes[0], streams, body[-SIGNATURE_BYTES:])
+
+    def to_sign(self, session: bytes, signer: str, step: int) -> bytes:
+        peers = (peer.encode() for peer in self.streams)
+        return join(b"seal", session, signer.encode(), step.to_bytes(8, "little"), self.unsigned_bytes(), *peers)
+
+
+@dataclass(repr=False)
+class SessionAccount:
+    """One party's, in one session."""
+
+    commitment: bytes = NOTHING_FIXED
+    """Its first one."""
+    signer: Signer | None = None
+    session: bytes = b""
+    names: list[str] = field(default_factory=list)
+    """Of everybody in the session, in the plan's order."""
+    commitments: dict[str, bytes] = field(default_factory=dict)
+    """By party, everything that it has committed to so far."""
+    marks: dict[str, bytes] = field(default_factory=dict)
+    """By peer, the hash over what we had sent when it last had to sign."""
+    seals: dict[str, Seal] = field(default_factory=dict)
+    """The last one of each party."""
+
+    def greeted(self, session: bytes, names: Iterable[str], first: Mapping[str, bytes]) -> None:
+        """The session has its identity, of which all first commitments are a part."""
+        self.session, self.names = session, list(names)
+        self.commitments = {name: first[name] for name in self.names}
+
+    def add(self, name: str, commitment: bytes) -> None:
+        """A later one, beside those before."""
+        self.commitments[name] = hash_of(b"commitments", self.commitments[name], commitment)
+
+    def peers_of(self, signer: str) -> list[str]:
+        return [name for name in self.names if name != signer]
+
+    def all_commitments(self) -> bytes:
+        fields = (field for name in sorted(self.commitments) for field in (name.encode(), self.commitments[name]))
+        return hash_of(b"all commitments", *fields)
+
+    def refuse_other_versions(self, names: Sequence[str]) -> None:
+        """What one party says that it sent to another is what that one says it got, for all of these."""
+        for one in names:
+            for other in names:
+                if one != other and self.seals[one].streams[other][0] != self.seals[other].streams[one][1]:
+                    raise RemoteProtocolError(
+                        f"{one} and {other}: the message logs that they signed differ, so one of them tells two "
+                        "versions; nothing is opened, start over with --new"
+                    )
+
+
+def hash_of(*fields: bytes) -> bytes:
+    """Over fields behind their lengths."""
+    return hashlib.sha256(join(*fields)).digest()

@@ -1,0 +1,81 @@
+"""Attacks that have runs of their own and scores after them: invented labels, and a false share of a residual."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from plumbob.checking.check import check
+from plumbob.lab.attacks.chosen_labels import read_rows
+from plumbob.lab.audit import audit
+from plumbob.lab.audit.staging import RunsAgain
+from plumbob.lab.audit.truth import Truth
+from plumbob.lab.simulate import Run
+from plumbob.record import Finding
+from tests.protocol.support import made_up, trained
+from tests.protocol.test_lattice_shares import lattice_plan
+
+ROWS, SPLIT = 600, (3, 5)
+
+
+@cache
+def run_of(split: tuple[int, ...] = SPLIT, noise: str = "none", open: str = "never", epsilon: float = 4.0) -> Run:
+    """An honest run, trained once for all tests."""
+    keys = {"noise": noise, "epochs": 0, "epsilon": epsilon, "delta": 1e-5} if noise == "rows" else {"epochs": 6}
+    plan = lattice_plan(split, open=open, scale="whitened", start="zero", learning_rate=0.0, **keys)
+    return trained(plan, made_up(rows=ROWS if noise == "none" else 3 * ROWS, columns=plan.columns))
+
+
+def found(run: Run, attack: str, predicted: int | None = None) -> Finding:
+    """By the label party, about the first feature party."""
+    return next(one for one in audit(run, [attack], predicted=predicted) if one.against == "features")
+
+
+@pytest.mark.parametrize("attack", ["chosen-labels", "false-residual"])
+@pytest.mark.parametrize("split", [SPLIT, (2, 3, 3)], ids=str)
+def test_a_row_is_read_that_was_never_scored(attack: str, split: tuple[int, ...]) -> None:
+    """Between two parties and among three, and `check` says so before."""
+    run = run_of(split)
+    measured, said = found(run, attack), check(run.model.plan, ROWS)
+    assert (measured.verdict, measured.assumes) == ("leaks", "cheating")
+    assert measured.rate is not None
+    assert measured.rate > 0.98
+    assert {one.verdict for one in said if (one.attack, one.by) == (attack, "label")} == {"leaks"}
+
+
+@pytest.mark.parametrize(("attack", "verdict"), [("chosen-labels", "not applicable"), ("false-residual", "blocked")])
+def test_without_scores_nothing_comes_back(attack: str, verdict: str) -> None:
+    """Neither in `check` nor in the audit."""
+    run = run_of()
+    assert found(run, attack, predicted=0).verdict == verdict
+    [said] = [one for one in check(run.model.plan, ROWS, predicted=0) if (one.attack, one.by) == (attack, "label")]
+    assert said.verdict == verdict
+
+
+def test_opened_weights_do_not_stop_invented_labels() -> None:
+    """Under `own` the peer's part of a score comes from its own weights, which point at the row as well."""
+    assert found(run_of(open="own"), "chosen-labels").verdict == "leaks"
+
+
+def test_noise_for_rows_stops_invented_labels_and_no_false_residual() -> None:
+    """The promise is about inputs of anybody's choice, not about numbers of any size."""
+    noisy = run_of(noise="rows")
+    assert found(noisy, "chosen-labels").verdict == "blocked"
+    falsified = found(noisy, "false-residual")
+    assert falsified.verdict == "leaks"
+
+
+def test_a_group_gives_the_sum_of_its_rows() -> None:
+    """Label 1 for ten people."""
+    truth = Truth.of(run_of())
+    group = list(range(10))
+    [read] = read_rows(RunsAgain(truth, "label", ROWS), [group])
+    wanted = truth.features("features")[group].sum(axis=0)
+    assert np.corrcoef(read, wanted)[0, 1] > 0.98
+
+
+def test_kept_evidence_names_other_software_only() -> None:
+    """A replay names a false residual, so it degrades; invented labels are honest messages, and leak."""
+    plan = run_of().model.plan.replace(evidence="keep", days=30, auditors={"label": "a" * 64, "features": "b" * 64})
+    verdicts = {one.attack: one.verdict for one in check(plan, ROWS) if one.by == "label"}
+    assert (verdicts["false-residual"], verdicts["chosen-labels"]) == ("degrades", "leaks")
