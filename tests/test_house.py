@@ -269,7 +269,6 @@ class Wave(PartyVerb, words="party wave", section=SET_UP):
 NEW_KEY = """    tides: int = key("model", 3, "how often the tide turns", low=0, flag="Turns of the tide")
 
     protocol: str"""
-)
 # The installed package must not come before the copy.
 IN_THE_COPY = """
 import sys
