@@ -1,7 +1,9 @@
 """The rules of the house: which room may import which, how light the cellar is, and the tree of errors."""
 
 import ast
+import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import pytest
 
 import plumbob
 from plumbob import arrays, errors
+from plumbob.plan import PROTOCOLS
 
 # From the top of the house to its ground: a room may import any room further down, and none on its own floor.
 FLOORS = (
@@ -211,3 +214,109 @@ def test_every_error_is_ours() -> None:
 def our_errors() -> list[type]:
     """Every class that the module of errors defines."""
     return [item for item in vars(errors).values() if isinstance(item, type) and item.__module__ == errors.__name__]
+
+
+def test_a_protocol_is_asked_for_its_properties_not_for_its_name() -> None:
+    """Outside the plan's own rules and other systems' words, few places compare the name of a protocol or opening."""
+    names = {*PROTOCOLS, "never", "own"}
+    found = [
+        f"{file}:{node.lineno}"
+        for file in FILES
+        if file.parts[0] not in ("plan", "jobs")
+        for node in ast.walk(ast.parse((HOUSE / file).read_text()))
+        # A party's role may be called as the protocol that needs it.
+        if isinstance(node, ast.Compare) and ".role" not in ast.unparse(node)
+        for side in (node.left, *node.comparators)
+        for one in ast.walk(side)
+        if isinstance(one, ast.Constant) and one.value in names
+    ]
+    assert len(found) < 10, found
+
+
+# Of the standard library and of the systems whose files are read.
+NAMES_ELSEWHERE = {"train_test_split", "get_dag", "spu_pb2", "ProtocolKind", "REF2K", "c5"}
+
+
+def test_what_a_docstring_names_exists() -> None:
+    """A name between backquotes is one that the code has: renaming leaves no sentence about something that is gone."""
+    sources = {file: (HOUSE / file).read_text() for file in FILES}
+    known = {word for text in sources.values() for word in re.findall(r"\w+", re.sub(r"`[^`\n]*`", "", text))}
+    known |= {part for file in FILES for part in file.with_suffix("").parts} | NAMES_ELSEWHERE
+    for folder in ("benchmarks", "tools"):
+        known |= {part for file in (HOUSE.parents[1] / folder).rglob("*.py") for part in file.with_suffix("").parts}
+    unknown = [
+        f"{file}: {name}"
+        for file, text in sources.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for name in re.findall(r"`([A-Za-z_][\w.]*)(?:\(\))?`", ast.get_docstring(node) or "")
+        if not {*name.split(".")} <= known
+    ]
+    assert unknown == []
+
+
+NEW_VERB = """
+
+@dataclass(frozen=True)
+class Wave(PartyVerb, words="party wave", section=SET_UP):
+    \"\"\"Wave at the peers.\"\"\"
+
+    times: Annotated[int, typer.Option(help="How often.")] = 1
+
+    def do(self, caller: Caller) -> Result:
+        return {"times": self.times, "lines": ["waved"]}
+"""
+NEW_KEY = """    tides: int = key("model", 3, "how often the tide turns", low=0, flag="Turns of the tide")
+
+    protocol: str"""
+# The installed package must not come before the copy.
+IN_THE_COPY = """
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+sys.path.insert(0, {source!r})
+{program}
+"""
+
+
+def copy_of_the_house(folder: Path) -> Path:
+    """Its source, to be changed."""
+    source = folder / "src"
+    shutil.copytree(HOUSE, source / "plumbob", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    return source
+
+
+def said_in_the_copy(source: Path, *words: str) -> str:
+    """What a command of the changed house prints."""
+    return printed_in_the_copy(source, f'sys.argv = ["plumbob", *{words!r}]; from plumbob.cli import main; main()')
+
+
+def printed_in_the_copy(source: Path, program: str) -> str:
+    """What a program prints that imports the changed house."""
+    program = IN_THE_COPY.format(source=str(source), program=program)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_new_verb_is_a_class_and_a_line(tmp_path: Path) -> None:
+    """One file for the command, its flags, its help and its JSON; a line in `Home` makes it a method."""
+    source = copy_of_the_house(tmp_path)
+    declared, home = source / "plumbob/party/verbs/__init__.py", source / "plumbob/party/home.py"
+    declared.write_text(declared.read_text() + NEW_VERB)
+    assert json.loads(said_in_the_copy(source, "party", "wave", "--times", "3", "--json")) == {"times": 3}
+    assert "Wave at the peers." in said_in_the_copy(source, "party", "--help")
+    line = "    invite = verb(Invite)\n"
+    assert line in home.read_text()
+    changed = home.read_text().replace(line, f"{line}    wave = verb(Wave)\n")
+    home.write_text(changed.replace("    Train,\n", "    Train,\n    Wave,\n"))
+    shown = printed_in_the_copy(source, "from plumbob.party import Home; print(Home.wave.__doc__)")
+    assert shown == "Wave at the peers.\n"
+
+
+def test_a_new_key_is_one_field(tmp_path: Path) -> None:
+    """One file for the key in the plan, its limits, its comment, its flag and the flag's help."""
+    source = copy_of_the_house(tmp_path)
+    settings = source / "plumbob/plan/settings.py"
+    assert "    protocol: str" in settings.read_text()
+    settings.write_text(settings.read_text().replace("    protocol: str", NEW_KEY, 1))
+    written = said_in_the_copy(source, "plan", "new", "--tides", "5")
+    assert re.search(r"tides = 5 +# how often the tide turns", written)
+    assert "Turns of the tide" in said_in_the_copy(source, "check", "--help-all")

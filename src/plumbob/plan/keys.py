@@ -23,6 +23,8 @@ class SettingKey:
     high: float = math.inf
     above: float = -math.inf  # strict lower limit
     below: float = math.inf  # strict upper limit
+    flag: str = ""  # what its flag's help says, beside the choices
+    is_usual: bool = False  # one that most people change, so that `--help` shows its flag
     is_rare: bool = False  # written out only where it is not the default
     least: float = -math.inf  # what can be calculated with: these two are said only to those who go beyond them
     most: float = math.inf
@@ -77,9 +79,9 @@ class SettingKey:
         return " ".join([kinds[type(self.default)], " and ".join(stated)]).strip()
 
 
-def key(section: str, default: Any, comment: str = "", **limits: float) -> Any:
+def key(section: str, default: Any, comment: str = "", **more: Any) -> Any:
     """A field of the plan with a number, a switch or a text."""
-    return _field({"section": section, "default": default, "comment": comment, **limits})
+    return _field({"section": section, "default": default, "comment": comment, **more})
 
 
 def one_of(section: str, choices: str, comment: str = "", **more: Any) -> Any:

@@ -12,57 +12,6 @@ from plumbob.plan import KEYS, PAPER, PAPERS_PROTOCOL, Plan, SettingKey, default
 
 PANEL = "Keys of the plan (a flag wins over the file)"
 RARE_PANEL = "Other keys of the plan"
-# The keys that most people change, and the others, which --help-all shows too. A flag's choices stand beside it, so
-# that its words are not those of the plan's file.
-USUAL = {
-    "rows": "Number of aligned rows; 0 = not known yet",
-    "bins": "Quantile bins per numeric column; above 0, text columns and gaps are encoded too",
-    "test_share": "Share of the rows held out to measure quality",
-    "epochs": "Passes over the rows; 0 = by a fixed rule",
-    "batch_size": "Rows per batch, where batches are not full",
-    "l2": "L2 penalty",
-    "protocol": "Protocol to train with",
-    "open": "Who gets the weights after training: nobody, or each party its own",
-    "noise": "Noise: rows (protects each row, with shares), sound (labels), std and heuristic (as in the paper)",
-    "epsilon": "Privacy budget of the noise",
-}
-RARE = {
-    "title": "Title of the plan",
-    "plain": "With bins: each numeric column also as it is",
-    "full_passes": "How many of the last passes use all rows, those before a public sample; 0 = all of --epochs",
-    "scale": "How each party scales its own columns; public takes stated ranges and needs --noise rows",
-    "missing": "What to do with gaps: refuse them, fill in the column's mean, or fill in and mark them",
-    "categorical": "What to do with text columns: refuse them, or one column per level",
-    "rare": "Group levels that have fewer training rows than this",
-    "held_out_by": "Party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
-    "sigmoid": "Approximation of the sigmoid; fourier works with shares and clear only",
-    "start": "Starting weights",
-    "batches": "Full: all rows at once; reshuffled for each epoch, which leaks most outside shares; or fixed",
-    "momentum": "Momentum, 0 to 0.5; with shares, more than 30 epochs need --l2 0.01 or more",
-    "remainder": "What happens to the rows left over after the last whole batch: merged into it, or dropped",
-    "learning_rate": "Learning rate; 0 = the public rate, for whitened columns and full batches",
-    "intercept": "Train an intercept",
-    "class_weight": "Weight of the classes; balanced works with shares and clear only",
-    "seed": "Seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
-    "key_bits": "Length of Paillier keys; fewer than 2048 only with --test-only-keys",
-    "test_only_keys": "Allow keys too short to protect anything, for experiments",
-    "replies": "What is handed back: packed sums, or whole plaintexts as in the paper",
-    "reply_slots": "Most sums in a packed reply; 0 = all that fit",
-    "feature_bits": "Fraction bits of features",
-    "residual_bits": "Fraction bits of residuals",
-    "most_rows": "Most rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if "
-    "weights are never opened, else any number",
-    "lattice_set": "Number of the lattice parameter set; 0 = the smallest that allows the plan",
-    "unmasked_gradients_for_the_arbiter": "Send gradients to the arbiter without masks",
-    "noise_std": "Standard deviation of the noise, for --noise std",
-    "delta": "Probability with which the noise's promise, differential privacy, may fail",
-    "row_norm": "Clip rows to this joint norm; 0 = off (with --noise rows: sqrt of all columns); other noise needs it",
-    "label_flip_epsilon": "Epsilon of labels flipped at random before training; 0 = off",
-    "evidence": "Keep, sealed for each party's auditor, what a replay of its side needs",
-    "days": "With --evidence keep: how many days it is kept",
-    "tolerance_labels": "Advantage over the best baseline above which a finding about labels leaks",
-    "tolerance_features": "The same for findings about features and scores",
-}
 EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is to show rare flags too.
 NAMES = ("features", *(key.name for key in KEYS), "heuristic", "auditors")
 
@@ -131,7 +80,7 @@ def _flag(key: SettingKey) -> inspect.Parameter:
     name = "--" + key.name.replace("_", "-")
     declared = f"{name}/--no-{name[2:]}" if isinstance(key.default, bool) else name
     metavar = "|".join(key.choices) if key.choices else None
-    panel = PANEL if key.name in USUAL else RARE_PANEL
+    panel = PANEL if key.is_usual else RARE_PANEL
     option = typer.Option(
         declared,
         help=_meaning(key),
@@ -145,7 +94,7 @@ def _flag(key: SettingKey) -> inspect.Parameter:
 
 def _meaning(key: SettingKey) -> str:
     """What it is, and its default."""
-    return f"{(USUAL | RARE)[key.name]} (default: {_default(key)})."
+    return f"{key.flag} (default: {_default(key)})."
 
 
 def _default(key: SettingKey) -> str:

@@ -1,4 +1,7 @@
-"""What a party multiplies a peer's ciphertexts with to read chosen rows, and what the sums say; see `chosen_rows`."""
+"""What a party multiplies a peer's ciphertexts with to read chosen rows, and what the sums say.
+
+`label_chosen_rows` uses it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

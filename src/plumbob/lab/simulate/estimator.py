@@ -81,7 +81,6 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         class_weight: str = "none",
         key_bits: int = 2048,
         test_only_keys: bool = False,
-        trust_peer_keys: bool = False,
         replies: str = "packed",
         reply_slots: int = 0,
         feature_bits: int | str = "auto",
@@ -105,52 +104,10 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         record: bool | str = True,
         verbose: bool = False,
     ) -> None:
-        self.split = split
-        self.protocol = protocol
-        self.scale = scale
-        self.missing = missing
-        self.categorical = categorical
-        self.bins = bins
-        self.plain = plain
-        self.rare = rare
-        self.test_share = test_share
-        self.sigmoid = sigmoid
-        self.start = start
-        self.epochs = epochs
-        self.full_passes = full_passes
-        self.batch_size = batch_size
-        self.batches = batches
-        self.momentum = momentum
-        self.remainder = remainder
-        self.learning_rate = learning_rate
-        self.intercept = intercept
-        self.l2 = l2
-        self.class_weight = class_weight
-        self.key_bits = key_bits
-        self.test_only_keys = test_only_keys
-        self.trust_peer_keys = trust_peer_keys
-        self.replies = replies
-        self.reply_slots = reply_slots
-        self.feature_bits = feature_bits
-        self.residual_bits = residual_bits
-        self.open = open
-        self.most_rows = most_rows
-        self.lattice_set = lattice_set
-        self.unmasked_gradients_for_the_arbiter = unmasked_gradients_for_the_arbiter
-        self.noise = noise
-        self.noise_std = noise_std
-        self.epsilon = epsilon
-        self.delta = delta
-        self.heuristic = heuristic
-        self.row_norm = row_norm
-        self.label_flip_epsilon = label_flip_epsilon
-        self.tolerance_labels = tolerance_labels
-        self.tolerance_features = tolerance_features
-        self.engine = engine
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.record = record
-        self.verbose = verbose
+        # Each as it came, under its own name, as scikit-learn wants them.
+        for name, value in list(locals().items()):
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train between the parties; X holds everybody's columns, y any two classes.
@@ -329,7 +286,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def _keeps_bytes(self) -> bool:
         if not isinstance(self.record, bool | np.bool_) and self.record != "bytes":
             raise ValueError(f'record: expected True, False or "bytes", got {self.record!r}')
-        return self.record == "bytes"
+        return bool(self.record == "bytes")
 
     def _keep(self, run: Run, tables: Sequence[Table]) -> None:
         self.split_ = self._owners.widths
