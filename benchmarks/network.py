@@ -179,7 +179,7 @@ def _party(name: str, plan_text: str, table: Table, home: Path, ports: tuple[int
     party_run = PartyRun(name, plan, table, home / name, connector_for, engines.choose("auto", 1))
     ready.wait()
     started = time.process_time()
-    take_part(party_run, journal, journal.draws())
+    take_part(party_run, journal)
     journal.close()
     (home / name / CPU).write_text(str(time.process_time() - started))
 
