@@ -89,7 +89,7 @@ def test_shares_protect_against_all_others_together() -> None:
 
 def test_what_is_opened() -> None:
     """Weights where they are opened, gradients where they are seen, scores with the plan's limit."""
-    assert "Nobody gets a weight: the model stays in shares." in decided().opened[0]
+    assert "Nobody is sent a weight: the model stays split between the parties." in decided().opened[0]
     assert "the joint score of each of up to 455 people." in decided().opened[0]
     assert "each of up to 409 people, 46 held out for testing included" in decided(test_share=0.1).opened[0]
     assert "each of up to 50 people" in decided(most_rows=50, test_share=0.1).opened[0]

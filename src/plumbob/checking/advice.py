@@ -114,16 +114,19 @@ def price_of(figures: Figures, fix: str) -> str:
 def _prices(figures: Figures, flags: dict[str, str]) -> Iterator[str]:
     plan = figures.plan
     if flags.get("protocol") == "shares":
-        yield "no quality that we measured (credit: AUC .720 instead of .715, in a twentieth of the time)"
+        yield "no measurable loss of quality (credit: AUC .720 instead of .715, in a twentieth of the time)"
     if flags.get("open") == "never" or flags.get("protocol") == "shares":
-        yield "weights stay shared, so that every prediction needs all parties"
+        yield "weights stay split between the parties, so that every prediction needs all of them"
     if flags.get("noise") == "rows":
         loss = loss_in_words(offered_noise_loss(figures.rows, [party.features for party in plan.learners], plan.delta))
         yield f"noise, expected to cost {loss} of AUC with {figures.rows:,} training rows"
     elif flags.get("noise", "none") != "none" or ("epsilon" in flags and plan.noise == "sound"):
         yield "much of the model: this noise is for single labels or columns, and row noise needs shares"
     if flags.get("evidence") == "keep":
-        yield "each party keeps what it received, sealed for its auditor: a replay then names who cheated"
+        yield (
+            "each party keeps what it received, sealed for its auditor; this prevents nothing, but a replay shows "
+            "afterwards who sent false messages"
+        )
     if "most-rows" in flags:
         yield f"no more than {flags['most-rows']} people are ever scored"
     if "replies" in flags and "protocol" not in flags:

@@ -145,7 +145,7 @@ FACTS: tuple[Fact, ...] = (
     Fact(
         OPENED,
         lambda facts: facts.plan.is_closed,
-        lambda facts: f"{_scores(facts)}. Nobody gets a weight: the model stays in shares.",
+        lambda facts: f"{_scores(facts)}. Nobody is sent a weight: the model stays split between the parties.",
     ),
     Fact(OPENED, lambda facts: facts.plan.kind.is_encrypted and not facts.plan.is_closed, _with_part),
     Fact(

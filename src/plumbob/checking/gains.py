@@ -129,13 +129,13 @@ def _altered(case: _Case) -> str:
 
 
 def _whole_row(case: _Case) -> str:
-    known = f"if it already knows every column of {unknown_weights(case.figures.plan)} scored people"
+    known = f"if it already knows all parties' columns of {unknown_weights(case.figures.plan)} scored people"
     return f"read {case.all_columns} for one person of its choice, scored or not, {known}"
 
 
 def _masked(case: _Case) -> str:
     passes = counted(case.figures.passes, "pass", "passes")
-    return f"read about one of {case.whose} columns, or one person's columns, in each of {passes}"
+    return f"read roughly one of {case.whose} columns, or one person's columns, in each of {passes} over the rows"
 
 
 def _equations(case: _Case) -> str:
@@ -145,7 +145,7 @@ def _equations(case: _Case) -> str:
     theirs = sum(party.features for party in plan.feature_parties)
     if target == "features" and theirs == 1 and not plan.is_closed:
         return f"work out {case.whose} only column, up to one factor, for {case.scored}"
-    known = f"if it already knows every column of {unknown_weights(plan)}"
+    known = f"if it already knows all parties' columns of {unknown_weights(plan)}"
     if target == "weights":
         weights = "the joint weights" if plan.is_closed else f"{case.whose} weights"
         return f"work out {weights}, {known} scored people"

@@ -68,7 +68,7 @@ class HeadlineBlock:
     """What is opened on purpose, and to whom; or, of cheating, what would show it."""
     lines: tuple[HeadlineLine, ...]
     nothing: str
-    """What is said where there is no line."""
+    """What is said of the parties that no line is about; of all of them where there is none."""
     remedy: str
     """Flags to type against what leaks; empty where nothing does, or no flag helps."""
     price: str
@@ -132,11 +132,24 @@ def _block(
         HEADINGS[assumes],
         agreed,
         lines,
-        (NOTHING[assumes] if findings else NOT_JUDGED) + (PARTIAL if is_partial else ""),
+        _left_over(assumes, findings, lines, figures) + (PARTIAL if is_partial else ""),
         remedy,
         "" if figures is None else price_of(figures, remedy),
         counts(findings),
     )
+
+
+def _left_over(
+    assumes: str, findings: Sequence[Finding], lines: Sequence[HeadlineLine], figures: Figures | None
+) -> str:
+    """What is said of the parties that no line is about: silence could be read either way."""
+    if not lines:
+        return NOTHING[assumes] if findings else NOT_JUDGED
+    learners = [] if figures is None else [party.name for party in figures.plan.learners]
+    told = {name for line in lines for by in line.by for name in by.split("+")}
+    spoken = spoken_names(learners)
+    rest = [spoken[name] for name in learners if name not in told]
+    return NOTHING[assumes].replace("anybody", joined_names(rest, "or")) if rest else ""
 
 
 def counts(findings: Sequence[Finding]) -> str:
@@ -214,7 +227,7 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
     gained = gained[:MOST_GAINS]
     named = "; a replay would name it" if all(is_named(one, figures) for one in told) else ""
     verb = "could" if named else "can" if told[0].verdict == LEAKS else "may"
-    says = sentence(f"{_actors(by, spoken, parties)} {verb} {', or '.join(gained)}{named}.")
+    says = sentence(f"{_actors(by, spoken, parties)} {verb} {'; or '.join(gained)}{named}.")
     attacks = tuple(dict.fromkeys(one.attack for one in told))
     return HeadlineLine(told[0].verdict, tuple(by), tuple(against), told[0].target, attacks, tuple(gained), says)
 
@@ -242,7 +255,7 @@ def _shown(block: HeadlineBlock) -> Iterator[str]:
     if block.assumes == HONEST:
         yield from (f"  {line}" for line in block.agreed)
     yield from (f"  {line.verdict:<8}  {line.says}" for line in block.lines)
-    if not block.lines:
+    if block.nothing:
         yield f"  {block.nothing}"
     if block.assumes == CHEATING:
         yield from (f"  {line}" for line in block.agreed)
