@@ -75,7 +75,9 @@ def align(
         resumed = participant.take_up()
         for result in [] if resumed is None else resumed.results:
             party.restore_chunk(result["piece"])
-        participant.begin_step(1 if resumed is None else resumed.step + 1)
+        if resumed is not None:
+            # The first step greets, and nothing is drawn for a step before that: it is the session's set-up.
+            participant.begin_step(resumed.step + 1)
         found = _with_held_out(participant, party.run(), options)
         journal.flush()
         if late := talk.leave():
