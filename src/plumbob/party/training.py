@@ -34,9 +34,10 @@ def train(
     """
     with party_run.tell_refusals("train"):
         _refuse_changed_data(party_run, journal)
-        draws = party_run.draws(journal, root=root)
+        # A run that is over draws nothing more, and its journal may have forgotten what it drew from.
+        draws = party_run.draws(journal, root=root) if journal.fact(OVER) is None else None
     folder = RunFolder(party_run.folder)
-    if journal.fact(OVER) is None:
+    if draws is not None:
         started = time.perf_counter()
         status = Status("train")
         with party_run.talk("train", journal, status) as talk:
