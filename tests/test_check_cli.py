@@ -18,6 +18,8 @@ from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.messages import HEADER, Kind
+from plumbob.protocol.schedules import training_schedule
 from plumbob.run_folder import RunFolder
 from tests.protocol.support import plan_for, trained
 from tests.protocol.test_lattice_shares import lattice_plan
@@ -195,6 +197,12 @@ def test_train_does_not_refuse_what_is_not_shown_to_leak(
 # Cost.
 
 
+def without_signatures(plan: Plan) -> int:
+    """The estimate's bytes of a run on 40 rows, but for the signatures, which a simulation leaves out."""
+    messages = training_schedule(plan.replace(test_share=0.0), 40).messages()
+    return estimate(plan, rows=40).bytes_sent - sum(HEADER.size + due.size for due in messages if due.kind is Kind.SEAL)
+
+
 @pytest.mark.parametrize(
     "keys",
     [
@@ -206,12 +214,12 @@ def test_train_does_not_refuse_what_is_not_shown_to_leak(
     ids=str,
 )
 def test_bytes_are_exact(keys: dict[str, Any]) -> None:
-    """Two runs that differ by one epoch differ by exactly what the estimate says of it."""
+    """Two runs that differ by one epoch differ by exactly what the estimate says of it, signatures apart."""
     sent = {}
     for epochs in (1, 2):
         plan = plan_for((2, 3), epochs=epochs, **keys)
         parties = trained(plan).record.parties
-        sent[epochs] = (sum(party.bytes_sent for party in parties), estimate(plan, rows=40).bytes_sent)
+        sent[epochs] = (sum(party.bytes_sent for party in parties), without_signatures(plan))
     (first_real, first), (second_real, second) = sent[1], sent[2]
     assert second_real - first_real == second - first
     assert 0 <= first_real - first < 20_000
@@ -232,7 +240,7 @@ def test_bytes_of_lattices_are_exact_but_for_repeated_tests(split: tuple[int, ..
     settings = {"open": "own", "epochs": 2, "seed": 3} | keys
     plan = Plan.for_columns(split, protocol="shares", **settings)
     sent = sum(party.bytes_sent for party in trained(plan).record.parties)
-    repeated = sent - estimate(plan, rows=40).bytes_sent
+    repeated = sent - without_signatures(plan)
     assert 0 <= repeated < 8 * 2 * sets.SLOTS.polynomial_bytes
 
 
@@ -251,7 +259,7 @@ def test_estimate_of_three_parties() -> None:
     plan = plan_for((2, 3, 2), protocol="exchange", epochs=1)
     more = plan.replace(epochs=2)
     real = [sum(party.bytes_sent for party in trained(one).record.parties) for one in (plan, more)]
-    assert real[1] - real[0] == estimate(more, rows=40).bytes_sent - estimate(plan, rows=40).bytes_sent
+    assert real[1] - real[0] == without_signatures(more) - without_signatures(plan)
 
 
 @pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
@@ -278,7 +286,7 @@ def test_estimate_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert calibration.BUDGET <= 2.0
     cost = result["estimate"]
     assert cost["steps"] == 12_630
-    assert cost["megabytes_sent"] == pytest.approx(847, rel=0.01)
+    assert cost["megabytes_sent"] == pytest.approx(857, rel=0.001)
     assert cost["minutes"] > 0.1
     assert 50 < cost["peak_memory_mib"] < 5_000
 
