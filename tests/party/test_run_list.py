@@ -22,6 +22,14 @@ from plumbob.run_folder import JOURNAL, RunFolder
 
 PLAN = Plan.for_columns((11, 12), title="Default within 12 months", rows=1000)
 LEAKING = PLAN.replace(protocol="exchange", batch_size=8)
+AUDITED = PLAN.replace(
+    noise="rows",
+    epsilon=4.0,
+    delta=1e-6,
+    evidence="keep",
+    days=30,
+    auditors={party.name: "a" * 64 for party in PLAN.parties},
+)
 
 
 def put(folder: Path, plan: Plan = PLAN, status: str = FINISHED, date: float = 1e9) -> Path:
@@ -53,13 +61,15 @@ def test_runs_are_listed_by_date_with_title_and_verdict(tmp_path: Path) -> None:
     """Those of parties and those of simulations, wherever below the folder they lie."""
     put(tmp_path / "run", LEAKING, date=2e9)
     put(tmp_path / "party" / "runs" / "abc", date=1e9)
+    put(tmp_path / "party" / "runs" / "def", AUDITED, date=1.5e9)
     result = runs.run([tmp_path], deletes_unstarted=False)
     listed: Any = result["runs"]
-    assert [run["run"] for run in listed] == ["abc", "run"]
+    assert [run["run"] for run in listed] == ["abc", "def", "run"]
     assert {run["title"] for run in listed} == {"Default within 12 months"}
     assert listed[0]["date"].startswith("2001-09-0")
-    assert listed[0]["verdict"] == "nothing leaks (by the plan)"
-    assert " leak (by the plan)" in listed[1]["verdict"]
+    assert listed[0]["verdict"] == "leaks only if someone cheats (by the plan)"
+    assert listed[1]["verdict"] == "nothing leaks (by the plan)"
+    assert " leak (by the plan)" in listed[2]["verdict"]
     assert "Default within 12 months" in lines_of(result)
 
 
