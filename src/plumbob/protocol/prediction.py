@@ -100,6 +100,7 @@ class Asker:
             channel.send(Kind.QUERY, self._step, QUERY.pack(len(rows), len(rows) + to_follow))
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
         if refusals := self._refusals():
+            sign_refusal(self.participant, self._step)
             self.end(leaving_out=list(refusals))
             raise BudgetExceededError(
                 f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals.values())}"
@@ -240,6 +241,7 @@ class Answerer:
         verdict = self.participant.journal.decide(self._verdict(query))
         self._channel.send(Kind.QUERY_VERDICT, step, verdict)
         if verdict[0] != WILL_ANSWER:
+            sign_refusal(self.participant, step)
             self._refuse(query, verdict)
 
     def _verdict(self, query: Query) -> bytes:
@@ -270,6 +272,13 @@ def begun(participant: Participant, table: Table, part: ModelPart) -> "Scoring":
     session = agree(participant, table.ids, "predict", part.model)
     make = SharedScoring if participant.plan.is_closed else OpenedScoring
     return make(participant, session, table, part)
+
+
+def sign_refusal(participant: Participant, step: int) -> None:
+    """For those who answer: they have not heard of it, and await what everybody signs before scores are opened."""
+    participant.follow(partial(schedules.refusal, participant.plan, step))
+    if not participant.plan.is_closed:
+        participant.seal(step)
 
 
 class Scoring(Protocol):

@@ -413,6 +413,12 @@ def query(plan: Plan, step: int, rows: int) -> Iterator[Due]:
         yield Due(Kind.QUERY_VERDICT, step, party.name, plan.label_party.name, VERDICT_BYTES)
 
 
+def refusal(plan: Plan, step: int) -> Iterator[Due]:
+    """What still comes where a query is refused: those who answer await the signatures that come before an answer."""
+    if not plan.is_closed:
+        yield from seals(permutations(names_of(plan), 2), step, len(plan.learners))
+
+
 # Alignment: a step is a chunk.
 
 
