@@ -115,9 +115,10 @@ def test_what_is_blocked_has_no_line_but_is_counted() -> None:
     assert "settles nothing" in of.cheating.nothing
 
 
-def test_a_model_its_record_and_its_plan_can_be_checked() -> None:
+@pytest.mark.parametrize("test_share", [0.0, 0.2])
+def test_a_model_its_record_and_its_plan_can_be_checked(test_share: float) -> None:
     """Whatever stands for a plan in Python gives the same findings, and a list of them shows both headlines."""
-    model = plumbob.VerticalLogisticRegression(split=(2, 2), protocol="clear")
+    model = plumbob.VerticalLogisticRegression(split=(2, 2), protocol="clear", test_share=test_share)
     rows = [[float(row % 2), float(row % 3), float(row % 5), float(row % 7)] for row in range(60)]
     model.fit(rows, [row % 2 for row in range(60)])
     record = model.record_

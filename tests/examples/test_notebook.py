@@ -52,10 +52,10 @@ def test_every_cell_shows_what_the_file_shows(run: Any) -> None:
 
 @pytest.mark.timeout(600)
 def test_findings_and_the_report_are_shown_as_pages(run: Any) -> None:
-    """A browser gets a table for findings, without a script, and a frame for the report."""
+    """A browser gets headlines and a table for findings, without a script, and a frame for the report."""
     shown = [output["data"] for cell in outputs(run) for output in cell if "data" in output]
     pages = [data["text/html"] for data in shown if "text/html" in data]
-    findings = [page for page in pages if "above the plan" in page and "<table" in page]
+    findings = [page for page in pages if "If everyone keeps to the protocol:" in page and "<table" in page]
     assert len(findings) == 2
     assert not any("<script" in page for page in findings)
     assert pages[-1].startswith("<iframe srcdoc=")

@@ -294,7 +294,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         names = [party.name for party in run.model.plan.learners]
         self.columns_ = {name: self._owners.names_of(place) for place, name in enumerate(names)}
         self.feature_std_ = self._owners.in_order_of_input(deviations(tables))
-        self.record_ = run.record if self.record else replace(run.record, transcripts={})
+        record = replace(run.record, test_rows=len(tables[0]) - run.record.rows)
+        self.record_ = record if self.record else replace(record, transcripts={})
         self.n_iter_ = run.record.steps
         parts = list(run.model.parts.values())
         # With bins or categories the score is no sum over the columns that were passed in.
