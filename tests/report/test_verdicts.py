@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+from plumbob.checking.check import check
 from plumbob.checking.headlines import headlines
+from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.verdicts import headline_blocks
 
@@ -26,3 +28,25 @@ def test_one_word_for_one_verdict() -> None:
 def test_names_are_text() -> None:
     """A party's name opens no tag."""
     assert "<script" not in headline_blocks(headlines([replace(READ, by="<script>alert(1)</script>")]))
+
+
+def test_whom_no_line_is_about_is_said_beside_the_lines() -> None:
+    """As in a terminal: silence about a party could be read either way."""
+    found = check(Plan.for_columns((8, 22), rows=455))
+    told = headlines(found, found.figures)
+    assert told.honest.lines
+    assert told.honest.nothing == "No known attack is shown to tell the feature party more."
+    assert told.honest.nothing in headline_blocks(told)
+
+
+def test_a_remedy_without_a_price_names_none() -> None:
+    """What longer keys cost is not forecast; an empty price would look like a mistake."""
+    short_keys = Plan.for_columns(
+        (2, 3), rows=40, protocol="exchange", batches="full", test_only_keys=True, key_bits=512
+    )
+    found = check(short_keys)
+    told = headlines(found, found.figures)
+    assert told.honest.remedy
+    assert not told.honest.price
+    assert "Its price: ." not in headline_blocks(told)
+    assert "  Its price: " not in told.lines()

@@ -116,7 +116,7 @@ def _prices(figures: Figures, flags: dict[str, str]) -> Iterator[str]:
     if flags.get("protocol") == "shares":
         yield "no measurable loss of quality (credit: AUC .720 instead of .715, in a twentieth of the time)"
     if flags.get("open") == "never" or flags.get("protocol") == "shares":
-        yield "weights stay split between the parties, so that every prediction needs all of them"
+        yield "weights stay split, so that every prediction needs all parties"
     if flags.get("noise") == "rows":
         loss = loss_in_words(offered_noise_loss(figures.rows, [party.features for party in plan.learners], plan.delta))
         yield f"noise, expected to cost {loss} of AUC with {figures.rows:,} training rows"

@@ -124,6 +124,7 @@ def _block(
     assumes: str, findings: Sequence[Finding], figures: Figures | None, reader: str, is_partial: bool
 ) -> HeadlineBlock:
     lines = tuple(_lines(findings, figures, reader))
+    nothing = _left_over(assumes, findings, lines, figures)
     remedy = flags_to_type([one.fix for one in findings if one.verdict == LEAKS])
     place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
     agreed = () if figures is None or (assumes == CHEATING and not lines) else tuple(said(place, figures))
@@ -132,7 +133,7 @@ def _block(
         HEADINGS[assumes],
         agreed,
         lines,
-        _left_over(assumes, findings, lines, figures) + (PARTIAL if is_partial else ""),
+        nothing + (PARTIAL if nothing and is_partial else ""),
         remedy,
         "" if figures is None else price_of(figures, remedy),
         counts(findings),
@@ -261,5 +262,6 @@ def _shown(block: HeadlineBlock) -> Iterator[str]:
         yield from (f"  {line}" for line in block.agreed)
     if block.remedy:
         yield f"  What helps: {block.remedy}"
+    if block.price:
         yield f"  Its price: {block.price}"
     yield f"  {block.counts}"

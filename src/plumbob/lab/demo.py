@@ -253,5 +253,5 @@ def _left_open(record: RunRecord) -> Iterator[str]:
     block = headlines_of(record).cheating
     yield f"What shares does not stop. {block.heading}:"
     yield from (f"  {line.says}" for line in block.lines)
-    if not block.lines:
+    if block.nothing:
         yield f"  {block.nothing}"

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from plumbob.checking.headlines import HeadlineBlock
 from plumbob.record import RunRecord
 from plumbob.report.decision import Decision, decision_on_run
-from plumbob.report.markup import joined, shortened, tag
+from plumbob.report.markup import NOTHING, joined, shortened, tag
 from plumbob.report.page import asset, bullets, frame
 from plumbob.report.verdicts import class_of, remedy
 
@@ -41,11 +41,13 @@ def _headline(block: HeadlineBlock) -> Markup:
     lines = [shortened(line.says, LONGEST_SENTENCE) for line in block.lines[:MOST_LINES]]
     more = len(block.lines) - MOST_LINES
     lines += [f"{more} more such sentences are in the report."] if more > 0 else []
-    said = tag("ul", *(tag("li", line) for line in lines)) if lines else tag("p", block.nothing)
+    said = tag("ul", *(tag("li", line) for line in lines)) if lines else NOTHING
+    nothing = tag("p", shortened(block.nothing, LONGEST_SENTENCE)) if block.nothing else NOTHING
     return tag(
         "section",
         tag("h2", block.heading),
         said,
+        nothing,
         remedy(block),
         tag("p", block.counts, class_="note"),
         class_=f"headline {class_of(block.verdict)}",

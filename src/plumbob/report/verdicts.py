@@ -17,7 +17,7 @@ def headline_blocks(headlines: Headlines) -> Markup:
 def _block(block: HeadlineBlock) -> Markup:
     agreed = tag("p", " ".join(block.agreed), class_="more") if block.agreed else NOTHING
     lines = tag("ul", *(_row(line) for line in block.lines), class_="verdicts") if block.lines else NOTHING
-    nothing = NOTHING if block.lines else tag("p", block.nothing, class_="say")
+    nothing = tag("p", block.nothing, class_="say") if block.nothing else NOTHING
     pieces = (agreed, lines, nothing) if block.assumes == HONEST else (lines, nothing, agreed)
     return joined(tag("h3", block.heading), *pieces, remedy(block), tag("p", block.counts, class_="note"))
 
@@ -33,7 +33,8 @@ def remedy(block: HeadlineBlock) -> Markup:
     """What to type, and what it costs."""
     if not block.remedy:
         return NOTHING
-    return tag("p", "What helps: ", tag("code", block.remedy), f" Its price: {block.price}.", class_="more")
+    price = f" Its price: {block.price}." if block.price else ""
+    return tag("p", "What helps: ", tag("code", block.remedy), price, class_="more")
 
 
 def badge(verdict: str) -> Markup:

@@ -26,6 +26,8 @@ from plumbob.report.run import (
 from plumbob.report.scale import shown
 from plumbob.report.verdicts import badge
 
+NO_LABELS = "No known attack is shown to tell anybody a label."
+
 
 @dataclass(frozen=True)
 class ComparedRun:
@@ -65,7 +67,8 @@ def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterat
 def _card(run: ComparedRun) -> Markup:
     """A run's verdict about labels in one sentence, and its numbers."""
     honest = headlines_of(run.record).honest
-    says = next((line.says for line in honest.lines if line.target == "labels"), honest.nothing)
+    nothing = NO_LABELS if honest.lines else honest.nothing
+    says = next((line.says for line in honest.lines if line.target == "labels"), nothing)
     verdict = run.outcome.verdicts[LABELS]
     numbers = (
         ("AUC", "-" if run.outcome.auc is None else f"{run.outcome.auc:.3f}"),

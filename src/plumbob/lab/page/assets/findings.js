@@ -34,9 +34,10 @@ function worstOf(findings) {
 function headline(block) {
   const lines = block.lines.map((line) => h("p", {}, badge(line.verdict), ` ${line.says}`));
   const around = h("p", {}, block.agreed.join(" "));
-  const remedy = block.remedy ? h("p", {}, "What helps: ", h("code", {}, block.remedy), ` Its price: ${block.price}.`) : null;
+  const price = block.price ? ` Its price: ${block.price}.` : "";
+  const remedy = block.remedy ? h("p", {}, "What helps: ", h("code", {}, block.remedy), price) : null;
   return h("article", { class: "group" }, h("h3", {}, block.heading), around,
-    lines.length ? lines : h("p", {}, block.nothing), remedy);
+    lines, block.nothing ? h("p", {}, block.nothing) : null, remedy);
 }
 
 export class Findings {
