@@ -44,13 +44,13 @@ from plumbob.run_folder import JOURNAL
 from tests.fuzz.decoders import scratch
 from tests.party.support import Killed
 from tests.protocol.quick_keys import use_quick_keys
-from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
+from tests.protocol.support import made_up, plan_for, signers_of, tables_for, trained, weights_of
 
 World = Literal["network", "peer"]
 NAMES = ("label", "features")
 PLAN = plan_for((2, 1), protocol="exchange", epochs=2, batches="full", key_bits=512)
 DATA = made_up(12, PLAN.columns)
-FRAMES = 11  # As many as each direction has in an undisturbed run.
+FRAMES = 17  # As many as each direction has in an undisturbed run.
 DEADLINE = 10.0  # A session waits a second at most; the rest is for a machine that has other things to do as well.
 PATIENCE = {"network": DEADLINE, "peer": 0.4}  # Seconds: only where frames are lost does anybody wait in vain.
 PARTING = 0.4
@@ -336,9 +336,8 @@ def live(name: str, folder: Path, adversary: Adversary, fate: Fate) -> RunRecord
     while True:
         journal = MortalJournal(folder / JOURNAL)
         journal.fate = fate
-        party_run = PartyRun(
-            name, PLAN, table, folder, adversary.connector(name), engines.choose("auto", 1), patience, PARTING
-        )
+        connector, engine, signer = adversary.connector(name), engines.choose("auto", 1), signers_of(NAMES)[name]
+        party_run = PartyRun(name, PLAN, table, folder, connector, engine, patience, PARTING, signer=signer)
         try:
             return train(party_run, journal)
         except Killed:
