@@ -67,5 +67,5 @@ def test_nothing_to_work_on() -> None:
     assert refused(recover_chained_feature(views_of((8, 1), data, epochs=1, batch_size=1)["label"]), "one epoch")
     assert refused(recover_chained_feature(views_of((7, 2), data, epochs=2, batch_size=1)["label"]), "2 columns")
     assert refused(recover_chained_feature(views_of((8, 1), data, epochs=2, batch_size=15)["label"]), "determined")
-    shares = views_of((8, 1), data, protocol="shares", epochs=2, batch_size=32, key_bits=640)
+    shares = views_of((8, 1), data, protocol="shares", epochs=2)
     assert refused(recover_chained_feature(shares["label"]), "shares")

@@ -100,6 +100,6 @@ def test_nothing_to_work_on() -> None:
     data = made_up(64, 10)
     assert refused(recover_geometry(views_of((8, 2), data, epochs=2, batch_size=32)["label"]), "determined")
     assert refused(recover_geometry(views_of((8, 2), data, epochs=2, batch_size=8)["label"]), "too few")
-    shares = views_of((8, 2), data, protocol="shares", epochs=1, batch_size=32, key_bits=640)
+    shares = views_of((8, 2), data, protocol="shares", epochs=1)
     assert refused(recover_geometry(shares["label"]), "shares")
     assert refused(recover_scores(shares["label"]), "shares")

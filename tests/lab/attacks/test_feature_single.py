@@ -104,5 +104,5 @@ def test_nothing_to_work_on() -> None:
     assert refused(recover_single_feature(views_of((8, 1), data, epochs=2, batch_size=32)["label"]), "determined")
     assert refused(recover_single_feature(views_of((7, 2), data, epochs=2, batch_size=4)["label"]), "2 columns")
     assert refused(recover_single_feature(views_of((8, 1), data, epochs=2, batch_size=1)["label"]), "feature-chain")
-    shares = views_of((8, 1), data, protocol="shares", epochs=1, batch_size=32, key_bits=640)
+    shares = views_of((8, 1), data, protocol="shares", epochs=1)
     assert refused(recover_single_feature(shares["label"]), "shares")
