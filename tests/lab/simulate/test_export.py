@@ -190,7 +190,7 @@ def test_missing_extra(folder: Path, monkeypatch: pytest.MonkeyPatch, form: str,
         return original(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(DataError, match=rf"needs {package}.*pip install 'plumbob\[export\]'"):
+    with pytest.raises(DataError, match=rf"needs {package}.*pip install '\.\[export\]' in Plumbob's source folder"):
         export(folder, form)
 
 

@@ -354,7 +354,8 @@ def test_the_record_counts_what_happened() -> None:
     # Each decrypts the sums of the other: 3 columns each, the intercept among the label party's.
     assert label.decryptions == features.decryptions == 3 * record.steps
     assert label.randomisations == features.randomisations == 3 * record.steps
-    assert label.messages_sent == features.messages_sent == 3 + 3 * record.steps
+    # Before the first step: a greeting, a confirmation, a commitment to the numbers and a key.
+    assert label.messages_sent == features.messages_sent == 4 + 3 * record.steps
     assert label.bytes_sent > 40 * plan.epochs * 2 * plan.key_bits // 8
     assert label.noise_draws == features.noise_draws == 0
 
