@@ -24,7 +24,7 @@ from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
 from tests.party.verbs import Command, Organisations
-from tests.protocol.support import made_up, plan_for, tables_for, trained
+from tests.protocol.support import made_up, plan_for, signers_of, tables_for, trained
 
 PLAN = plan_for((2, 2, 1), protocol="exchange", epochs=1, batches="full")
 ROWS = made_up(columns=PLAN.columns)
@@ -48,9 +48,8 @@ def session(
         place.mkdir(mode=0o700, exist_ok=True)
         (place / JOURNAL).unlink(missing_ok=True)
         journal = SqliteJournal(place / JOURNAL)
-        party_run = PartyRun(
-            name, PLAN, tables[name], place, board.connector(name), engines.choose("auto", 1), PATIENCE
-        )
+        connector, engine, signer = board.connector(name), engines.choose("auto", 1), signers_of(tuple(tables))[name]
+        party_run = PartyRun(name, PLAN, tables[name], place, connector, engine, PATIENCE, signer=signer)
         try:
             return work(party_run, journal)
         except PlumbobError as error:
