@@ -1,5 +1,6 @@
 """The lab in a real browser: what a person sees, by pointer, by keyboard, on a phone; and what never happens."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,11 @@ from tests.lab.page.test_own_tables import bank, fund
 from tests.report.support import PAYLOADS
 
 SECONDS = 90_000  # For what a run on a busy machine may take, in milliseconds.
+BOTH_LEAK = [
+    re.compile(rf"{heading}.*findings: \d+ leak")
+    for heading in ("If everyone keeps to the protocol", "If someone cheats")
+]
+"""The two headlines of a decision sheet, in their order, each with its own count."""
 # The longest of these tests wait for whole runs, on a machine that may have much else to do.
 pytestmark = pytest.mark.timeout(600)
 
@@ -99,7 +105,7 @@ def test_the_keyboard_is_enough(tab: Tab, lab: OpenLab) -> None:
     page = shown(tab, lab)
     page.locator(".skip").focus()
     page.keyboard.press("Enter")
-    tab_to(page, ".finding summary")
+    tab_to(page, ".finding[data-attack='label-sign'] > summary")
     page.keyboard.press("Enter")
     expect(page.locator(".finding[open] svg.scene").first).to_be_visible()
     tab_to(page, "button.fix")
@@ -289,7 +295,7 @@ def test_findings_can_be_read_and_saved_before_any_run(tab: Tab, lab: OpenLab) -
     assert popup.value.evaluate("origin") == "null"
     with page.expect_popup() as popup:
         page.locator("#read-summary").click()
-    expect(popup.value.locator(".headline")).to_contain_text("findings leak")
+    expect(popup.value.locator(".headline")).to_contain_text(BOTH_LEAK)
     with page.expect_download() as download:
         page.locator("#save-findings").click()
     saved = download.value.path().read_text(encoding="utf-8")
@@ -322,7 +328,7 @@ def test_a_live_run_ends_with_a_report(tab: Tab, lab: OpenLab) -> None:
     assert report.evaluate("origin") == "null"
     with page.expect_popup() as popup:
         page.locator("#run-status a").nth(1).click()
-    expect(popup.value.locator(".headline")).to_contain_text("findings leak")
+    expect(popup.value.locator(".headline")).to_contain_text(BOTH_LEAK)
     with page.expect_download() as download:
         page.locator("#download-plan").click()
     assert Plan.load(download.value.path()).epochs == 2
