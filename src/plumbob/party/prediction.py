@@ -54,9 +54,8 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    with party_run.tell_refusals("predict"):
-        draws = party_run.draws(journal, Brought(part.brought(), list(rows)).to_bytes())
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
+        draws = party_run.draws(journal, Brought(part.brought(), list(rows)).to_bytes())
         return _asked(party_run.participant(talk, journal, draws), _rows_of(party_run), part, rows, progress)
 
 
@@ -112,10 +111,10 @@ def answer(
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
     most = RowLimit(0) if limit is None else limit
-    with party_run.tell_refusals("predict"):
+    with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
+        # With everybody there, who hear of a ledger that cannot be read; nothing was said yet.
         brought = Brought(part.brought(), None, ledger.answered(), most.rows, most.is_planned)
         draws = party_run.draws(journal, brought.to_bytes())
-    with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         participant = party_run.participant(talk, journal, draws)
         return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
 
