@@ -13,6 +13,8 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.checking.check import check
+from plumbob.checking.filing import with_predictions
 from plumbob.crypto.lattice import MaskedOpening, Pairs, local
 from plumbob.errors import DataError, PlanError, PlumbobError
 from plumbob.lab.simulate import Run
@@ -31,6 +33,7 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import ROW, Answerer, Asker, Served
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.report.receipt import keys_in_words
+from plumbob.report.run import headlines_of
 from tests.crypto.lattice.support import to_floats
 from tests.protocol.support import (
     Labels,
@@ -380,9 +383,15 @@ def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
     shape = LatticeShape(plan, closed_run.record.rows)
     exponents = [int(found) for found in re.findall(r"2\*\*(\d+) runs", words)]
     assert exponents == [math.floor(-shape.shown_bits), math.floor(-shape.failure_bits)]
-    assert f"{shape.most_bits_behind_a_mask} bits of each of {shape.masked_numbers:,} masked numbers per pass" in words
     assert "bits are opened" not in words
-    assert "for parties that keep to the protocol (honest-but-curious)" in words
+    found = check(plan, closed_run.record.rows)
+    [why] = {one.why for one in found if one.attack == "masked-shares" and one.by == plan.label_party.name}
+    assert f"sees {shape.masked_numbers:,} masked numbers" in why
+    assert f"reads up to {shape.most_bits_behind_a_mask} bits of each number" in why
+    assert {one.assumes for one in found if one.attack == "masked-shares"} == {"cheating"}
+    told = headlines_of(with_predictions(closed_run.record))
+    assert any("masked-shares" in line.attacks for line in told.cheating.lines)
+    assert not any("masked-shares" in line.attacks for line in told.honest.lines)
     assert "masks reveal something in at most one of 2**" in words
     assert "dishonest" not in words
 

@@ -243,7 +243,7 @@ def test_a_taken_port_is_said_so() -> None:
 def test_without_the_extra_it_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not a traceback about a module that nobody asked for."""
     monkeypatch.setattr(command, "NEEDED", ("no_such_module_here",))
-    with pytest.raises(PlumbobError, match=r"pip install 'plumbob\[lab\]'"):
+    with pytest.raises(PlumbobError, match=r"pip install '\.\[lab\]' in Plumbob's source folder"):
         command.refuse_without_extra()
 
 
