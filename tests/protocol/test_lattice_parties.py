@@ -375,7 +375,7 @@ def test_whole_shares_never_reach_the_ring() -> None:
 
 
 def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
-    """Those that keep to the protocol, how seldom a mask shows something, and what a cheating label party may read.
+    """Those that keep to the protocol, and how seldom a mask shows something; what a cheat may read is in the headline.
 
     No number of opened bits: between three or more, none is proved.
     """
