@@ -214,7 +214,7 @@ def keep_secrets(folder: Path) -> None:
     """From now on, what this process must not show lies in this folder too."""
     folder.mkdir(exist_ok=True)
     random_mask, noise_of = PublicKey.random_mask, TrainingParty._noise
-    read_stream, restore_link, draws_of = Draws._read, Draws.restore, SqliteJournal.draws
+    read_stream, restore_link, open_chain = Draws._read, Draws.restore, SqliteJournal.open_chain
 
     def keep(name: str, data: bytes) -> None:
         with (folder / name).open("ab") as handle:
@@ -232,10 +232,9 @@ def keep_secrets(folder: Path) -> None:
         keep("links", link)
         restore_link(draws, link)
 
-    def leaf_of(journal: SqliteJournal, root: bytes | None = None) -> Draws:
-        draws = draws_of(journal, root)
+    def keep_leaf(journal: SqliteJournal, draws: Draws) -> None:
         keep("leaf", draws.leaf)
-        return draws
+        open_chain(journal, draws)
 
     def mask(key: PublicKey, count: int, bits: int) -> list[int]:
         masks = random_mask(key, count, bits)
@@ -252,4 +251,4 @@ def keep_secrets(folder: Path) -> None:
     setattr(TrainingParty, "_noise", noise)  # noqa: B010  # The same.
     setattr(Draws, "_read", read)  # noqa: B010  # The same.
     setattr(Draws, "restore", restore)  # noqa: B010  # The same.
-    setattr(SqliteJournal, "draws", leaf_of)  # noqa: B010  # The same.
+    setattr(SqliteJournal, "open_chain", keep_leaf)  # noqa: B010  # The same.
