@@ -500,11 +500,13 @@ def beliefs_of(view: View) -> LabelClaim:
 
 @pytest.fixture
 def toy_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two names for one attack, and no active one: the real ones have tests of their own."""
+    """Two names for one attack, no other that is acted out, and no rule: the real ones have tests of their own."""
     names = ("label-toy", "label-other")
     toys = tuple(Attack(name, "features", beliefs_of, "Criterion 0") for name in names)
     monkeypatch.setattr("plumbob.lab.audit.redteam.PASSIVE", toys)
     monkeypatch.setattr("plumbob.lab.audit.redteam.ACTIVE", ())
+    monkeypatch.setattr("plumbob.lab.audit.redteam.STAGED", ())
+    monkeypatch.setattr("plumbob.lab.audit.redteam.all_findings", lambda _: [])
 
 
 AUDIT = ["audit", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--learning-rate", "0.01"]
@@ -524,7 +526,7 @@ def test_audit_of_a_plan_that_leaks(
     assert (found["attack"], found["by"], found["against"]) == ("label-toy", "features", "label")
     assert (found["target"], found["verdict"]) == ("labels", "leaks")
     assert found["rate"] > found["baseline"]
-    assert result["attacks_not_run"] == ["label-other"]
+    assert result["attacks_not_run"] == ["label-other", "altered-shares", "prediction-equations"]
     assert result["notes"]
     assert RunFolder(tmp_path).record().findings == [Finding.from_dict(found)]
     page = (tmp_path / "report.html").read_text()
