@@ -70,6 +70,9 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
         "steering",
         "off-the-circle",
         "garbage-replies",
+        "false-residual",
+        "chosen-labels",
+        "prediction-equations",
     }
 
 
