@@ -91,7 +91,7 @@ def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | Non
         _save(runs[one.name], out / FOLDERS[one.name])
     difference = _difference_from_clear(runs["exchange"], chosen, loaded)
     seconds = time.perf_counter() - started
-    about, sentences = _about(compared[0].record), _sentences(difference, seconds)
+    about, sentences = _about(compared[0].record), _sentences(difference, seconds, compared[0].record.engine)
     report = out / REPORT
     report.write_text(page_of(_headline(compared), about, sentences, compared), encoding="utf-8")
     return {
@@ -172,11 +172,11 @@ def _about(record: RunRecord) -> str:
     )
 
 
-def _sentences(difference: float, seconds: float) -> list[str]:
+def _sentences(difference: float, seconds: float, engine: str) -> list[str]:
     return [
         "Everything was encrypted; the parties ran in one process and exchanged the same bytes as over a network.",
         f"The weights of exchange, trained encrypted and in the clear, differ by at most {difference:.1e}.",
-        f"Training and attacks took {seconds:.1f} s.",
+        f"Training and attacks took {seconds:.1f} s with engine {engine}.",
     ]
 
 
