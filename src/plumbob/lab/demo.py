@@ -36,7 +36,8 @@ from plumbob.report.scale import shown
 from plumbob.run_folder import REPORT, RunFolder
 
 DATASET = "loans"
-EPSILON = 2.0
+EPSILON = 0.5
+"""At 2, signs of released residuals still tell more about 3,200 labels than the plan tolerates."""
 RUNS: Mapping[str, Mapping[str, Any]] = {
     "exchange": {"protocol": "exchange"},
     "exchange with noise": {"protocol": "exchange", "noise": "sound", "epsilon": EPSILON},
