@@ -129,7 +129,7 @@ class Figures:
     def fresh_visits(self) -> int:
         """Visits in the company of other rows than before: the same batches say the same again."""
         if self.plan.batches == "full":
-            # Every run draws its samples anew.
+            # Every run draws its samples again.
             return 1 + self.runs * (len(self.levels) - 1)
         return self.visits if self.plan.batches == "reshuffled" else self.runs
 

@@ -47,7 +47,7 @@ class Caller:
     quiet: bool = True
     """Whether nobody wants to see progress."""
     show: Callable[[Result], None] = field(default=lambda result: None)
-    """Shows a result while the verb goes on."""
+    """Shows a result while the verb continues."""
     say: Tell | None = None
     """Prints a line of the result as soon as it is known; None for whoever reads all of it afterwards."""
     ask: Callable[[str, list[str]], bool] | None = None
@@ -84,6 +84,6 @@ class Verb:
         raise NotImplementedError
 
     def exit_code(self, result: Result) -> int:
-        """What a shell gets when `do` has come to its end."""
+        """What a shell gets when `do` has finished."""
         del result
         return 0
