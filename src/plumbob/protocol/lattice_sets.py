@@ -186,7 +186,7 @@ class LatticeShape:
 
     @property
     def sum_blocks(self) -> list[slice]:
-        """The rows of each product of the gradients; the last one continues with the penalty's, where there are some."""
+        """The rows of each product of the gradients; the last one has the penalty's too, where there are some."""
         starts = range(0, self.rows, ROWS_SUMMED)
         return [*(slice(start, start + ROWS_SUMMED) for start in starts[:-1]), slice(starts[-1], None)]
 
