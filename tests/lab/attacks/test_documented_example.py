@@ -95,5 +95,6 @@ def transcript_of_shares() -> Transcript:
 
 def test_every_attack_has_a_heading() -> None:
     """What a plan is judged on, the page describes."""
-    listed = set(re.findall(r"^### `([^`]+)`", (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8"), re.MULTILINE))
+    catalogue = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^### `([^`]+)`", catalogue, re.MULTILINE))
     assert set(rules.names()) - {"keys"} <= listed
