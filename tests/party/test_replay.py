@@ -379,6 +379,80 @@ def test_what_was_committed_to_cannot_be_exchanged(honest: Kept, tmp_path: Path,
     assert words in statement["verdict"]
 
 
+def records_in(data: bytes) -> list[tuple[bytes, bytes]]:
+    """Of a file of messages: what each is, and all of it."""
+    at, found = 0, []
+    while at < len(data):
+        what, name, size = evidence.RECORD.unpack_from(data, at)
+        end = at + evidence.RECORD.size + name + size
+        found.append((what, data[at:end]))
+        at = end
+    return found
+
+
+def heard_less(data: bytes) -> bytes:
+    """Everything that was sent, and not all of what was received."""
+    records = records_in(data)
+    heard = [one for what, one in records if what == evidence.RECEIVED]
+    return b"".join(one for what, one in records if what != evidence.RECEIVED or one in heard[:-3])
+
+
+def cut_off(data: bytes) -> bytes:
+    """Up to the last signature but one: as if the run had ended there."""
+    records = records_in(data)
+    signed = [place for place, (what, one) in enumerate(records) if b"PLMB\x01\x00\x12\x00" in one and what == b"O"]
+    return b"".join(one for _, one in records[: signed[-2] + 1])
+
+
+def leave_out_numbers(kept: Kept) -> None:
+    """The head does not name the file any more."""
+    place = kept.place("features") / "head.json"
+    head = evidence.read_head(place)
+    del head.keys["rows-1"]
+    place.write_bytes(msgspec.json.encode(head))
+
+
+@pytest.mark.parametrize(
+    "leave_out",
+    [leave_out_numbers, lambda kept: resealed(kept, "features", "messages-1", heard_less)],
+    ids=["numbers", "messages"],
+)
+def test_a_party_that_leaves_something_out_does_not_pass(
+    honest: Kept, tmp_path: Path, leave_out: Callable[[Kept], None]
+) -> None:
+    """It signed more than what it kept leads to: evidence may end early only where the signatures do."""
+    kept = copied(honest, tmp_path)
+    leave_out(kept)
+    statement = kept.replayed("features")
+    assert not statement["honest"]
+    assert "to label does not follow" in statement["verdict"]
+
+
+def test_a_run_that_was_cut_off_is_not_the_peers(honest: Kept, tmp_path: Path) -> None:
+    """Cut at a signature, the rest replays as a run that is not settled; the peer's own streams say otherwise."""
+    kept = copied(honest, tmp_path)
+    resealed(kept, "label", "messages-1", cut_off)
+    statement = kept.replayed("label")
+    assert statement["honest"]
+    assert not statement["settled"]
+    file = tmp_path / "statement.json"
+    write_statement(file, statement)
+    signed = sign_statement(kept.auditors["label"], file)
+    mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features").record(), {}))
+    assert mistakes == ["the statement's hash of what label received: it is not what was sent from here"]
+
+
+def test_numbers_of_another_type_do_not_follow() -> None:
+    """One entry may differ by a unit; one that is no number compares as equal to nothing, and must not pass."""
+    follows, rows = replay._follows, np.arange(6, dtype=np.int32)
+    assert follows("rows", rows, rows + np.eye(1, 6, dtype=np.int32)[0])
+    assert not follows("rows", rows, rows + 2 * np.eye(1, 6, dtype=np.int32)[0])
+    assert not follows("start", np.ones(2), np.ones(2) + 1e-12)
+    changed = rows.astype(np.float64)
+    changed[0] = np.nan
+    assert replay._shapes({"rows": rows}) != replay._shapes({"rows": changed})
+
+
 def test_evidence_of_another_run_is_refused(honest: Kept, tmp_path: Path) -> None:
     """A file from another run does not open with this run's head."""
     kept = copied(honest, tmp_path)

@@ -93,12 +93,12 @@ class Brought(msgspec.Struct, frozen=True):
 
 
 def replay_prediction(participant: Participant, table: Table, brought: Brought) -> None:
-    """One party's side of a session once more."""
+    """One party's side of a session once more, by the plan's limit whatever the party said that it is."""
     part = ModelPart.from_json(brought.part, Path("brought"))
     if brought.asked is not None:
         _asked(participant, table, part, brought.asked, lambda done, rows: None)
         return
-    limit = RowLimit(brought.most, brought.is_planned) if brought.most else None
+    limit = row_limit(participant.plan, part.training_rows, 0 if brought.is_planned else brought.most)
     Answerer(participant, table, part, limit, SessionLedger(brought.answered)).run()
 
 

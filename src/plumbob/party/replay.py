@@ -5,8 +5,10 @@ are checked first, before the root is opened: they say which messages the peers,
 """
 
 import hashlib
+import struct
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,18 +16,19 @@ from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob import __version__
 from plumbob.counting import counted
 from plumbob.crypto import Draws, engines
 from plumbob.data import Table, read_table
-from plumbob.errors import DataError, IdentityError, PlumbobError
+from plumbob.errors import BudgetExceededError, DataError, IdentityError, PlumbobError
 from plumbob.net.identity import Certificate
-from plumbob.party.evidence import FOLDER, KeptMessage, OpenedEvidence
+from plumbob.party.evidence import FOLDER, HEAD, KeptMessage, OpenedEvidence, read_head
 from plumbob.party.prediction import Brought, replay_prediction
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
 from plumbob.plan import Plan
-from plumbob.protocol.account import FirstCommitment, Numbers, Seal, SessionAccount
+from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, Seal, SessionAccount
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import NOTHING, Channel, chained
 from plumbob.protocol.handshake import Hello, Participant, session_identity
@@ -37,6 +40,7 @@ from plumbob.run_folder import RunFolder
 
 EXACT = ("signs", "shifts", "row weights")
 ONE_IN = 100_000
+ROUNDING = 2.0**-48  # What floating point may differ by between processors: the last few bits.
 NOT_COMPARED = "The rows were not compared with any source."
 WHAT = {
     "root": "the root of its draws",
@@ -93,13 +97,17 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
             if received not in own_chains[peer]:
                 raise DataError(f"evidence: the messages to {peer} are not those that {peer} signed to have received")
             covered[peer], signed[peer] = max(covered[peer], own_chains[peer][received]), chain
-    for peer, stream in evidence.sent.items():
+    for stream in evidence.sent.values():
         for message in stream.messages():
             if message.kind is Kind.SEAL:
                 seal = _verified(message, head.party, names, session, certificates, known)
-                if seal.streams[peer][0] not in own_chains[peer]:
-                    raise DataError(f"evidence: the messages to {peer} are not those that {head.party} itself signed")
-                covered[peer] = max(covered[peer], own_chains[peer][seal.streams[peer][0]])
+                # Whomever it was for, it is about everybody: a party that died may not have sent it to all.
+                for other, (sent, _) in seal.streams.items():
+                    if sent not in own_chains[other]:
+                        raise DataError(
+                            f"evidence: the messages to {other} are not those that {head.party} itself signed"
+                        )
+                    covered[other] = max(covered[other], own_chains[other][sent])
     return SignedPlaces(session, rounds[-1], covered, signed)
 
 
@@ -172,15 +180,13 @@ class ReplayJournal(NoJournal):
         self.received = {peer: deque(stream.messages()) for peer, stream in evidence.received.items()}
         self.sent = {peer: deque(stream.messages()) for peer, stream in evidence.sent.items()}
         self.compared = 0
-        self.largest_difference = 0
         self._left = dict(places.sent)
         self._numbers, self._decisions = deque(evidence.numbers()), deque(evidence.decisions)
 
     def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
         kind, step, _ = decode_header(data)
         if kind is Kind.SEAL:
-            if self.sent[peer] and self.sent[peer][0].kind is Kind.SEAL:
-                self.sent[peer].popleft()
+            self._compare_seal(peer, step, data)
             return False
         if not self._left.get(peer):
             raise EndOfEvidence
@@ -190,6 +196,14 @@ class ReplayJournal(NoJournal):
             raise DeviationError(f"message {_named(kept.kind, kept.step)} to {peer} does not follow")
         self.compared += 1
         return False
+
+    def _compare_seal(self, peer: str, step: int, data: bytes) -> None:
+        """All but the signature, which was verified: it signed what it had sent and received by then."""
+        if not self.sent[peer]:
+            raise EndOfEvidence
+        kept = self.sent[peer].popleft()
+        if kept.data[:-SIGNATURE_BYTES] != data[:-SIGNATURE_BYTES]:
+            raise DeviationError(f"what it signed for {peer} in step {step} does not follow")
 
     def arrived(self, peer: str) -> bytes | None:
         if not self.received.get(peer):
@@ -202,23 +216,12 @@ class ReplayJournal(NoJournal):
         if not self._numbers:
             raise EndOfEvidence
         kept = self._numbers.popleft()
-        if {name: one.shape for name, one in kept.items()} != {name: one.shape for name, one in calculated.items()}:
+        if _shapes(kept) != _shapes(calculated):
             raise DeviationError("the numbers that it calculated with have another shape than those of its columns")
         for name, values in calculated.items():
-            self._refuse_difference(name, np.asarray(values), kept[name])
-        return kept
-
-    def _refuse_difference(self, name: str, calculated: Any, kept: Any) -> None:
-        if calculated.dtype.kind == "f" and name not in EXACT:
-            is_same = np.allclose(calculated, kept, rtol=1e-9, atol=1e-9)
-            if not is_same:
+            if not _follows(name, np.asarray(values), kept[name]):
                 raise DeviationError(f"the numbers that it calculated with ({name}) do not follow from its columns")
-            return
-        differences = np.abs(calculated.astype(np.float64) - kept)
-        differing = int(np.count_nonzero(differences))
-        allowed = 0 if name in EXACT else max(1, calculated.size // ONE_IN)
-        if differing > allowed or differences.max(initial=0) > 1:
-            raise DeviationError(f"the numbers that it calculated with ({name}) do not follow from its columns")
+        return kept
 
     def decide(self, calculated: bytes) -> bytes:
         if not self._decisions:
@@ -229,11 +232,27 @@ class ReplayJournal(NoJournal):
         return kept
 
     def refuse_rest(self) -> None:
-        """Nothing was sent that an honest party would not have sent."""
+        """Nothing was signed that an honest party would not have sent, or that nothing kept leads to."""
         for peer, left in self._left.items():
             if left:
                 kept = next(one for one in self.sent[peer] if one.kind is not Kind.SEAL)
                 raise DeviationError(f"message {_named(kept.kind, kept.step)} to {peer} does not follow")
+
+
+def _shapes(numbers: Numbers) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """With their types: a number of another type is another number."""
+    return {name: (np.asarray(one).dtype.str, np.shape(one)) for name, one in numbers.items()}
+
+
+def _follows(name: str, calculated: NDArray[Any], kept: NDArray[Any]) -> bool:
+    """Whether kept numbers are the calculated ones, but for what other processors round otherwise."""
+    if name in EXACT:
+        return bool(np.array_equal(calculated, kept))
+    if calculated.dtype.kind == "f":
+        return bool(np.allclose(calculated, kept, rtol=ROUNDING, atol=0))
+    differences = np.abs(calculated.astype(np.float64) - kept)
+    are_few = np.count_nonzero(differences) <= max(1, calculated.size // ONE_IN)
+    return bool(are_few and differences.max(initial=0) <= 1)
 
 
 def _named(kind: Kind, step: int) -> str:
@@ -284,14 +303,25 @@ def replay(
     engine: str = "auto",
 ) -> dict[str, Any]:
     """The statement about a run's folder, not signed yet. `source` reads the same rows from the system of record."""
-    evidence = OpenedEvidence.open(folder / FOLDER, keys)
+    head = read_head(folder / FOLDER / HEAD)
+    if head.version != __version__:
+        raise DataError(
+            f"{folder}: the evidence is of version {head.version}; replay it with that version, not {__version__}"
+        )
     plan = Plan.load(RunFolder(folder).plan_file)
-    head = evidence.head
     if plan.hash() != head.plan:
         raise DataError(f"{folder}: the plan beside the evidence is not the one of this run")
     if dict(plan.auditors).get(head.party) != head.auditor:
         raise DataError(f"{folder}: the evidence is sealed for another auditor than the plan names for {head.party}")
-    places = signed_places(evidence, plan)
+    try:
+        evidence = OpenedEvidence.open(folder / FOLDER, keys)
+        places = signed_places(evidence, plan)
+    except DataError:
+        raise
+    except (KeyError, ValueError, struct.error, msgspec.DecodeError) as error:
+        raise DataError(
+            f"{folder}: its evidence cannot be read ({type(error).__name__}), as if it were missing"
+        ) from error
     found = _replayed(evidence, plan, places, source, progress, engine)
     rows = head.items.get("rows", "")
     return {
@@ -337,12 +367,14 @@ def _replayed(
     )
     part = ""
     try:
-        part = _run_again(evidence, plan, journal, source, progress, engine)
+        try:
+            part = _run_again(evidence, plan, journal, source, progress, engine)
+        except EndOfEvidence:
+            is_settled = False
+        # However it ended: whoever signed more than its evidence leads to has left something out.
         journal.refuse_rest()
     except DeviationError as deviation:
         return Replayed(False, is_settled, f"{head.party}: {deviation} from what was fixed before the run.")
-    except EndOfEvidence:
-        is_settled = False
     rows = f"the rows with digest {head.items['rows'][:16]}..." if "rows" in head.items else "no rows"
     sentence = (
         f"Every one of the {counted(journal.compared, 'message')} that {head.party} sent follows from the signed plan, "
@@ -382,13 +414,13 @@ def _run_again(
     try:
         if head.purpose == "predict":
             continued = Brought.from_bytes(brought)
-            replay_prediction(participant, _table_of(table), continued)
+            with suppress(BudgetExceededError):
+                replay_prediction(participant, _table_of(table), continued)
             return hashlib.sha256(continued.part).hexdigest()
         _swap_again(evidence, channels, plan)
         party = player(participant, table, progress)
         run_to_its_quality(party)
     except PlumbobError as error:
-        journal.refuse_rest()
         raise EndOfEvidence from error
     return _kept_part(evidence, party) if isinstance(party, TrainingParty) else ""
 

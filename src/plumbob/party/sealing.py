@@ -11,6 +11,7 @@ An auditor is a certificate, by which it signs, and a sealing key. Plans name bo
 import hashlib
 import os
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -71,6 +72,8 @@ class SealedFile:
 
     def abandon(self) -> None:
         """Without that mark: the session broke off."""
+        with suppress(OSError):
+            self.flush()
         self._handle.close()
 
     def _seal(self, segment: bytes, is_last: bool = False) -> None:
