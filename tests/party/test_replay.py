@@ -2,7 +2,7 @@
 
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,13 @@ from plumbob.errors import DataError, SettingsError
 from plumbob.party import evidence, prediction, replay, sealing, training
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
-from plumbob.party.statements import read_statement, sign_statement, statement_mistakes, write_statement
+from plumbob.party.statements import (
+    part_in_training,
+    read_statement,
+    sign_statement,
+    statement_mistakes,
+    write_statement,
+)
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
 from plumbob.protocol.account import FirstCommitment
@@ -110,6 +116,15 @@ def kept_run(
         patch.setattr(training, "player", cast_player)
         run_parties({name: partial(start, name) for name in names})
     return Kept(plan, given, folder, auditors)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_rows_at_once() -> Iterator[None]:
+    """So that a few rows are several queries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prediction, "ROWS_AT_ONCE", 5)
+        patch.setattr(schedules, "ROWS_AT_ONCE", 5)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -267,31 +282,55 @@ def kept_session(kept: Kept, folder: Path, change: Callable[[ModelPart], ModelPa
         finally:
             journal.close()
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prediction, "ROWS_AT_ONCE", 5)
-        patch.setattr(schedules, "ROWS_AT_ONCE", 5)
-        run_parties({name: partial(start, name) for name in kept.tables})
-        session = Kept(kept.plan, kept.tables, folder, kept.auditors)
-        for name in kept.tables:
-            statement = session.replayed(name)
-            assert statement["honest"], statement["verdict"]
-    return session
+    run_parties({name: partial(start, name) for name in kept.tables})
+    return Kept(kept.plan, kept.tables, folder, kept.auditors)
 
 
-def test_prediction_replays_cleanly_with_the_part_that_training_made(honest: Kept, tmp_path: Path) -> None:
-    """Both sides of a session of two queries; its statement names the part that the training's replay makes."""
-    session = kept_session(honest, tmp_path / "session")
-    assert session.replayed("features")["part"] == honest.replayed("features")["part"]
+@pytest.fixture(scope="module")
+def session(honest: Kept, tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """Two queries, answered with the model of the honest run."""
+    return kept_session(honest, tmp_path_factory.mktemp("session"))
+
+
+def test_prediction_replays_cleanly_with_the_part_that_training_made(
+    honest: Kept, session: Kept, tmp_path: Path
+) -> None:
+    """Both sides of a session, to its last signatures; the training's signed statement names the same part."""
+    file = tmp_path / "statement.json"
+    for name in session.tables:
+        write_statement(file, honest.replayed(name))
+        with pytest.raises(DataError, match="not signed"):
+            part_in_training(file, honest.plan, name)
+        sign_statement(honest.auditors[name], file)
+        statement = session.replayed(name, trained=part_in_training(file, honest.plan, name))
+        assert statement["honest"]
+        assert statement["settled"]
+        assert replay.NOT_THE_TRAININGS not in statement["verdict"]
+    with pytest.raises(DataError, match="not about label's training"):
+        part_in_training(file, honest.plan, "label")
+
+
+def test_a_statement_about_a_session_is_checked_against_its_head(honest: Kept, session: Kept, tmp_path: Path) -> None:
+    """A prediction leaves no record at a peer: its own head has session, commitments and streams."""
+    kept, file = copied(honest, tmp_path), tmp_path / "statement.json"
+    write_statement(file, session.replayed("label"))
+    signed, run = sign_statement(kept.auditors["label"], file), RunFolder(kept.folder / "features")
+    assert "the statement's session: it is about another run than this one" in statement_mistakes(signed, run, {})
+    shutil.copytree(session.folder / "features", run.path / evidence.SESSIONS / "1")
+    assert not list(statement_mistakes(signed, run, {}))
 
 
 def test_an_altered_part_is_another_one(honest: Kept, tmp_path: Path) -> None:
-    """Shares that were changed between training and prediction replay with them, under another digest."""
+    """Shares that were changed between training and prediction follow from themselves, and not from the training."""
 
     def altered(part: ModelPart) -> ModelPart:
         return replace(part, shares={name: [value ^ 1 for value in share] for name, share in part.shares.items()})
 
     session = kept_session(honest, tmp_path / "session", altered)
-    assert session.replayed("label")["part"] != honest.replayed("label")["part"]
+    assert session.replayed("label")["verdict"].endswith(replay.NOT_THE_TRAININGS)
+    statement = session.replayed("label", trained=honest.replayed("label")["part"])
+    assert not statement["honest"]
+    assert "is not the one that its training made" in statement["verdict"]
 
 
 # Statements.
@@ -299,7 +338,7 @@ def test_an_altered_part_is_another_one(honest: Kept, tmp_path: Path) -> None:
 
 def test_a_statement_is_checked_against_ones_own_streams(honest: Kept, tmp_path: Path) -> None:
     """Signed by the auditor that the plan names, about this run: anything else is refused by its own sentence."""
-    record = RunFolder(honest.folder / "label").record()
+    record = RunFolder(honest.folder / "label")
     file = tmp_path / "statement.json"
     write_statement(file, honest.replayed("features"))
     assert "not signed" in next(statement_mistakes(read_statement(file), record, {}))
@@ -438,7 +477,7 @@ def test_a_run_that_was_cut_off_is_not_the_peers(honest: Kept, tmp_path: Path) -
     file = tmp_path / "statement.json"
     write_statement(file, statement)
     signed = sign_statement(kept.auditors["label"], file)
-    mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features").record(), {}))
+    mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features"), {}))
     assert mistakes == ["the statement's hash of what label received: it is not what was sent from here"]
 
 

@@ -45,7 +45,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         mistakes += [f"what {one.peer} sent, and what it signed" for one in peers if not one.is_valid]
     stated = None if statement is None else read_statement(statement)
     if stated is not None:
-        mistakes += statement_mistakes(stated, record, signed.fingerprints)
+        mistakes += statement_mistakes(stated, RunFolder(folder), signed.fingerprints)
     consistent = consistent and not mistakes
     verified = consistent and known.holds(signed)
     return {

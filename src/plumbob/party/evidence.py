@@ -30,12 +30,15 @@ from plumbob.party.sealing import Auditor, SealedFile, read_sealed
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers
 from plumbob.protocol.channel import digest_of
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, decode_header
+from plumbob.protocol.outcome import account_record
 from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.widths import columns_of
 
 FORMAT = 1
 FOLDER, HEAD = "evidence", "head.json"
+SESSIONS = "predictions"  # The folder of a run that holds the evidence of its model's use.
 ROOM = 16 << 20  # Bytes besides messages and rows.
 BYTES_OF_A_CELL = 8 + 4 + 4  # As it was read, and as an integer to train with and to be scored.
 RECORD = struct.Struct("<cHQ")  # What it is, and the lengths of the peer's name and of the data.
@@ -59,7 +62,12 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     certificates: dict[str, str]
     keys: dict[str, str]
     """By file, the public half of its key."""
-    is_settled: bool = False
+    account: dict[str, Any] = {}
+    """Once every last signature is there: session, commitments and signatures, and the hashes of all streams."""
+
+    @property
+    def is_settled(self) -> bool:
+        return bool(self.account)
 
     @property
     def run_bytes(self) -> bytes:
@@ -131,10 +139,15 @@ class Keeping:
         self._save(head)
         return file
 
-    def settle(self) -> None:
+    def settle(self, participant: Participant) -> None:
         """Every last signature is there."""
         head = read_head(self.folder / HEAD)
-        head.is_settled = True
+        streams = {peer: channel.stream_hashes for peer, channel in participant.channels.items()}
+        head.account = {
+            **account_record(participant),
+            "sent": {peer: sent for peer, (sent, _) in streams.items()},
+            "received": {peer: received for peer, (_, received) in streams.items()},
+        }
         self._save(head)
 
     def _save(self, head: Head) -> None:
@@ -175,12 +188,12 @@ class Witness:
     def flush(self) -> None:
         self._messages.flush()
 
-    def close(self) -> None:
+    def close(self, participant: Participant) -> None:
         """The session is over."""
         self._messages.close()
         if self._rows is not None:
             self._rows.close()
-        self._keeping.settle()
+        self._keeping.settle(participant)
 
     def abandon(self) -> None:
         """The session broke off; a later start writes files of its own."""

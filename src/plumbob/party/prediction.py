@@ -1,6 +1,6 @@
 """Scores of aligned rows: the label party asks and gets them, the others answer as much as they are willing to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,6 @@ from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.net.identity import write_over
 from plumbob.party import sizes
-from plumbob.party.conversation import Conversation
 from plumbob.party.evidence import Witness
 from plumbob.party.file_lock import alone_at
 from plumbob.party.home import Home
@@ -54,9 +53,8 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
-        draws = party_run.draws(journal, Brought(part.brought(), list(rows)).to_bytes())
-        return _asked(party_run.participant(talk, journal, draws), _rows_of(party_run), part, rows, progress)
+    with _session(party_run, journal, lambda: Brought(part.brought(), list(rows))) as participant:
+        return _asked(participant, _rows_of(party_run), part, rows, progress)
 
 
 def _asked(participant: Participant, table: Table, part: ModelPart, rows: Sequence[int], progress: Progress) -> Vector:
@@ -111,32 +109,36 @@ def answer(
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
     most = RowLimit(0) if limit is None else limit
-    with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
-        # With everybody there, who hear of a ledger that cannot be read; nothing was said yet.
-        brought = Brought(part.brought(), None, ledger.answered(), most.rows, most.is_planned)
-        draws = party_run.draws(journal, brought.to_bytes())
-        participant = party_run.participant(talk, journal, draws)
+
+    def brought() -> Brought:
+        return Brought(part.brought(), None, ledger.answered(), most.rows, most.is_planned)
+
+    with _session(party_run, journal, brought) as participant:
         return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
 
 
 @contextmanager
-def _end_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
-    """Also at a limit: the peers hear verdict and end, which are behind everything else, not only that we are gone."""
-    try:
-        yield
-    except BudgetExceededError:
-        _close(journal)
-        talk.leave(SECONDS_TO_HEAR)
-        raise
-    _close(journal)
-    talk.leave()
+def _session(party_run: PartyRun, journal: SqliteJournal, brought: Callable[[], Brought]) -> Iterator[Participant]:
+    """With everybody there. Also at a limit the peers hear all that was said, not only that we are gone."""
+    with party_run.talk("predict", journal) as talk:
+        # Now, when the others hear of a ledger that cannot be read; nothing was said yet.
+        draws = party_run.draws(journal, brought().to_bytes())
+        participant = party_run.participant(talk, journal, draws)
+        try:
+            yield participant
+        except BudgetExceededError:
+            _close(journal, participant)
+            talk.leave(SECONDS_TO_HEAR)
+            raise
+        _close(journal, participant)
+        talk.leave()
 
 
-def _close(journal: SqliteJournal) -> None:
+def _close(journal: SqliteJournal, participant: Participant) -> None:
     """Everybody has signed for the last time."""
     journal.flush()
     if isinstance(journal.witness, Witness):
-        journal.witness.close()
+        journal.witness.close(participant)
         journal.witness = None
 
 

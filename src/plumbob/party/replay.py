@@ -9,7 +9,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -42,6 +42,7 @@ EXACT = ("signs", "shifts", "row weights")
 ONE_IN = 100_000
 ROUNDING = 2.0**-48  # What floating point may differ by between processors: the last few bits.
 NOT_COMPARED = "The rows were not compared with any source."
+NOT_THE_TRAININGS = "The model part was not compared with the one that its training made."
 WHAT = {
     "root": "the root of its draws",
     "rows": "its rows as they were read",
@@ -301,8 +302,13 @@ def replay(
     source: Callable[[Table], Table] | None = None,
     progress: AfterStep | None = None,
     engine: str = "auto",
+    trained: str = "",
 ) -> dict[str, Any]:
-    """The statement about a run's folder, not signed yet. `source` reads the same rows from the system of record."""
+    """The statement about a run's folder, not signed yet.
+
+    `source` reads the same rows from the system of record; `trained` is the digest of the model part that a prediction
+    must have used.
+    """
     head = read_head(folder / FOLDER / HEAD)
     if head.version != __version__:
         raise DataError(
@@ -323,6 +329,11 @@ def replay(
             f"{folder}: its evidence cannot be read ({type(error).__name__}), as if it were missing"
         ) from error
     found = _replayed(evidence, plan, places, source, progress, engine)
+    if trained and found.is_honest and found.part != trained:
+        words = "the model part that it used is not the one that its training made, and nothing follows"
+        found = replace(found, is_honest=False, sentence=_deviation(head.party, words))
+    elif head.purpose == "predict" and not trained:
+        found = replace(found, sentence=f"{found.sentence} {NOT_THE_TRAININGS}")
     rows = head.items.get("rows", "")
     return {
         "format": 1,
@@ -338,6 +349,7 @@ def replay(
         "honest": found.is_honest,
         "settled": found.is_settled,
         "compared_with_source": source is not None,
+        "compared_with_training": bool(trained),
         "verdict": found.sentence,
         "fingerprints": {
             name: Certificate.parse(bytes.fromhex(der)).fingerprint for name, der in head.certificates.items()
@@ -374,7 +386,7 @@ def _replayed(
         # However it ended: whoever signed more than its evidence leads to has left something out.
         journal.refuse_rest()
     except DeviationError as deviation:
-        return Replayed(False, is_settled, f"{head.party}: {deviation} from what was fixed before the run.")
+        return Replayed(False, is_settled, _deviation(head.party, str(deviation)))
     rows = f"the rows with digest {head.items['rows'][:16]}..." if "rows" in head.items else "no rows"
     sentence = (
         f"Every one of the {counted(journal.compared, 'message')} that {head.party} sent follows from the signed plan, "
@@ -383,6 +395,10 @@ def _replayed(
     if not is_settled:
         sentence += " The run is not settled: only what was signed before it ended was compared."
     return Replayed(True, is_settled, sentence if source is not None else f"{sentence} {NOT_COMPARED}", part)
+
+
+def _deviation(party: str, words: str) -> str:
+    return f"{party}: {words} from what was fixed before the run."
 
 
 def _run_again(

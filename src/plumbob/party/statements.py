@@ -9,8 +9,11 @@ import msgspec
 
 from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import write_over
+from plumbob.party.evidence import FOLDER, HEAD, SESSIONS, read_head
 from plumbob.party.sealing import Auditor, AuditorKeys
+from plumbob.plan import Plan
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 
 PURPOSE = "statement about a replay"
 
@@ -53,16 +56,12 @@ def read_statement(file: Path) -> SignedStatement:
         raise DataError(f"{file}: expected a statement, as plumbob party replay writes it") from error
 
 
-def statement_mistakes(stored: SignedStatement, record: RunRecord, fingerprints: Mapping[str, str]) -> Iterator[str]:
-    """What speaks against it: another signer than the plan names, or other streams than those of one's own record."""
-    said = stored.statement
-    party = str(said.get("party", ""))
-    named = dict(record.parsed_plan.auditors).get(party)
-    if (auditor := _signer(stored)) is None:
-        yield "the statement: it is not signed, or was changed after the auditor signed it"
-    elif auditor.fingerprint != named:
-        yield f"the statement: it is not signed by the auditor that the plan names for {party}"
-    account, own = record.account, record.parties[0]
+def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints: Mapping[str, str]) -> Iterator[str]:
+    """What speaks against it: another signer than the plan names, or other streams than those kept here."""
+    said, record = stored.statement, folder.record()
+    party, own = str(said.get("party", "")), record.parties[0].name
+    yield from signer_mistakes(stored, record.parsed_plan)
+    account = _own_account(folder, record, said)
     expected = {
         "plan": record.plan_hash,
         "session": account.get("session"),
@@ -71,14 +70,46 @@ def statement_mistakes(stored: SignedStatement, record: RunRecord, fingerprints:
     for name, value in expected.items():
         if said.get(name) != value:
             yield f"the statement's {name}: it is about another run than this one"
-    if said.get("sent", {}).get(own.name) != own.received_streams.get(party):
+    if said.get("sent", {}).get(own) != account.get("received", {}).get(party):
         yield f"the statement's hash of what {party} sent: it is not what arrived here"
     # Without this a party could replay against messages, and certificates, of its own making.
-    if said.get("received", {}).get(own.name) != own.streams.get(party):
+    if said.get("received", {}).get(own) != account.get("sent", {}).get(party):
         yield f"the statement's hash of what {party} received: it is not what was sent from here"
-    for name in (party, own.name) if fingerprints else ():
+    for name in (party, own) if fingerprints else ():
         if said.get("fingerprints", {}).get(name) != fingerprints.get(name):
             yield f"the statement's certificate of {name}: another one is pinned here"
+
+
+def signer_mistakes(stored: SignedStatement, plan: Plan) -> Iterator[str]:
+    """None where the party's own auditor signed it, as the plan names it."""
+    party = str(stored.statement.get("party", ""))
+    if (auditor := _signer(stored)) is None:
+        yield "the statement: it is not signed, or was changed after the auditor signed it"
+    elif auditor.fingerprint != dict(plan.auditors).get(party):
+        yield f"the statement: it is not signed by the auditor that the plan names for {party}"
+
+
+def part_in_training(file: Path, plan: Plan, party: str) -> str:
+    """The digest of the model part that a party's training made, by its auditor's signed statement."""
+    stored = read_statement(file)
+    said = stored.statement
+    mistakes = [*signer_mistakes(stored, plan)]
+    if (said.get("party"), said.get("plan"), said.get("purpose")) != (party, plan.hash(), "train"):
+        mistakes.append(f"the statement: it is not about {party}'s training of this plan")
+    if not said.get("honest") or not said.get("part"):
+        mistakes.append("the statement: it names no model part that follows from what was fixed before the run")
+    if mistakes:
+        raise DataError(f"{file}: {'; '.join(mistakes)}")
+    return str(said["part"])
+
+
+def _own_account(folder: RunFolder, record: RunRecord, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What this side holds of the session that a statement is about; a session of prediction left a head."""
+    if said.get("purpose") != "predict":
+        own = record.parties[0]
+        return {**record.account, "sent": own.streams, "received": own.received_streams}
+    heads = (read_head(file).account for file in (folder.path / SESSIONS).glob(f"*/{FOLDER}/{HEAD}"))
+    return next((account for account in heads if account.get("session") == said.get("session")), {})
 
 
 def _signer(stored: SignedStatement) -> Auditor | None:

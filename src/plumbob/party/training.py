@@ -105,7 +105,7 @@ def _train(
     if party_run.keeping is not None and isinstance(journal.witness, Witness):
         if part is not None:
             party_run.keeping.seal("encoder", part.brought())
-        journal.witness.close()
+        journal.witness.close(participant)
         journal.witness = None
     shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
     folder.make_party_folder(party_run.name)

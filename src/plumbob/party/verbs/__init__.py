@@ -423,6 +423,13 @@ class ReplayRun(
     ] = None
     id_column: Annotated[str, typer.Option("--id", help="Column of that table that identifies each row.")] = "id"
     label_column: Annotated[str, typer.Option("--label", help="Column of that table that holds the label.")] = ""
+    training: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a session of prediction: signed statement about the training, to compare the model part with.",
+            dir_okay=False,
+        ),
+    ] = None
     out: Annotated[
         Path | None, typer.Option(help="Statement to write (default: statement.json in the run).", dir_okay=False)
     ] = None

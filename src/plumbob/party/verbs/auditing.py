@@ -7,11 +7,13 @@ import msgspec
 from plumbob.data import Batch
 from plumbob.errors import DataError
 from plumbob.net.identity import write_over
-from plumbob.party.evidence import read_head
+from plumbob.party.evidence import FOLDER, HEAD, read_head
 from plumbob.party.replay import replay, source_of
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
-from plumbob.party.statements import sign_statement, write_statement
+from plumbob.party.statements import part_in_training, sign_statement, write_statement
 from plumbob.party.verbs import AuditorKey, OpenHead, ReplayRun, SignStatement
+from plumbob.plan import Plan
+from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
 STATEMENT = "statement.json"
@@ -60,8 +62,14 @@ def replay_run(asked: ReplayRun, caller: Caller) -> Result:
 
     source = None if asked.table is None else source_of(asked.table, asked.id_column, asked.label_column)
     opened = {name: bytes.fromhex(key) for name, key in keys.items()}
-    statement = replay(Path(asked.run), opened, source, progress, asked.engine)
+    trained = "" if asked.training is None else _trained_part(asked.run, asked.training)
+    statement = replay(asked.run, opened, source, progress, asked.engine, trained)
     file = asked.out or asked.run / STATEMENT
     write_statement(file, statement)
     lines = [statement["verdict"], f"{file}: for the auditor to sign, with plumbob auditor sign {file}"]
     return {**statement, "statement": str(file), "lines": lines}
+
+
+def _trained_part(session: Path, statement: Path) -> str:
+    party = read_head(session / FOLDER / HEAD).party
+    return part_in_training(statement, Plan.load(RunFolder(session).plan_file), party)

@@ -15,7 +15,7 @@ from plumbob.errors import DataError
 from plumbob.model.links import log_odds
 from plumbob.party import prediction
 from plumbob.party.aligned import checked_list_name, kept_for
-from plumbob.party.evidence import Keeping
+from plumbob.party.evidence import SESSIONS, Keeping
 from plumbob.party.home import Home
 from plumbob.party.journals import one_session
 from plumbob.party.outcome import plan_of
@@ -94,7 +94,7 @@ def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> Keeping | Non
     """Evidence of a session lies with the run whose model it uses."""
     if not plan.keeps_evidence:
         return None
-    sessions = run.path / "predictions"
+    sessions = run.path / SESSIONS
     sessions.mkdir(mode=0o700, exist_ok=True)
     place = RunFolder(sessions / str(1 + len(list(sessions.iterdir()))))
     place.path.mkdir(mode=0o700)
