@@ -144,13 +144,15 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
     sent_by(journal, b"first step")
     assert not traces(path, drawn)
     assert all(traces(path, need) for need in needs.values())
-    journal.finish(1, {}, {})
+    journal.finish(1, {}, {"channel": b"after the step"})
     journal.begin(2)
     sent_by(journal, b"second step")
     assert not traces(path, needs[1])
+    # It held the link of the first step, from which those of all later ones follow.
+    assert not traces(path, b"after the keys")
     journal.close()
     journal = SqliteJournal(path)
-    assert journal.handed_on() == ({"channel": b"after the keys"}, {2: needs[2]})
+    assert journal.handed_on() == ({"channel": b"after the step"}, {2: needs[2]})
     journal.forget()
     assert journal.handed_on() is None
     assert not traces(path, needs[2])

@@ -245,12 +245,16 @@ class SqliteJournal:
         """The log of the keys is forgotten with the next message that leaves."""
         for step, data in needs.items():
             self._write("INSERT INTO handed_on VALUES (?, ?)", step, data)
-        self._write("INSERT OR REPLACE INTO facts VALUES ('keys', ?)", msgspec.msgpack.encode(state))
+        self._write("INSERT OR REPLACE INTO facts VALUES ('keys', ?)", b"")
+        # Where the first step's state takes its place: it holds the link from which every later one follows.
+        self._write("INSERT OR REPLACE INTO facts VALUES ('state', ?)", msgspec.msgpack.encode(state))
         self._forget_log(KEYS)
 
     def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
-        state = self.fact("keys")
-        return None if state is None else (_decode(state), dict(self._select("SELECT step, data FROM handed_on")))
+        state = self.fact("state")
+        if self.fact("keys") is None or state is None:
+            return None
+        return _decode(state), dict(self._select("SELECT step, data FROM handed_on"))
 
     def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
         if self.witness is not None:
