@@ -3,7 +3,7 @@
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines
+from plumbob.crypto import Draws, engines
+from plumbob.crypto.lattice import native
 from plumbob.data import Batch, Table
 from plumbob.errors import DataError, SettingsError
 from plumbob.party import evidence, prediction, replay, sealing, training
@@ -37,33 +38,12 @@ from plumbob.protocol.party import AfterStep
 from plumbob.protocol.prediction import RowLimit
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
+from tests.party.kept import Kept, accountable
 from tests.party.support import PATIENCE, Killed, Switchboard, run_parties
 from tests.protocol.support import made_up, signers_of, tables_for
 
 SPLITS = {"two": (2, 3), "three": (2, 2, 1)}
 CASTING = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A run whose parties keep evidence."""
-
-    plan: Plan
-    tables: Mapping[str, Table]
-    folder: Path
-    auditors: Mapping[str, AuditorKeys]
-
-    def keys(self, name: str) -> dict[str, bytes]:
-        """What the party's auditor hands over for this one run."""
-        head = evidence.read_head(self.place(name) / "head.json")
-        auditor = self.auditors[name]
-        return {file: auditor.file_key(bytes.fromhex(one), head.run_bytes, file) for file, one in head.keys.items()}
-
-    def place(self, name: str) -> Path:
-        return self.folder / name / evidence.FOLDER
-
-    def replayed(self, name: str, **options: Any) -> dict[str, Any]:
-        return replay.replay(self.folder / name, self.keys(name), **options)
 
 
 def kept_run(
@@ -72,12 +52,11 @@ def kept_run(
     cast: Mapping[str, type[LatticeParty]] = MappingProxyType({}),
     journals: Mapping[str, Callable[[Path], SqliteJournal]] = MappingProxyType({}),
     tables: Mapping[str, Table] | None = None,
+    epochs: int = 2,
 ) -> Kept:
     """Trained over journals and links; `cast` plays a party by another class, `journals` may kill one."""
-    plan = Plan.for_columns(split, epochs=2, test_share=0.2, evidence="keep", days=30)
-    names = [party.name for party in plan.parties]
-    auditors = {name: AuditorKeys.create(folder / f"auditor-{name}", f"auditor-{name}") for name in names}
-    plan = plan.replace(auditors={name: one.public.fingerprint for name, one in auditors.items()})
+    plan, auditors = accountable(Plan.for_columns(split, epochs=epochs, test_share=0.2), folder)
+    names = list(auditors)
     board, signers = Switchboard(), signers_of(tuple(names))
     given = tables or tables_for(plan, *made_up(40, plan.columns))
     certificates = {name: signer.identity.certificate for name, signer in signers.items()}
@@ -144,9 +123,65 @@ def test_honest_parties_replay_cleanly(honest: Kept) -> None:
         assert len(statement["part"]) == 64
 
 
-def test_the_readable_engine_gives_the_same_messages(honest: Kept) -> None:
-    """A run on the native kernel replays in Python, on another machine's arithmetic."""
-    assert honest.replayed("features", engine="python")["honest"]
+def test_the_portable_kernel_gives_the_same_messages(honest: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run on this machine's best instructions and one thread replays on those of any machine, and on all cores."""
+    best, *_ = native.available_paths()
+    assert best != "portable"
+    monkeypatch.setattr(native, "available_paths", lambda: ["portable"])
+    assert honest.replayed("features")["honest"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("engine", ["python", "ray"])
+def test_other_engines_give_the_same_messages(honest: Kept, engine: str) -> None:
+    """The readable one, and a cluster."""
+    assert honest.replayed("features", engine=engine)["honest"]
+
+
+class Stolen(SqliteJournal):
+    """Somebody copies the party's folder in pass 7."""
+
+    drawn: Draws
+
+    def draws(self, *given: Any) -> Draws:
+        self.drawn = super().draws(*given)
+        return self.drawn
+
+    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
+        is_fresh, copy = super().sending(peer, data, digest), self.path.parent.with_name("stolen")
+        if self._step == 7 and not copy.exists():
+            shutil.copytree(self.path.parent, copy)
+            copy.with_name("last link").write_bytes(self.drawn.link)
+        return is_fresh
+
+
+def test_a_stolen_journal_shows_no_draw_of_earlier_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With evidence, too: nothing drawn in passes 1 to 6, nor what it was drawn from, is on the disk in pass 7."""
+    links, drawn, read, restore = dict[int, list[bytes]](), dict[bytes, list[bytes]](), Draws._read, Draws.restore
+
+    def noted(draws: Draws, link: bytes) -> None:
+        links.setdefault(id(draws), []).append(link)
+        restore(draws, link)
+
+    def heard(draws: Draws, purpose: str, peer: str, count: int) -> bytes:
+        data = read(draws, purpose, peer, count)
+        drawn.setdefault(draws.link, []).append(data[:16])
+        return data
+
+    monkeypatch.setattr(Draws, "restore", noted)
+    monkeypatch.setattr(Draws, "_read", heard)
+    kept_run(tmp_path, SPLITS["two"], journals={"features": Stolen}, epochs=7)
+    now = (tmp_path / "last link").read_bytes()
+    own = next(chain for chain in links.values() if now in chain)
+    disk = b"".join(file.read_bytes() for file in (tmp_path / "stolen").rglob("*") if file.is_file())
+    # The keys have the first link, and every pass the next one.
+    passes = own[1 : own.index(now)]
+    assert len(passes) == 6
+    assert now in disk
+    assert not [link for link in passes if link in disk]
+    secrets = [one for link in passes for one in drawn[link] if len(one) == 16]
+    assert secrets
+    assert not [one for one in secrets if one in disk]
 
 
 def test_three_parties_replay_cleanly(tmp_path: Path) -> None:

@@ -132,16 +132,7 @@ class Organisations:
 
     def write_table(self, name: str, table: Table) -> Path:
         """As the file of this party's settings."""
-        file = self.folder / f"{name}.csv"
-        classes = table.classes or (0, 1)
-        with file.open("w", newline="", encoding="utf-8") as handle:
-            rows = csv.writer(handle)
-            rows.writerow(["id", *(column.name for column in table.columns), *([LABEL] * (table.labels is not None))])
-            for row, identity in enumerate(table.ids):
-                values = [repr(float(column.values[row])) for column in table.columns]
-                label = [] if table.labels is None else [classes[table.labels[row]]]
-                rows.writerow([identity, *values, *label])
-        return file
+        return write_table(self.folder / f"{name}.csv", table)
 
     def type(self, name: str, *words: str, **circumstances: object) -> Command:
         """`plumbob party WORDS` at this party's home, in a process of its own."""
@@ -182,6 +173,19 @@ class Organisations:
         for command in self.commands:
             command.process.kill()
             command.process.join()
+
+
+def write_table(file: Path, table: Table) -> Path:
+    """As a party would have it."""
+    classes = table.classes or (0, 1)
+    with file.open("w", newline="", encoding="utf-8") as handle:
+        rows = csv.writer(handle)
+        rows.writerow(["id", *(column.name for column in table.columns), *([LABEL] * (table.labels is not None))])
+        for row, identity in enumerate(table.ids):
+            values = [repr(float(column.values[row])) for column in table.columns]
+            label = [] if table.labels is None else [classes[table.labels[row]]]
+            rows.writerow([identity, *values, *label])
+    return file
 
 
 def steps_finished(journal: Path) -> int:

@@ -391,6 +391,25 @@ def test_one_party_of_several_at_its_limit(opened: str) -> None:
     assert len(wire.bodies(Kind.SCORE_SHARE)) == 2
 
 
+def test_a_signature_withheld_before_the_second_query_opens_nothing() -> None:
+    """Whoever does not sign what it got and asked so far gets no further answer."""
+    wire, seal = Wire(), Participant.seal
+
+    def sealed(one: Participant, step: int, names: Any = None) -> None:
+        if (one.name, step) != ("label", 2):
+            seal(one, step, names)
+            return
+        one.channels["features"].break_free()
+        one.channels["features"].send(Kind.QUERY, 3, bytes(16))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Participant, "seal", sealed)
+        run = run_of(TWO, protocol="shares", open="never")
+        ends = predicted(run, [[1], [2]], wire, signed=True).ends
+    assert len(wire.bodies(Kind.SCORE_SHARE)) == 1
+    assert "expected SEAL of step 2" in str(ends["features"])
+
+
 def test_a_decision_that_was_not_ours_is_refused() -> None:
     """The label party cannot pass a refusal on as a yes, or the reverse, to the one who said it."""
     session = predicted(run_of(THREE), [[1, 2]], changing(Kind.QUERY_DECISION, bytes([1]) * 34))

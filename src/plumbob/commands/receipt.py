@@ -5,9 +5,10 @@ certificate that the reader has compared: anybody can make one in a party's name
 each other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from plumbob.counting import counted
 from plumbob.party.receipts import (
@@ -80,7 +81,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "lines": [
             *_lines(record, plan, channels, plan_agrees),
             *(_peer_in_words(one) for one in peers),
-            *([] if stated is None else [f"statement    {stated.statement.get('verdict', '')}"]),
+            *([] if stated is None else [f"statement    {_statement_in_words(stated.statement, mistakes)}"]),
             f"signature    {_signature_in_words(signed, known)}",
             *_fingerprint_lines([signed]),
             *(f"DIFFERS      {mistake}" for mistake in mistakes),
@@ -166,6 +167,13 @@ def _signature_in_words(signed: Signed, known: KnownCertificates) -> str:
         f"signed by whoever holds fingerprint {signed.certificate.fingerprint}, in the name of {signed.party}, on "
         f"{signed.date}: compare it with {signed.party}, or name --home or --fingerprint"
     )
+
+
+def _statement_in_words(said: Mapping[str, Any], mistakes: Sequence[str]) -> str:
+    """With who signed it, if nothing speaks against it."""
+    is_doubtful = any(mistake.startswith("the statement") for mistake in mistakes)
+    whose = "" if is_doubtful else f"{said['party']}'s auditor signed: "
+    return f"{whose}{said.get('verdict', '')}"
 
 
 def _peer_in_words(one: PeerSignature) -> str:

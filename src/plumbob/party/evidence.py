@@ -39,7 +39,7 @@ from plumbob.protocol.widths import columns_of
 FORMAT = 1
 FOLDER, HEAD = "evidence", "head.json"
 SESSIONS = "predictions"  # The folder of a run that holds the evidence of its model's use.
-ROOM = 16 << 20  # Bytes besides messages and rows.
+ROOM = 4 << 20  # Bytes besides messages and rows.
 BYTES_OF_A_CELL = 8 + 4 + 4  # As it was read, and as an integer to train with and to be scored.
 RECORD = struct.Struct("<cHQ")  # What it is, and the lengths of the peer's name and of the data.
 RECEIVED, SENT, SAID, DECIDED = b"R", b"S", b"O", b"D"

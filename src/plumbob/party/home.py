@@ -39,6 +39,7 @@ from plumbob.net.identity import (
 )
 from plumbob.net.websocket import Timeouts
 from plumbob.party.outcome import Outcome
+from plumbob.party.sealing import Auditor
 from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
 from plumbob.party.verbs import (
     Align,
@@ -131,6 +132,15 @@ class Home:
         if not self.settings.data:
             raise SettingsError(f"{SETTINGS_FILE}: data: name the file of this party's table")
         return self.folder / self.settings.data
+
+    @property
+    def auditor(self) -> Auditor:
+        """Whom its evidence is sealed for; SettingsError where none is named."""
+        if not self.settings.evidence_key:
+            raise SettingsError(
+                f'{SETTINGS_FILE}: the plan keeps evidence; put evidence_key = "FILE" there, your auditor\'s key'
+            )
+        return Auditor.load(self.folder / self.settings.evidence_key)
 
     @property
     def runs(self) -> Path:

@@ -155,19 +155,22 @@ def party_run_at(
     )
 
 
+def auditor_for(home: Home, plan: Plan) -> Auditor:
+    """Whom this party's evidence is sealed for; SettingsError where the plan names another one."""
+    name, auditor = home.identity.name, home.auditor
+    if dict(plan.auditors).get(name) != auditor.fingerprint:
+        raise SettingsError(
+            f"{home.settings.evidence_key}: its fingerprint is {auditor.fingerprint}, and the plan names another "
+            f"auditor for {name}; use that auditor's file, or agree on a plan with this one"
+        )
+    return auditor
+
+
 def keeping_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int) -> Keeping | None:
     """How evidence of a session is kept, if the plan says so; SettingsError where it cannot be."""
     if not plan.keeps_evidence:
         return None
-    name, named = home.identity.name, home.settings.evidence_key
-    if not named:
-        raise SettingsError('the plan keeps evidence: put evidence_key = "FILE" into party.toml, your auditor\'s key')
-    auditor = Auditor.load(home.folder / named)
-    if dict(plan.auditors).get(name) != auditor.fingerprint:
-        raise SettingsError(
-            f"{named}: its fingerprint is {auditor.fingerprint}, and the plan names another auditor for {name}; use "
-            "that auditor's file, or agree on a plan with this one"
-        )
+    name, auditor = home.identity.name, auditor_for(home, plan)
     refuse_full_disk(folder, evidence_bytes(plan, name, rows))
     certificates = {party.name: home.pinned[party.name] for party in plan.parties if party.name != name}
     certificates[name] = home.identity.certificate

@@ -1,11 +1,11 @@
 """`party propose`: a plan that fits everybody's table, with nobody typing a number that a program could count.
 
-Every party says whether it has the label. The label party drafts the plan, the others answer with four numbers each:
-the columns that their table gives under that draft, its rows, its numeric columns and its levels. From these the label
-party sees what noise for whole rows would cost and which encoding the public rule chooses (`plan/encodings.py`), drafts
-again, and fills in the second answers. Nothing else about a table leaves: no name, no value. A width depends on the
-draft's `rare`, so many proposals with one `rare` after another would show how many levels have how many rows; each of
-them is typed by somebody at the party that answers.
+Every party says whether it has the label, and who its auditor is. The label party drafts the plan, the others answer
+with four numbers each: the columns that their table gives under that draft, its rows, its numeric columns and its
+levels. From these the label party sees what noise for whole rows would cost and which encoding the public rule chooses
+(`plan/encodings.py`), drafts again, and fills in the second answers. Nothing else about a table leaves: no name, no
+value. A width depends on the draft's `rare`, so many proposals with one `rare` after another would show how many levels
+have how many rows; each of them is typed by somebody at the party that answers.
 
     label party                                 every other party
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
@@ -15,6 +15,7 @@ them is typed by somebody at the party that answers.
                                                 its encoding follows from the numbers that it is said to be chosen from
 """
 
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,7 +45,9 @@ NUMBERS = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
 """The width under the draft, rows, numeric columns and levels."""
 REASON = struct.Struct("<3Q")
 """What the rule was applied to: rows, numeric columns, levels; zeros where somebody chose the encoding."""
-LABEL, FEATURES = b"label", b"features"
+LABEL, FEATURES = "label", "features"
+DAYS = 365  # That a draft keeps evidence, until somebody writes what the contract says.
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 DraftFor = Callable[[tuple[Party, ...]], Plan]
 """A plan for these parties."""
 
@@ -55,6 +58,8 @@ class Proposal:
 
     table: Table
     has_label: bool
+    auditor: str
+    """The fingerprint of this party's; nothing where it has none, or wants no evidence."""
     draft: DraftFor
     """The first."""
     choose: Callable[[Plan, Sequence[TableSize]], tuple[DraftFor, DraftedEncoding | None]]
@@ -70,9 +75,11 @@ def propose(
     patience, connector_for = home.settings.patience, _connector_for(home, tell)
     own = home.identity.name
     with conversation(TOPIC, list(home.pinned), journal, connector_for, patience=patience, tell=tell) as talk:
-        holders = _label_parties(own, proposal.has_label, talk.channels)
+        roles = _roles(own, proposal, talk.channels)
+        holders = sorted(name for name, (role, _) in roles.items() if role == LABEL)
+        auditors = {name: auditor for name, (_, auditor) in roles.items() if auditor}
         # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
-        agreed = _agree(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
+        agreed = _agree(own, holders[0], proposal, auditors, talk.channels) if len(holders) == 1 else None
         journal.flush()
         talk.leave()
     if agreed is None:
@@ -97,24 +104,40 @@ def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:
     return connector_for
 
 
-def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -> list[str]:
-    """The parties that say that they have the label."""
+def _roles(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> dict[str, tuple[str, str]]:
+    """Everybody's role, and the fingerprint of its auditor if it has one."""
+    roles = {own: (LABEL if proposal.has_label else FEATURES, proposal.auditor)}
     for channel in channels.values():
         _follow(channel, schedules.proposed_roles([own, channel.peer]), own)
-        channel.send(Kind.PROPOSAL_ROLE, 0, LABEL if has_label else FEATURES)
-    roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0) for peer, channel in channels.items()}
-    return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
+        channel.send(Kind.PROPOSAL_ROLE, 0, " ".join(roles[own]).strip().encode())
+    for peer, channel in channels.items():
+        role, _, auditor = channel.receive(Kind.PROPOSAL_ROLE, 0).decode("utf-8", "replace").partition(" ")
+        if role not in (LABEL, FEATURES) or (auditor and not FINGERPRINT.fullmatch(auditor)):
+            raise RemoteProtocolError(f"{peer}: its role cannot be read; is its version another one?")
+        roles[peer] = role, auditor
+    return roles
+
+
+def with_auditors(plan: Plan, auditors: Mapping[str, str]) -> Plan:
+    """A draft that keeps evidence, if everybody has an auditor and its messages can be computed again."""
+    named = {party.name: auditors[party.name] for party in plan.parties if party.name in auditors}
+    if not plan.keeps_evidence and (len(named) < len(plan.parties) or not plan.is_closed):
+        return plan
+    return plan.replace(evidence="keep", days=plan.days or DAYS, auditors=named)
 
 
 def _agree(
-    own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]
+    own: str, label_party: str, proposal: Proposal, auditors: Mapping[str, str], channels: Mapping[str, Channel]
 ) -> tuple[Plan, DraftedEncoding | None]:
     for peer, channel in channels.items():
         names = [name for name in (own, peer) if name != label_party]
         _follow(channel, schedules.proposal(label_party, names), own)
     if label_party == own:
-        return _draft(own, proposal, channels)
-    return _accept(own, proposal, channels[label_party])
+        return _draft(own, proposal, auditors, channels)
+    plan, reason = _accept(own, proposal, channels[label_party])
+    if with_auditors(plan, auditors).auditors != plan.auditors:
+        raise RemoteProtocolError(f"{label_party}: its plan names other auditors than the parties did")
+    return plan, reason
 
 
 def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
@@ -122,11 +145,17 @@ def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
     channel.follow([due for due in listed if due.sender == own], [due for due in listed if due.receiver == own])
 
 
-def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> tuple[Plan, DraftedEncoding | None]:
+def _draft(
+    own: str, proposal: Proposal, auditors: Mapping[str, str], channels: Mapping[str, Channel]
+) -> tuple[Plan, DraftedEncoding | None]:
     """At the label party."""
-    first, sizes = _with_widths(own, proposal.draft, proposal.table, channels)
+
+    def accountable(draft_for: DraftFor) -> DraftFor:
+        return lambda parties: with_auditors(draft_for(parties), auditors)
+
+    first, sizes = _with_widths(own, accountable(proposal.draft), proposal.table, channels)
     second, reason = proposal.choose(first, sizes)
-    plan, _ = _with_widths(own, second, proposal.table, channels)
+    plan, _ = _with_widths(own, accountable(second), proposal.table, channels)
     numbers = (0, 0, 0) if reason is None else (reason.rows, reason.numeric, reason.levels)
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_PLAN, 0, REASON.pack(*numbers) + _pack(plan))

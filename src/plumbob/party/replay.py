@@ -417,7 +417,7 @@ def _run_again(
         if item.hex() != head.items.get(name):
             raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
     if table is not None and source is not None and source(table).digest() != table.digest():
-        raise DeviationError("the rows that it calculated with are not those of the table given; nothing follows")
+        raise DeviationError("the rows that it calculated with are not those of the table given, and nothing follows")
     channels = {
         party.name: Channel(party.name, _NoLink(), journal=journal)
         for party in plan.parties
@@ -478,7 +478,12 @@ def source_of(file: Path, id_column: str, label_column: str) -> Callable[[Table]
     """The same rows, read in the same way from a file that the auditor drew."""
 
     def read(kept: Table) -> Table:
+        if kept.labels is not None and not label_column:
+            raise DataError(f"{file}: this party has the label; name its column in the file with --label COLUMN")
         table = read_table(file, id_column, label_column if kept.labels is not None else "", choices=kept.choices)
+        if missing := len(set(kept.ids) - set(table.ids)):
+            what = counted(missing, "row")
+            raise DeviationError(f"{what} that it calculated with are not in the table given, and nothing follows")
         found = table.select(kept.ids, "the file lacks rows that the party calculated with")
         return Table(
             found.ids, found.columns, found.labels, found.classes, choices=kept.choices, held_out=kept.held_out

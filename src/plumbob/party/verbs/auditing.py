@@ -66,7 +66,10 @@ def replay_run(asked: ReplayRun, caller: Caller) -> Result:
     statement = replay(asked.run, opened, source, progress, asked.engine, trained)
     file = asked.out or asked.run / STATEMENT
     write_statement(file, statement)
-    lines = [statement["verdict"], f"{file}: for the auditor to sign, with plumbob auditor sign {file}"]
+    lines = [
+        statement["verdict"],
+        f"{file}: for the auditor to sign, on its own machine: plumbob auditor sign {file.name}",
+    ]
     return {**statement, "statement": str(file), "lines": lines}
 
 

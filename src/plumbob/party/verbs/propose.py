@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from plumbob.data import ColumnChoices, Table, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
+from plumbob.party.evidence import evidence_bytes
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
 from plumbob.party.noise_draft import NoiseForecast, drafted, noise_keys, runs_in_words, trained_rows
@@ -45,9 +46,33 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
         *([] if drafts.forecast is None else drafted(drafts.forecast, plan)),
         *runs_in_words(plan, home.settings, trained_rows(len(own), plan)),
+        *evidence_in_words(plan, home, len(own)),
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
     return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
+
+
+def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
+    """What keeping it gives and costs, or what it would take."""
+    if not plan.keeps_evidence:
+        if home.settings.evidence_key:
+            yield (
+                "no evidence is kept, although this party has an auditor: every party needs one (evidence_key in "
+                'party.toml), and the plan protocol = "shares" with open = "never"'
+            )
+        return
+    size = evidence_bytes(plan, home.identity.name, rows) / 2**20
+    yield (
+        f"evidence is kept for {plan.days} days, at most about {size:,.0f} MiB here: your auditor can show that you "
+        "kept to the protocol, and a party that sent a single other byte cannot. It prevents nothing, and whoever "
+        "opens it reads, with a peer's traffic, every residual, weight and score of the run (--evidence none keeps "
+        "none, --days says how long)"
+    )
+    if plan.noise == "rows":
+        yield (
+            "with noise for rows, whoever opens a party's evidence takes that party's noise away: plumbob party sign "
+            "will ask for --accept-evidence"
+        )
 
 
 @dataclass
@@ -114,7 +139,10 @@ def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
     has_label = bool(home.settings.label_column)
     if drafts.keys and not has_label:
         raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
-    return Proposal(drafts.table, has_label, drafts.first, drafts.choose)
+    auditor = (
+        "" if drafts.keys.get("evidence") == "none" or not home.settings.evidence_key else home.auditor.fingerprint
+    )
+    return Proposal(drafts.table, has_label, auditor, drafts.first, drafts.choose)
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:

@@ -9,7 +9,7 @@ from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
 from plumbob.party.outcome import plan_argument, plan_of
-from plumbob.party.party_run import refuse_strangers
+from plumbob.party.party_run import auditor_for, refuse_strangers
 from plumbob.party.rows import is_arbiter
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence
@@ -38,6 +38,8 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
     rows = plan.rows or rows_kept_in(home.folder, plan) or None
     if (missing := unready_evidence(plan)) is not None:
         raise PlanError(missing)
+    if plan.keeps_evidence:
+        auditor_for(home, plan)
     findings = check(plan, rows)
     refuse_unaccepted(plan, findings, accepted)
     notes = _notes(plan, rows)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from plumbob.errors import DataError
 from plumbob.party import prediction, training
+from plumbob.party.conversation import MET
 from plumbob.party.home import Home
 from plumbob.party.journals import journal_contents
 from plumbob.party.rows import is_arbiter
@@ -31,11 +32,16 @@ def status(folder: Path) -> Result:
 def _run_fields(home: Home, place: Path) -> dict[str, object]:
     latest, journal = read_status(place), journal_contents(place)
     is_finished, sentence = _state(place, latest, journal)
+    is_run = not place.name.startswith(tuple(SESSIONS))
     if is_finished:
         sentence += _rows_left(home, RunFolder(place).record())
+    elif is_run and any(name.startswith(MET) for name in journal.facts):
+        sentence += "; not settled: not every party has signed its last message"
     if journal.has_secrets and not (latest is not None and latest.is_alive):
         sentence += _why_secrets(place.name, journal, is_finished)
     shown = {"run": place.name, "finished": is_finished, "status": sentence, "keeps_secrets": journal.has_secrets}
+    if is_run:
+        shown["settled"] = is_finished
     if latest is None:
         return shown
     return {**shown, "alive": latest.is_alive, **{name: getattr(latest, name) for name in SHOWN}}

@@ -1,0 +1,171 @@
+"""The red team's cheats by real parties over TLS that keep evidence: what a replay names, what only a table shows."""
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.crypto.lattice import Small
+from plumbob.data import Table
+from plumbob.errors import SettingsError
+from plumbob.lab.attacks.altered_shares import AlteredShares
+from plumbob.lab.attacks.false_residual import FalseResidual
+from plumbob.lab.attacks.garbage_replies import GarbageReplies
+from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.lab.attacks.off_the_circle import OffTheCircle
+from plumbob.party import training
+from plumbob.party.home import Home
+from plumbob.party.party_run import keeping_at
+from plumbob.party.receipts import peer_signatures, signature_of
+from plumbob.party.replay import source_of
+from plumbob.party.sealing import PUBLIC_FILE
+from plumbob.plan import Plan
+from plumbob.protocol.cast import player
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.openings import Share
+from plumbob.protocol.party import AfterStep
+from plumbob.run_folder import RunFolder
+from tests.party.kept import Kept, accountable
+from tests.party.verbs import LABEL, Organisations, write_table
+from tests.protocol.support import made_up, tables_for
+
+CASTING = threading.Lock()
+TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 1, 1, 1)
+
+
+def trained(
+    folder: Path, split: tuple[int, ...], cheats: Mapping[str, Hook], tables: Mapping[str, Table] | None = None
+) -> Kept:
+    """By everybody's own command, in threads; `cheats` run other software, or have invented their tables."""
+    plan, auditors = accountable(Plan.for_columns(split, epochs=2, test_share=0.2), folder)
+    given = tables or tables_for(plan, *made_up(40, plan.columns))
+    settings = {name: {"evidence_key": str(folder / f"auditor-{name}" / PUBLIC_FILE)} for name in auditors}
+    organisations = Organisations(plan, given, folder, settings=settings)
+
+    def cast_player(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+        cheat = cheats.get(participant.name)
+        return player(participant, table, progress, None if cheat is None else hooked(LatticeParty, cheat))
+
+    def train(name: str) -> Any:
+        return Home.open(organisations.home(name)).train(plan, verbose=False)
+
+    with CASTING, pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(auditors)) as pool:
+        patch.setattr(training, "player", cast_player)
+        list(pool.map(train, auditors))
+    for name in auditors:
+        (folder / "runs").mkdir(exist_ok=True)
+        (folder / "runs" / name).symlink_to(organisations.run_folder(name))
+    return Kept(plan, given, folder / "runs", auditors)
+
+
+class OtherSums(Hook):
+    """Adds to its shares of the sums in the second pass: it steers everybody's weights."""
+
+    def sums(self, me: LatticeParty, step: int, shared: dict[str, Share]) -> dict[str, Share]:
+        if step < 2:
+            return shared
+        return {name: [value + (1 << 20) for value in share] for name, share in shared.items()}
+
+
+class LargeFactors(Hook):
+    """Scales its factors up, so that masked numbers stick out of their masks (`masked-shares`)."""
+
+    def factors(self, me: LatticeParty, step: int, factors: Small) -> Small:
+        return factors * 2
+
+
+CHEATS = [
+    ("false-residual", TWO, "label", FalseResidual, "LATTICE_REQUEST of step 1 to features"),
+    (
+        "false-residual-at-the-end",
+        TWO,
+        "label",
+        partial(FalseResidual, erases=False),
+        "LATTICE_REQUEST of step 2 to features",
+    ),
+    ("altered-shares", TWO, "label", AlteredShares, "BOUND_SHARE of step 0 to features"),
+    ("off-the-circle", TWO, "label", OffTheCircle, "LATTICE_REPLY of step 1 to features"),
+    ("off-the-circle-by-features", TWO, "features", OffTheCircle, "LATTICE_REPLY of step 1 to label"),
+    ("garbage-replies", TWO, "features", GarbageReplies, "LATTICE_REPLY of step 1 to label"),
+    ("steering", TWO, "features", OtherSums, "BOUND_SHARE of step 0 to label"),
+    ("masked-shares", THREE, "label", LargeFactors, "LATTICE_REPLY of step 1 to features"),
+]
+"""Every attack on a plan that keeps evidence; the last ones are after opened weights elsewhere, and cheat as there."""
+
+
+@pytest.mark.parametrize(
+    ("split", "by", "cheat", "named"),
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.soak] if place else [])
+        for place, (name, *case) in enumerate(CHEATS)
+    ],
+)
+def test_a_replay_names_the_first_dishonest_message(
+    tmp_path: Path, split: tuple[int, ...], by: str, cheat: Callable[[], Hook], named: str
+) -> None:
+    """Without a value; everybody else's replay stays clean."""
+    kept = trained(tmp_path, split, {by: cheat()})
+    statement = kept.replayed(by)
+    assert not statement["honest"]
+    assert statement["verdict"] == f"{by}: message {named} does not follow from what was fixed before the run."
+    assert all(kept.replayed(name)["honest"] for name in kept.tables if name != by)
+
+
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory: pytest.TempPathFactory) -> tuple[Kept, Path]:
+    """`chosen-labels`: honest messages about labels that the label party made up; and the real table."""
+    folder = tmp_path_factory.mktemp("invented")
+    real = tables_for(Plan.for_columns(TWO), *made_up(40, 5))
+    labels = np.zeros(40, dtype=np.int8)
+    labels[:3] = 1
+    made = {**real, "label": replace(real["label"], labels=labels)}
+    kept = trained(folder, TWO, {}, made)
+    return kept, write_table(folder / "real.csv", real["label"])
+
+
+def test_only_a_table_shows_chosen_labels(invented: tuple[Kept, Path]) -> None:
+    """What a party says of people that it invented, or of labels of its choice, follows from what it fixed."""
+    kept, real = invented
+    assert kept.replayed("label")["honest"]
+    for file, is_honest in ((real, False), (kept.folder.parent / "label.csv", True)):
+        statement = kept.replayed("label", source=source_of(file, "id", LABEL))
+        assert statement["honest"] is is_honest
+    few = real.with_name("few.csv")
+    few.write_text("".join(real.read_text().splitlines(keepends=True)[:30]))
+    assert (
+        "11 rows that it calculated with are not in"
+        in kept.replayed("label", source=source_of(few, "id", LABEL))["verdict"]
+    )
+
+
+def test_a_receipt_has_the_peers_signature_over_what_it_sent(invented: tuple[Kept, Path], tmp_path: Path) -> None:
+    """By the peer's certificate; a record with another hash of that stream does not have it."""
+    folder = RunFolder(invented[0].folder / "features")
+    record, signed = folder.record(), signature_of(folder)
+    assert [one.is_valid for one in peer_signatures(record, signed)] == [True]
+    [own] = record.parties
+    other = replace(record, parties=[replace(own, received_streams={"label": "00" * 32})])
+    assert [one.is_valid for one in peer_signatures(other, signed)] == [False]
+
+
+def test_an_auditor_who_was_exchanged_after_signing_is_refused(tmp_path: Path) -> None:
+    """Before the run: evidence is sealed for the one in the plan or not at all."""
+    plan, auditors = accountable(Plan.for_columns(TWO, epochs=1), tmp_path)
+    settings = {name: {"evidence_key": str(tmp_path / "auditor-label" / PUBLIC_FILE)} for name in auditors}
+    homes = Organisations(plan, tables_for(plan, *made_up(40, 5)), tmp_path, settings=settings)
+    with pytest.raises(SettingsError, match="the plan names another auditor for features"):
+        keeping_at(Home.open(homes.home("features")), plan, "train", tmp_path, 40)
+
+
+@pytest.mark.soak
+def test_five_parties_replay_cleanly(tmp_path: Path) -> None:
+    """Over TLS, each with its own auditor."""
+    kept = trained(tmp_path, FIVE, {})
+    assert all(kept.replayed(name)["honest"] for name in kept.tables)
