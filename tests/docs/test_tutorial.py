@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tutorial.md"
 # What is typed, and below it what is printed.
-BLOCKS = re.compile(r"```(sh|python)\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+BLOCKS = re.compile(r"```(sh|python)\n([^`]*)```\n\n```text\n(.*?)```", re.DOTALL)
 LEAKING, UNDECIDED = 3, 4
 
 
