@@ -69,7 +69,9 @@ class Measurement:
         """The last change since to the files that it describes, or nothing."""
         command = ["git", "log", "-1", "--format=%h %s", f"{self.commit}..HEAD", "--", *self.describes]
         finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        return finished.stdout.strip() if finished.returncode == 0 else "(this copy's history does not reach back so far)"
+        return (
+            finished.stdout.strip() if finished.returncode == 0 else "(this copy's history does not reach back so far)"
+        )
 
     def run(self) -> str:
         """What the command prints, with this environment's programs first."""
