@@ -7,7 +7,7 @@ from plumbob.checking.rules.reply_room import without_replies
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """More columns than agreed."""
+    """What a party reads that claims more columns than were agreed."""
     if (reason := without_replies(figures, party)) is not None:
         return reason
     return blocked(

@@ -24,7 +24,7 @@ SURE_IF_FEW, SURE_IF_MANY = 0.1, 0.3
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """All batches at once."""
+    """What the equations of all batches say together."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     per_step = figures.rank(party)

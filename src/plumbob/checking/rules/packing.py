@@ -18,7 +18,7 @@ from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Hidden values in replies."""
+    """What a party reads that hides values in its replies."""
     if (reason := without_replies(figures, party)) is not None:
         return reason
     room = hidden_room(figures, party)
