@@ -2,8 +2,8 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.interface import AttackRule, Judgement, blocked
 from plumbob.checking.rules.reply_room import without_replies
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked
 
 
 def judge(figures: Figures, party: str) -> Judgement:

@@ -8,7 +8,7 @@ from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
 from plumbob.checking.rules.forecasts import (
     generally_judged,
 )
-from plumbob.checking.rules.interface import AttackRule, Judgement, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
 from plumbob.counting import counted
 
 UNREST = 1.5
