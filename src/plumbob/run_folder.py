@@ -2,7 +2,7 @@
 
     RUN/
       plan.toml, run.json, report.html           what may be shown
-      summary.html                               the same on one page, for whoever says yes or no
+      summary.html                               the decision sheet: the same on one page, for whoever says yes or no
       parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
       defences.json                              of `audit --defences`, in place of run.json
@@ -94,7 +94,7 @@ class RunFolder:
         return self.party_folder(name) / "rows.csv"
 
     def make_party_folder(self, name: str) -> None:
-        """For its owner alone."""
+        """Makes a party's folder, readable by its owner alone."""
         self.party_folder(name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def record(self) -> RunRecord:

@@ -26,11 +26,11 @@ from plumbob.party.receipts import peer_signatures, signature_of
 from plumbob.party.replay import source_of
 from plumbob.party.sealing import PUBLIC_FILE
 from plumbob.plan import Plan
-from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import Share
 from plumbob.protocol.party import AfterStep
+from plumbob.protocol.program import party_at
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.run_folder import RunFolder
 from tests.party.kept import Kept, accountable
 from tests.party.verbs import LABEL, Organisations, write_table
@@ -49,15 +49,15 @@ def trained(
     settings = {name: {"evidence_key": str(folder / f"auditor-{name}" / PUBLIC_FILE)} for name in auditors}
     organisations = Organisations(plan, given, folder, settings=settings)
 
-    def cast_player(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
         cheat = cheats.get(participant.name)
-        return player(participant, table, progress, None if cheat is None else hooked(LatticeParty, cheat))
+        return party_at(participant, table, progress, None if cheat is None else hooked(LatticeParty, cheat))
 
     def train(name: str) -> Any:
         return Home.open(organisations.home(name)).train(plan, verbose=False)
 
     with CASTING, pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(auditors)) as pool:
-        patch.setattr(training, "player", cast_player)
+        patch.setattr(training, "party_at", party_instead)
         list(pool.map(train, auditors))
     for name in auditors:
         (folder / "runs").mkdir(exist_ok=True)

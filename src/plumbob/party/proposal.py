@@ -148,7 +148,7 @@ def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
 def _draft(
     own: str, proposal: Proposal, auditors: Mapping[str, str], channels: Mapping[str, Channel]
 ) -> tuple[Plan, DraftedEncoding | None]:
-    """At the label party."""
+    """The label party drafts, hears everybody's widths, and sends the plan."""
 
     def accountable(draft_for: DraftFor) -> DraftFor:
         return lambda parties: with_auditors(draft_for(parties), auditors)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from plumbob.plan.sigmoids import SIGMOIDS
+
 MOST_SHARING = 8  # Parties in `shares`: products grow with the square of their number.
 
 
@@ -19,6 +21,8 @@ class Protocol:
     noises: frozenset[str]
     shows_gradients: bool
     """Whether a party reads its own gradient in every step; otherwise everything stays shared until it is opened."""
+    program: str = ""
+    """The module that runs it, with its `PARTY`; none where all is calculated in one place, or elsewhere."""
     carries_class_weights: bool = False
     carries_momentum: bool = False
     has_arbiter: bool = False
@@ -58,19 +62,27 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
             Protocol(
                 "clear",
                 keys="none",
-                sigmoids=frozenset({"fourier", "taylor", "minimax", "piecewise", "exact"}),
+                sigmoids=frozenset(SIGMOIDS),
                 noises=ON_RESIDUALS | {"rows"},
                 shows_gradients=True,
                 carries_class_weights=True,
                 carries_momentum=True,
             ),
-            Protocol("exchange", keys="paillier", sigmoids=LINEAR, noises=ON_RESIDUALS, shows_gradients=True),
+            Protocol(
+                "exchange",
+                keys="paillier",
+                sigmoids=LINEAR,
+                noises=ON_RESIDUALS,
+                shows_gradients=True,
+                program="plumbob.protocol.exchange",
+            ),
             Protocol(
                 "arbiter",
                 keys="paillier",
                 sigmoids=LINEAR,
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
+                program="plumbob.protocol.arbiter",
                 has_arbiter=True,
             ),
             Protocol(
@@ -79,6 +91,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=frozenset({"fourier"}),
                 noises=NO_NOISE | {"rows"},
                 shows_gradients=False,
+                program="plumbob.protocol.shares.training",
                 carries_class_weights=True,
                 carries_momentum=True,
                 most_parties=MOST_SHARING,
