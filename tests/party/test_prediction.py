@@ -160,22 +160,28 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     assert "40 are used, 0 are left" in predicted(organisations, asked=["--ids", "0"])["features"].complained
 
 
-def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -> None:
-    """Whoever asked names the mistake; those who waited to answer end with it and do not wait their patience out."""
+def test_ids_that_nobody_aligned_are_named_and_never_scored(organisations: Organisations) -> None:
+    """They stand in the file without a score; where no other id is asked for, everybody ends at once and hears why."""
     commands = predicted(organisations, asked=["--ids", "0", "--ids", "P4711"])
+    assert [command.process.exitcode for command in commands.values()] == [0, 0, 0], commands["label"].complained
+    header, scored, absent = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()
+    assert header == "id,score,probability,predicted,held_out,model"
+    assert scored.startswith("0,") and scored.endswith(",joint")
+    assert absent == "P4711,,,,,none"
+    assert "1 id has no score, because some party does not have the row" in commands["label"].printed
+    commands = predicted(organisations, asked=["--ids", "P4711"])
     assert [command.process.exitcode for command in commands.values()] == [1, 1, 1]
-    assert "of 2 ids asked for, 1 is not among the 40 aligned rows; for new rows" in commands["label"].complained
+    assert "'P4711' is not among the 40 aligned rows; for new rows" in commands["label"].complained
     for name in ("features", "features-2"):
         assert "label takes no part: 'it cannot use its own table as it is" in commands[name].complained
         assert "P4711" not in commands[name].complained
-    assert not (organisations.folder / "scores.csv").exists()
 
 
 @pytest.mark.usefixtures("nobody_waits")
 def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_path: Path) -> None:
     """Then it is told here all the same, soon, and no session is left."""
     home = organisations.home("label")
-    with pytest.raises(DataError, match="of 1 id asked for, 1 is not among"):
+    with pytest.raises(DataError, match="'nobody' is not among the 40 aligned rows"):
         Home.open(home).predict(organisations.plan_file, ids=["nobody"], out=tmp_path / "scores.csv")
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 

@@ -7,7 +7,7 @@ stopped for good: the peers wait.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +15,15 @@ from typing import Protocol
 
 from plumbob.errors import (
     CiphertextRefusedError,
+    IdentityError,
     KeyRefusedError,
+    PeerAwayError,
     PlumbobError,
     RemoteProtocolError,
     TransportError,
 )
 from plumbob.net import Connection
+from plumbob.net.answered_lists import AnsweredLists
 from plumbob.net.greeting import Greeting, Purpose
 from plumbob.net.reliable import Memory, ReliableLink
 from plumbob.party.status import Watch
@@ -83,6 +86,8 @@ class Conversation:
 
     channels: dict[str, Channel]
     links: dict[str, ReliableLink]
+    list_name: str = ""
+    """Of the rows that this is about."""
 
     def leave(self, seconds: float = PARTING_SECONDS) -> list[str]:
         """Wait until the peers have everything; the names of those who did not say so in time."""
@@ -105,24 +110,30 @@ def conversation(
     connector_for: Callable[[Callable[[Connection], None]], AnyConnector],
     *,
     patience: float,
+    meeting: float | None = None,
+    lists: AnsweredLists | None = None,
     tell: Callable[[str], None] = lambda words: None,
     watch: Watch | None = None,
 ) -> Iterator[Conversation]:
-    """Meet every peer, and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on."""
-    links = {peer: _link(topic, peer, journal, tell) for peer in peers}
+    """Meet every peer, and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on.
+
+    All of them have `meeting` seconds to come, `patience` if nothing is said.
+    """
+    links = {peer: _link(topic, peer, journal, tell, lists) for peer in peers}
     channels = {peer: Channel(peer, link, patience, journal) for peer, link in links.items()}
     if watch is not None:
         watch.links, watch.channels = links, channels
     connector = connector_for(lambda connection: links[connection.peer].attach(connection))
     connector.open()
-    waiting = Waiting(links, channels, patience, time.monotonic())
+    meeting = patience if meeting is None else meeting
+    waiting = Waiting(links, channels, patience, time.monotonic(), meeting)
     try:
         with tell_while_waiting(waiting, tell):
-            for peer, link in links.items():
+            for peer, run in _met(links, connector, meeting):
                 # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
-                journal.note(f"{MET}{peer}", _meet(peer, link, connector, patience).encode())
+                journal.note(f"{MET}{peer}", run.encode())
             _refuse_other_number(topic, links.values())
-            yield Conversation(channels, links)
+            yield Conversation(channels, links, topic.name if lists is None else lists.chosen or "")
     except OtherNumber:
         raise
     except BaseException as error:
@@ -160,15 +171,26 @@ def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
         raise OtherNumber(highest)
 
 
-def _meet(peer: str, link: ReliableLink, connector: AnyConnector, patience: float) -> str:
-    try:
-        return link.meet(patience)
-    except TransportError as error:
-        reason = connector.why_not(peer)
-        raise error if reason is None else type(reason)(f"{error} The last attempt: {reason}") from None
+def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: float) -> Iterator[tuple[str, str]]:
+    """Every peer and which run it is in; PeerAwayError names all who did not come, and why if that is known."""
+    deadline = time.monotonic() + seconds
+    missing = []
+    for peer, link in links.items():
+        try:
+            yield peer, link.meet(max(0.0, deadline - time.monotonic()))
+        except PeerAwayError as error:
+            reason = connector.why_not(peer)
+            why = f" The last attempt: {reason}" if reason else ""
+            missing.append(f"{peer}: expected it within {seconds:g} s; {error}{why}")
+            if isinstance(reason, IdentityError):
+                raise IdentityError(missing[-1]) from None
+    if missing:
+        raise PeerAwayError(" And ".join(missing))
 
 
-def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None]) -> ReliableLink:
+def _link(
+    topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None], lists: AnsweredLists | None
+) -> ReliableLink:
     state = journal.link_state(peer)
     greeting = Greeting(
         purpose=topic.purpose,
@@ -187,4 +209,5 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
         digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),
         on_waiting=tell,
+        lists=lists,
     )

@@ -65,6 +65,7 @@ class Served:
 
     queries: int
     rows: int
+    list_name: str = ""
 
 
 class Asker:

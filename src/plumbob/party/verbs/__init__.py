@@ -333,6 +333,16 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
     threshold: Threshold = None
     cost: Cost = None
     strict: StrictRows = False
+    wait: Annotated[
+        float | None, typer.Option(help="Seconds that the label party waits for absent peers (default: 20).", min=0)
+    ] = None
+    local_if_away: Annotated[
+        bool,
+        typer.Option(
+            "--local-if-away",
+            help="If a peer is away, score with the label party's own model, marked in the file (model = own).",
+        ),
+    ] = False
     test: Annotated[
         str | Path | None,
         typer.Option(
@@ -351,16 +361,23 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
 class Serve(PartyVerb, words="party serve", section=RUN, example="party serve joint.toml --most-rows 5000"):
     """Train a signed plan with your peers, then answer predictions until you stop it.
 
-    For a scheduler or a service. It waits for absent peers, and never signs, aligns or proposes.
+    For a scheduler or a service. It waits for absent peers, refuses what is over a limit and continues, and never
+    signs, aligns or proposes.
     """
 
     plan: PlanFile
     _: KW_ONLY
     data: Annotated[
-        str | Path | None,
-        typer.Option(help="Answer from this table instead of the one named in party.toml.", dir_okay=False),
-    ] = None
-    name: Annotated[str, typer.Option(help="Name under which the rows to answer were aligned.")] = ""
+        Sequence[str],
+        typer.Option(
+            help="Answer from this table instead of the one named in party.toml; NAME=FILE for one of several lists.",
+            metavar="[NAME=]FILE",
+        ),
+    ] = ()
+    names: Annotated[
+        Sequence[str],
+        typer.Option("--name", help="Name under which rows to answer were aligned; may be repeated.", metavar="NAME"),
+    ] = ()
     most_rows: MostAnsweredRows = None
     sessions: Annotated[
         int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
