@@ -32,6 +32,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 PARTING_SECONDS = 60.0
+MOMENT = 0.1  # Seconds for which one peer is awaited before the others are listened to.
 FURTHEST_NUMBER = 1000
 """By how much a peer's number of the run may exceed our own: a dishonest peer could otherwise use up all numbers."""
 MET = "run/"  # Before a peer's name: the fact in the journal which run of its own it is in.
@@ -129,7 +130,7 @@ def conversation(
     waiting = Waiting(links, channels, patience, time.monotonic(), meeting)
     try:
         with tell_while_waiting(waiting, tell):
-            for peer, run in _met(links, connector, meeting):
+            for peer, run in _met(links, connector, meeting).items():
                 # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
                 journal.note(f"{MET}{peer}", run.encode())
             _refuse_other_number(topic, links.values())
@@ -171,21 +172,28 @@ def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
         raise OtherNumber(highest)
 
 
-def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: float) -> Iterator[tuple[str, str]]:
-    """Every peer and which run it is in; PeerAwayError names all who did not come, and why if that is known."""
+def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: float) -> dict[str, str]:
+    """By peer, its side of the run. All are listened to in turn: one may refuse while another is still awaited.
+
+    PeerAwayError names all who did not come, and why if that is known.
+    """
     deadline = time.monotonic() + seconds
-    missing = []
-    for peer, link in links.items():
-        try:
-            yield peer, link.meet(max(0.0, deadline - time.monotonic()))
-        except PeerAwayError as error:
-            reason = connector.why_not(peer)
-            why = f" The last attempt: {reason}" if reason else ""
-            missing.append(f"{peer}: expected it within {seconds:g} s; {error}{why}")
-            if isinstance(reason, IdentityError):
-                raise IdentityError(missing[-1]) from None
-    if missing:
-        raise PeerAwayError(" And ".join(missing))
+    while True:
+        runs = {peer: link.meet(min(MOMENT, seconds)) for peer, link in links.items()}
+        missing = [peer for peer, run in runs.items() if not run]
+        if not missing:
+            return runs
+        if time.monotonic() > deadline:
+            break
+    reasons = {peer: connector.why_not(peer) for peer in missing}
+    words = " And ".join(
+        f"{peer}: expected it within {seconds:g} s; is it running, with this plan?{links[peer].last_end}"
+        + (f" The last attempt: {reason}" if reason else "")
+        for peer, reason in reasons.items()
+    )
+    # Waiting longer does not help where only a person can.
+    is_refused = any(isinstance(reason, IdentityError) for reason in reasons.values())
+    raise IdentityError(words) if is_refused else PeerAwayError(words)
 
 
 def _link(
