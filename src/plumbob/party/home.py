@@ -184,7 +184,7 @@ class Home:
 
     def invitation(self) -> Invitation:
         """What a peer needs to meet us."""
-        return Invitation(self.identity.certificate, self.settings.address or None)
+        return Invitation(self.identity.certificate, self.settings.dialled_at or None)
 
     def renewed(self, days: int = VALID_DAYS) -> Self:
         """The same party with a certificate that holds from now on; the peers must join it again."""
