@@ -35,7 +35,7 @@ from plumbob.net.websocket import Timeouts
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
-from plumbob.party.reach import Reach, apart, reach_of
+from plumbob.party.reach import WayToPeer, apart, reach_of
 from plumbob.party.rows import aligned_table, own_table
 from plumbob.party.sizes import largest_message
 from plumbob.party.waiting import SECONDS_BETWEEN
@@ -100,7 +100,7 @@ def examine(
         yield from _meet(home, possible, _Visit(plan), seconds, progress, timeouts)
 
 
-def _apart(home: Home, plan: Plan | None) -> Iterator[Reach]:
+def _apart(home: Home, plan: Plan | None) -> Iterator[WayToPeer]:
     """Of the plan's parties, or of all that were joined."""
     names = home.pinned if plan is None else [party.name for party in plan.parties if party.name in home.pinned]
     return apart(home.settings, names)

@@ -12,7 +12,7 @@ OWN_ADDRESS = (
 
 
 @dataclass(frozen=True)
-class Reach:
+class WayToPeer:
     """How this party and a peer come together; `todo` says what is missing."""
 
     peer: str
@@ -21,19 +21,19 @@ class Reach:
     is_possible: bool = True
 
 
-def reach_of(settings: HomeSettings, peer: str) -> Reach:
+def reach_of(settings: HomeSettings, peer: str) -> WayToPeer:
     """By what this side knows."""
     if dialled := settings.addresses.get(peer):
-        return Reach(peer, f"we connect to it at {dialled}")
+        return WayToPeer(peer, f"we connect to it at {dialled}")
     if settings.dialled_at:
-        return Reach(peer, f"it connects to us at {settings.dialled_at}")
+        return WayToPeer(peer, f"it connects to us at {settings.dialled_at}")
     if settings.listen:
-        return Reach(
+        return WayToPeer(
             peer,
             f"it connects to us, and our invitation does not say where (we listen on {settings.listen})",
             OWN_ADDRESS,
         )
-    return Reach(
+    return WayToPeer(
         peer,
         f"nobody can dial: {peer}'s invitation has no address, and we do not listen",
         f"set `listen` in {SETTINGS_FILE} and invite {peer} again, or let {peer} do so and join its new invitation",
@@ -41,11 +41,11 @@ def reach_of(settings: HomeSettings, peer: str) -> Reach:
     )
 
 
-def apart(settings: HomeSettings, peers: Collection[str]) -> Iterator[Reach]:
+def apart(settings: HomeSettings, peers: Collection[str]) -> Iterator[WayToPeer]:
     """Pairs of peers neither of whom has told us an address: they may not find each other."""
     silent = [peer for peer in peers if not settings.addresses.get(peer)]
     for first, second in combinations(silent, 2):
-        yield Reach(
+        yield WayToPeer(
             second,
             f"neither {first}'s nor {second}'s invitation has an address, so these two may not reach each other",
             f"let one of them set `listen` in its {SETTINGS_FILE} and invite everybody again",
