@@ -119,7 +119,7 @@ def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None
         model,
         absent,
     )
-    written |= {"model": model}
+    written |= {"model": model, "list": name}
     odds = log_odds(plan, scores) if is_joint else scores
     return written if labels is None else {**written, **_quality(labels, ids, odds, written)}
 
@@ -131,6 +131,7 @@ def answer_once(
     most_rows: int | None,
     strict: bool,
     tell: Tell,
+    meeting: float | None = None,
 ) -> Result:
     """At a feature party: one session about whichever of these lists is asked for; each comes with its file."""
     runs = PlanRuns(home, plan)
@@ -143,7 +144,7 @@ def answer_once(
         place = runs.make_prediction_folder()
         keeping = _keeping(home, plan, run, max(map(len, tables.values())))
     party_run = party_run_at(home, plan, None, place, prediction.largest_message(plan), tell)
-    party_run = replace(party_run, lists=tables, keeping=keeping)
+    party_run = replace(party_run, lists=tables, keeping=keeping, meeting=meeting)
     ledger = prediction.AnsweredRows.of(home, plan)
     limit = prediction.row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
     with one_session(place) as journal:

@@ -5,6 +5,7 @@ must decide, it does not: it never signs, aligns or proposes, and a mistake of i
 ask for beyond a limit, ends a session and not the service.
 """
 
+import math
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -21,6 +22,7 @@ from plumbob.errors import (
 )
 from plumbob.party.aligned import checked_list_name
 from plumbob.party.home import Home
+from plumbob.party.log import facts_of, logged
 from plumbob.party.outcome import plan_of
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import is_arbiter
@@ -46,8 +48,7 @@ def serve(options: Serve, tell: Tell) -> Result:
     events = _events(tell)
     if not PlanRuns(home, plan).has_finished():
         events("ready to train")
-        part = Train(options.plan, home=options.home)
-        trained = _repeat_until_done(lambda: train(part, Caller(events)), events)
+        trained = _repeat_until_done(lambda: _trained(home, plan, options, events), events)
         events(f"trained: {trained['out']}")
     if home.identity.name == plan.label_party.name or is_arbiter(home, plan):
         return {
@@ -58,14 +59,24 @@ def serve(options: Serve, tell: Tell) -> Result:
     return _answer(home, plan, options, events)
 
 
+def _trained(home: Home, plan: Plan, options: Serve, events: Tell) -> Result:
+    with logged(home.folder, home.identity.name, "train", facts_of(plan, home.identity.name)) as entry:
+        result = train(Train(options.plan, home=options.home), Caller(events))
+        entry.take(result)
+        return result
+
+
 def _answer(home: Home, plan: Plan, options: Serve, events: Tell) -> Result:
     """Session after session. What a peer does wrong, or asks for too much of, ends a session and never the service."""
     sessions = rows = refused = 0
+    own = home.identity.name
     lists = _lists(options)
     events(f"ready to answer {', '.join(f'the list {name}' if name else 'the list of training' for name in lists)}")
     while options.sessions is None or sessions + refused < options.sessions:
         try:
-            told = answer_once(home, plan, lists, options.most_rows, strict=False, tell=events)
+            with logged(home.folder, own, "answer", facts_of(plan, own), waits=True) as entry:
+                told = answer_once(home, plan, lists, options.most_rows, False, events, meeting=math.inf)
+                entry.take(told)
         except BudgetExceededError as error:
             refused += 1
             events(f"refused: {error}")

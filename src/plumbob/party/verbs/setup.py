@@ -13,6 +13,7 @@ from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
 from plumbob.party.home import Home
 from plumbob.party.outcome import plan_of
+from plumbob.party.passphrase import NEW_VARIABLE, VARIABLE, new_passphrase
 from plumbob.party.reach import OWN_ADDRESS, apart, reach_of
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.party.verbs import Doctor, Join
@@ -24,7 +25,7 @@ MOST_EPSILON = 6.0
 """For all runs together, of a new party: enough for two of the plans that `propose` drafts."""
 
 
-def init(folder: Path, settings: HomeSettings, days: int) -> Result:
+def init(folder: Path, settings: HomeSettings, days: int, is_encrypted: bool = False) -> Result:
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
     table = _own_table(settings)
     summary, drafted = _summary(table)
@@ -32,7 +33,7 @@ def init(folder: Path, settings: HomeSettings, days: int) -> Result:
     if settings.engine not in engines.NAMES:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
     settings = replace(settings, most_epsilon=settings.most_epsilon or MOST_EPSILON)
-    home = Home.create(folder, settings, days)
+    home = Home.create(folder, settings, days, new_passphrase() if is_encrypted else "")
     missing = list(_missing(settings))
     lines = [
         f"{home.identity.name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
@@ -116,6 +117,15 @@ def renew(folder: Path, days: int) -> Result:
         "next: plumbob party invite; then each peer: plumbob party join TOKEN",
     ]
     return {**_certificate_fields(certificate), "token": home.invitation().token(), "lines": lines}
+
+
+def encrypt_key(folder: Path, remove: bool) -> Result:
+    """The key's file under another passphrase, or under none."""
+    identity = Home.open(folder).identity
+    # The usual variable has the old one, if there is an old one.
+    identity.encrypt("" if remove else new_passphrase(NEW_VARIABLE if identity.password else VARIABLE))
+    how = "no longer encrypted" if remove else "encrypted; every command now needs the passphrase"
+    return {"encrypted": not remove, "lines": [f"{identity.key_file}: {how}"]}
 
 
 def invite(folder: Path) -> Result:
