@@ -116,9 +116,7 @@ def _homes(folder: Path, plan: Plan, tables: dict[str, Table]) -> dict[str, Home
         lines = (f"{one},{','.join(map(repr, row))}" for one, row in zip(table.ids, values.tolist(), strict=True))
         data.write_text("\n".join([",".join(header), *lines, ""]), encoding="utf-8")
         label = LABEL if table.labels is not None else ""
-        homes[name] = Home.create(
-            folder / name, HomeSettings(name, listen=place, data=str(data), label_column=label)
-        )
+        homes[name] = Home.create(folder / name, HomeSettings(name, listen=place, data=str(data), label_column=label))
     for name, home in homes.items():
         for other in homes.values():
             if other.identity.name != name:
