@@ -37,7 +37,7 @@ log = logging.getLogger("plumbob.party")
 
 
 @dataclass
-class Entry:
+class LogEntry:
     """One act; `facts` are added to its last line."""
 
     facts: dict[str, Any] = field(default_factory=dict)
@@ -50,12 +50,12 @@ class Entry:
 
 
 @contextmanager
-def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, waits: bool = False) -> Iterator[Entry]:
+def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, waits: bool = False) -> Iterator[LogEntry]:
     """Around what a party does: a line before, and one behind it, whatever comes of it.
 
     What `waits` until somebody asks, for days perhaps, has only the second line, and no seconds.
     """
-    file, began, entry = folder / LOG_FILE, time.monotonic(), Entry()
+    file, began, entry = folder / LOG_FILE, time.monotonic(), LogEntry()
     about = {"party": party, "user": _user(), "verb": verb, **facts}
     if not waits:
         _append(file, {**about, "result": STARTED})
@@ -78,13 +78,13 @@ def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, wai
 
 
 @contextmanager
-def logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[Entry]:
+def logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[LogEntry]:
     """The same around a command; what it cannot read, it refuses itself. A folder that is not there yet has no log."""
     try:
         party = read_settings(folder / SETTINGS_FILE).name
         facts = {} if given is None else facts_of(plan_of(given), party)
     except (PlumbobError, OSError):
-        yield Entry()
+        yield LogEntry()
         return
     with logged(folder, party, verb, facts) as entry:
         yield entry
