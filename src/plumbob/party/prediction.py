@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -53,8 +53,8 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    with _session(party_run, journal, lambda: Brought(part.brought(), list(rows))) as participant:
-        return _asked(participant, _rows_of(party_run), part, rows, progress)
+    with _session(party_run, journal, lambda: Brought(part.brought(), list(rows))) as (here, participant):
+        return _asked(participant, _rows_of(here), part, rows, progress)
 
 
 def _asked(participant: Participant, table: Table, part: ModelPart, rows: Sequence[int], progress: Progress) -> Vector:
@@ -113,19 +113,22 @@ def answer(
     def brought() -> Brought:
         return Brought(part.brought(), None, ledger.answered(), most.rows, most.is_planned)
 
-    with _session(party_run, journal, brought) as participant:
-        return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
+    with _session(party_run, journal, brought) as (here, participant):
+        served = Answerer(participant, _rows_of(here), part, limit, ledger).run()
+        return replace(served, list_name=here.list_name)
 
 
 @contextmanager
-def _session(party_run: PartyRun, journal: SqliteJournal, brought: Callable[[], Brought]) -> Iterator[Participant]:
-    """With everybody there. Also at a limit the peers hear all that was said, not only that we are gone."""
+def _session(
+    party_run: PartyRun, journal: SqliteJournal, brought: Callable[[], Brought]
+) -> Iterator[tuple[PartyRun, Participant]]:
+    """Meets everybody about one list, and parts. Also at a limit the peers hear all that was said, not only our end."""
     with party_run.talk("predict", journal) as talk:
         # Now, when the others hear of a ledger that cannot be read; nothing was said yet.
-        draws = party_run.draws(journal, brought().to_bytes())
-        participant = party_run.participant(talk, journal, draws)
+        before, here = brought().to_bytes(), party_run.about(talk.list_name)
+        participant = here.participant(talk, journal, here.draws(journal, before))
         try:
-            yield participant
+            yield here, participant
         except BudgetExceededError:
             _close(journal, participant)
             talk.leave(SECONDS_TO_HEAR)
