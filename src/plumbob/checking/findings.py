@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.gains import WORSE_THAN_NOTHING
+from plumbob.checking.gains import share
 from plumbob.checking.headlines import Headlines, headlines, is_named
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
+from plumbob.counting import decimal
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
@@ -27,11 +28,11 @@ NAMED: dict[str, Cell] = {
     "target": lambda one: one.target,
 }
 MEASURED: dict[str, Cell] = {
-    "rate": lambda one: _share(one.rate),
-    "baseline": lambda one: _share(one.baseline),
-    "AUC": lambda one: _number(one.auc),
-    "AUC baseline": lambda one: _number(one.baseline_auc),
-    "advantage": lambda one: _number(one.advantage),
+    "rate": lambda one: share(one.rate),
+    "baseline": lambda one: share(one.baseline),
+    "AUC": lambda one: decimal(one.auc),
+    "AUC baseline": lambda one: decimal(one.baseline_auc),
+    "advantage": lambda one: decimal(one.advantage),
 }
 
 
@@ -131,12 +132,3 @@ def table_lines(findings: Sequence[Finding]) -> list[str]:
 def _html_cell(name: str, text: str) -> str:
     colour = f";color:{COLOURS[text]};font-weight:600;white-space:nowrap" if name == "verdict" else ""
     return f'<td style="text-align:left;vertical-align:top{colour}">{escape(text)}</td>'
-
-
-def _share(value: float | None) -> str:
-    """Of labels, or an R², which has no lower end."""
-    return WORSE_THAN_NOTHING if value is not None and value < 0 else _number(value)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
