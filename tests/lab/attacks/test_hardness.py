@@ -14,7 +14,7 @@ from plumbob.plan import Plan
 from tests.lab.attacks.feature_support import made_up
 from tests.protocol.support import trained
 
-PAGE = Path(__file__).parents[3] / "docs" / "hardness.md"
+PAGE = Path(__file__).parents[3] / "docs" / "attacks.md"
 
 
 @pytest.mark.parametrize("sigmoid", ["taylor", "minimax", "piecewise", "exact"])
@@ -54,7 +54,7 @@ def _residuals(X: Matrix, y: NDArray[np.int64], weights: Matrix) -> Matrix:
 
 
 def test_the_documented_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The snippet of docs/hardness.md prints what the page says."""
+    """The snippet of docs/attacks.md prints what the page says."""
     code, printed = _blocks()
     exec(compile(code, str(PAGE), "exec"), {})  # noqa: S102  # The page's own code is what is tested.
     assert capsys.readouterr().out == printed
