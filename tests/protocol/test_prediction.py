@@ -82,12 +82,14 @@ def predicted(
     queries: Sequence[Sequence[int]],
     wire: Wire | None = None,
     cast: dict[str, Callable[[Participant, Table, ModelPart], Callable[[], Any]]] | None = None,
+    *,
+    signed: bool = False,
     **options: Any,
 ) -> Session:
     """One session over tapped links; `cast` gives a party's part to something else."""
     tap = wire or Wire()
     plan, tables = run.model.plan, new_tables(run)
-    participants = seated(plan, tap)
+    participants = seated(plan, tap, signed=signed)
     tasks: dict[str, Callable[[], Any]] = {}
     for name, part in run.model.parts.items():
         if cast and name in cast:
@@ -257,6 +259,7 @@ def test_the_label_party_says_nothing_but_rows() -> None:
         Kind.PAIR_KEY,
         Kind.QUERY,
         Kind.QUERY_ROWS,
+        Kind.QUERY_DECISION,
     }
     assert set(wire.bodies(Kind.QUERY_ROWS)) == {struct.pack("<QQ", 4, 2)}
 
@@ -370,17 +373,28 @@ def test_what_another_run_counts_meanwhile_leaves_less_for_a_session() -> None:
     assert ledger.rows == 12
 
 
-def test_one_party_of_several_at_its_limit() -> None:
-    """The others are told that the session is over."""
-    run = run_of(THREE)
+@pytest.mark.parametrize("opened", ["own", "never"])
+def test_one_party_of_several_at_its_limit(opened: str) -> None:
+    """Everybody hears who refused and why before anything is calculated, signs, and counts nothing."""
+    ledger = SessionLedger()
 
-    def strict(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
-        return Answerer(participant, table, part, limit=RowLimit(1)).run
+    def at_its_limit(limit: int) -> Callable[[Participant, Table, ModelPart], Callable[[], Served]]:
+        return lambda one, table, part: Answerer(one, table, part, RowLimit(limit), ledger if limit > 3 else None).run
 
-    session = predicted(run, [[1, 2]], cast={"features": strict})
-    assert isinstance(session.ends["label"], BudgetExceededError)
-    assert isinstance(session.ends["features"], BudgetExceededError)
-    assert session.ends["features-2"] == Served(1, 2)
+    wire, run = Wire(), run_of(THREE, protocol="shares", open=opened)
+    cast = {"features": at_its_limit(3), "features-2": at_its_limit(30)}
+    session = predicted(run, [[1, 2], [3, 4]], wire, cast, signed=True)
+    assert all(isinstance(end, BudgetExceededError) for end in session.ends.values()), session.ends
+    for name in ("label", "features-2"):
+        assert "features refused: features itself allows 3 scored rows, 2 are used" in str(session.ends[name])
+    assert ledger.answered() == 2
+    assert len(wire.bodies(Kind.SCORE_SHARE)) == 2
+
+
+def test_a_decision_that_was_not_ours_is_refused() -> None:
+    """The label party cannot pass a refusal on as a yes, or the reverse, to the one who said it."""
+    session = predicted(run_of(THREE), [[1, 2]], changing(Kind.QUERY_DECISION, bytes([1]) * 34))
+    assert "decided otherwise than we did" in str(session.ends["features"])
 
 
 @pytest.mark.parametrize("rows", [[], [1, 1], [-1], [NEW_ROWS], [0, 10**12]])

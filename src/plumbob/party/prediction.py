@@ -125,14 +125,19 @@ def _end_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
     try:
         yield
     except BudgetExceededError:
-        journal.flush()
+        _close(journal)
         talk.leave(SECONDS_TO_HEAR)
         raise
+    _close(journal)
+    talk.leave()
+
+
+def _close(journal: SqliteJournal) -> None:
+    """Everybody has signed for the last time."""
     journal.flush()
     if isinstance(journal.witness, Witness):
         journal.witness.close()
         journal.witness = None
-    talk.leave()
 
 
 def row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:
