@@ -8,13 +8,12 @@ from typing import Any, SupportsIndex, overload
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.gains import share
-from plumbob.checking.headlines import Headlines, headlines, is_named
+from plumbob.checking.headlines import Headlines, counts, headlines, is_named
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
 from plumbob.counting import decimal
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
-MORE = "--verbose shows all {count} findings, the reason for each, and what no finding covers."
 NAMED_BY_REPLAY = "The plan keeps evidence, so a replay would name it."
 # A colour beside the word, never instead of it.
 COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d", NOT_APPLICABLE: "#6b7280"}
@@ -56,6 +55,11 @@ class Findings(list[Finding]):
     def leaking(self) -> "Findings":
         """Those above the plan's tolerance."""
         return Findings((one for one in self if one.verdict == LEAKS), self.figures)
+
+    @property
+    def more(self) -> str:
+        """How many there are, and what shows them."""
+        return f"--verbose shows the reasons and notes. {counts(self)}"
 
     @property
     def headlines(self) -> Headlines:

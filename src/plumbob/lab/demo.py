@@ -143,16 +143,13 @@ def _save(run: Run, folder: Path) -> None:
 
 
 def _train(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+    plan = plan_for(name, settings)
     progress(f"{name}: training")
-    said = time.monotonic()
 
     def tell(batch: Batch, steps: int) -> None:
-        nonlocal said
-        if time.monotonic() - said > 5.0:
-            said = time.monotonic()
-            progress(f"{name}: step {batch.step} of {steps}")
+        progress(f"{name}: {plan.step_nouns[0]} {batch.step} of {steps}")
 
-    finished = train(plan_for(name, settings), loaded.tables, engine=settings.engine, progress=tell)
+    finished = train(plan, loaded.tables, engine=settings.engine, progress=tell)
     return assessed(finished, loaded.tables, loaded.test)
 
 

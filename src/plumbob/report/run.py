@@ -213,7 +213,7 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
             folded("Deciles of the joint model's scores", table_of(deciles, "Deciles")) if deciles.rows else NOTHING
         )
         weights = (weights_of(party) for party in record.parties if party.role != "arbiter")
-        says = [link_in_words(record.parsed_plan)]
+        says = [link_in_words(record.parsed_plan), *(f"{one[:1].upper()}{one[1:]}." for one in record.remarks)]
         yield Section(
             "Utility", says, table=quality_table(rows, models), charts=charts, rest=joined(groups, after, *weights)
         )
@@ -336,12 +336,14 @@ def conditions_table(findings: Sequence[Finding]) -> PageTable:
     return PageTable(header, rows)
 
 
-def quality_table(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> PageTable:
+def quality_table(
+    rows: str, models: Mapping[str, Mapping[str, float | None]], metrics: Sequence[str] = tuple(METRICS)
+) -> PageTable:
     """One line per model."""
-    lines = [[model, *(with_interval(values, name) for name in METRICS)] for model, values in models.items()]
+    lines = [[model, *(with_interval(values, name) for name in metrics)] for model, values in models.items()]
     is_known = any(values.get("auc_low") is not None for values in models.values())
-    remark = "; in brackets the 95 % interval" if is_known else ""
-    return PageTable(["model", *METRICS.values()], lines, f"on the {rows}{remark}")
+    remark = "In brackets the 95 % interval." if is_known else ""
+    return PageTable([f"on the {rows}", *(METRICS[name] for name in metrics)], lines, remark)
 
 
 def with_interval(values: Mapping[str, float | None], name: str) -> str:
