@@ -81,19 +81,19 @@ def predicted(
     run: Run,
     queries: Sequence[Sequence[int]],
     wire: Wire | None = None,
-    cast: dict[str, Callable[[Participant, Table, ModelPart], Callable[[], Any]]] | None = None,
+    instead: dict[str, Callable[[Participant, Table, ModelPart], Callable[[], Any]]] | None = None,
     *,
     signed: bool = False,
     **options: Any,
 ) -> Session:
-    """One session over tapped links; `cast` gives a party's part to something else."""
+    """One session over tapped links; `instead` gives a party's part to something else."""
     tap = wire or Wire()
     plan, tables = run.model.plan, new_tables(run)
     participants = seated(plan, tap, signed=signed)
     tasks: dict[str, Callable[[], Any]] = {}
     for name, part in run.model.parts.items():
-        if cast and name in cast:
-            tasks[name] = cast[name](participants[name], tables[name], part)
+        if instead and name in instead:
+            tasks[name] = instead[name](participants[name], tables[name], part)
         elif name == "label":
             tasks[name] = partial(Asker(participants[name], tables[name], part).run, queries)
         else:
@@ -226,7 +226,7 @@ def test_an_answer_without_its_mask_breaks_the_sum() -> None:
 
         return run
 
-    end = predicted(run_of(THREE), [[1, 2]], cast={"features": bare}).ends["label"]
+    end = predicted(run_of(THREE), [[1, 2]], instead={"features": bare}).ends["label"]
     assert isinstance(end, RemoteProtocolError)
     assert "do not add up to scores" in str(end)
 
@@ -335,11 +335,11 @@ def test_all_rows_that_will_be_asked_for_are_announced() -> None:
 
         return run
 
-    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(3), ledger=ledger)
+    session = predicted(run_of(TWO), [], instead={"label": in_pieces}, limit=RowLimit(3), ledger=ledger)
     assert str(session.ends["label"]).startswith("4 rows asked for; features refused: ")
     assert "label asked for 4 rows" in str(session.ends["features"])
     assert ledger.answered() == 0
-    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(4), ledger=ledger)
+    session = predicted(run_of(TWO), [], instead={"label": in_pieces}, limit=RowLimit(4), ledger=ledger)
     assert session.ends["features"] == Served(2, 4)
     assert ledger.answered() == 4
 
@@ -382,8 +382,8 @@ def test_one_party_of_several_at_its_limit(opened: str) -> None:
         return lambda one, table, part: Answerer(one, table, part, RowLimit(limit), ledger if limit > 3 else None).run
 
     wire, run = Wire(), run_of(THREE, protocol="shares", open=opened)
-    cast = {"features": at_its_limit(3), "features-2": at_its_limit(30)}
-    session = predicted(run, [[1, 2], [3, 4]], wire, cast, signed=True)
+    limited = {"features": at_its_limit(3), "features-2": at_its_limit(30)}
+    session = predicted(run, [[1, 2], [3, 4]], wire, limited, signed=True)
     assert all(isinstance(end, BudgetExceededError) for end in session.ends.values()), session.ends
     for name in ("label", "features-2"):
         assert "features refused: features itself allows 3 scored rows, 2 are used" in str(session.ends[name])
@@ -454,7 +454,7 @@ def test_a_session_for_something_else_is_none(purpose: Any) -> None:
     def elsewhere(participant: Participant, table: Table, _part: ModelPart) -> Callable[[], Any]:
         return partial(agree, participant, table.ids, purpose)
 
-    ends = predicted(run_of(TWO), [[1]], wire, cast={"features": elsewhere}).ends
+    ends = predicted(run_of(TWO), [[1]], wire, instead={"features": elsewhere}).ends
     assert f"our purpose is 'predict', theirs is '{purpose}'" in str(ends["label"])
     assert f"our purpose is '{purpose}', theirs is 'predict'" in str(ends["features"])
     assert not wire.bodies(Kind.QUERY)
@@ -467,7 +467,7 @@ def test_other_rows_are_noticed_before_anything_is_asked() -> None:
     def shifted(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
         return Answerer(participant, table.take(range(NEW_ROWS - 1, -1, -1)), part).run
 
-    end = predicted(run_of(TWO), [[1]], wire, cast={"features": shifted}).ends["label"]
+    end = predicted(run_of(TWO), [[1]], wire, instead={"features": shifted}).ends["label"]
     assert "align again" in str(end)
     assert not wire.bodies(Kind.QUERY)
 
@@ -491,7 +491,7 @@ def test_a_part_too_large_for_its_width_is_refused_before_it_is_sent() -> None:
 
         return run
 
-    end = predicted(run_of(TWO), [[1]], wire, cast={"features": far_out}).ends["features"]
+    end = predicted(run_of(TWO), [[1]], wire, instead={"features": far_out}).ends["features"]
     assert isinstance(end, EncodingError)
     assert not answers(wire, "features")
 
@@ -529,6 +529,6 @@ def test_parts_of_two_runs_do_not_predict_together() -> None:
     def from_another_run(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Any]:
         return Answerer(participant, table, replace(part, run="ab" * 32)).run
 
-    ends = predicted(run, [[1, 2]], cast={"features": from_another_run}).ends
+    ends = predicted(run, [[1, 2]], instead={"features": from_another_run}).ends
     assert {type(end) for end in ends.values()} == {RemoteProtocolError}
     assert "features: its run, its ids, their order or its seed differ from ours" in str(ends["label"])

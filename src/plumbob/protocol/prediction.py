@@ -24,12 +24,12 @@ from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, R
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
-from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.schedule import Due
+from plumbob.protocol.shares.scoring import LatticePredictor
 
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
 MODULUS_BITS = 128

@@ -17,10 +17,10 @@ from plumbob.crypto.proof import ROOTS
 from plumbob.data import all_steps, largest_batch, steps_per_epoch
 from plumbob.plan import Plan
 from plumbob.protocol.account import seal_bytes
-from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, shows_quality
 from plumbob.protocol.schedule import Due, text
+from plumbob.protocol.shares.shape import LatticeShape, Stage
 from plumbob.protocol.widths import columns_of, slots_for, widths_for
 
 HASH_BYTES = 32

@@ -14,7 +14,7 @@ SHOWN_METRICS = ("auc", "log_loss")
 
 
 def write_report(record: RunRecord, out: Path) -> None:
-    """The report beside the record, and one page for whoever says yes or no."""
+    """The report beside the record, and the decision sheet."""
     RunFolder(out).keep_pages(page_of(record), summary_of(record))
 
 
