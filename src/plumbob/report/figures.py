@@ -168,7 +168,7 @@ def quality_charts(record: RunRecord) -> Iterator[Chart]:
 
 
 def calibration_chart(record: RunRecord) -> Iterator[Chart]:
-    """Whether probabilities are probabilities."""
+    """A chart that shows how often what was predicted happened."""
     if any(len(points) > 1 for points in record.calibration.values()):
         yield Chart(
             "Calibration",
