@@ -20,7 +20,7 @@ help:
 	@echo "make test         the whole test suite"
 	@echo "make freeze       write the messages and verdicts that a test compares with, after a change that was meant"
 	@echo "make soak         tests that take long"
-	@echo "make fuzz         any bytes, and any order of events: a million inputs, five thousand sessions"
+	@echo "make fuzz         any bytes, and any order of events: ten million inputs, five thousand sessions; needs clang"
 	@echo "make check        format, lint and types"
 	@echo "make format       reformat the code"
 	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
