@@ -439,8 +439,8 @@ class SqliteJournal:
             yield
         except (ValueError, TypeError, OverflowError, MemoryError, struct.error, msgspec.MsgspecError) as error:
             raise JournalError(
-                f"{self.path}: the journal is damaged ({type(error).__name__}); restore the run's folder, or start a new "
-                "run"
+                f"{self.path}: the journal is damaged ({type(error).__name__}); restore the run's folder, or start "
+                "a new run"
             ) from None
 
     def _on_disk(self, work: Callable[[], Found]) -> Found:
