@@ -30,7 +30,7 @@ help:
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
 	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/ (PYTHONS=\"python3.12 python3.13\" for more)"
 	@echo "make test-wheel   install that wheel into a bare environment and run the demo"
-	@echo "make sanitize     the kernel under the address and undefined-behaviour sanitizers"
+	@echo "make sanitize     the kernel under sanitizers, and its work with secrets under valgrind"
 	@echo "make clean        remove what these commands made"
 
 demo:

@@ -13,6 +13,7 @@
 
 #include "../lattice.h"
 #include "../ristretto.h"
+#include "roots.h"
 
 namespace plumbob {
 namespace {
@@ -21,31 +22,11 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t kDegree = 16;
 constexpr unsigned kReplyBits = 96, kShareBits = 64, kDroppedBits = 26;
-const Words64 kPlainPrimes = {1125899904679937, 1125899903991809, 1125899903827969};
-const Words64 kAllPrimes = {1125899904679937, 1125899903991809, 1125899903827969,
-                            1125899903795201, 1125899903500289, 1125899903107073};
-const Words64 kSlotModuli = {68718428161, 68717740033, 68716036097};
 
 void require(bool condition, const char* message) {
     if (condition) return;
     std::fprintf(stderr, "fuzz: %s\n", message);
     std::abort();
-}
-
-// A root of x^degree + 1 for each prime: a power of the first number that is no square.
-Words64 roots_of(const Words64& primes) {
-    Words64 roots;
-    for (std::uint64_t p : primes) {
-        auto power = [p](std::uint64_t base, std::uint64_t exponent) {
-            unsigned __int128 result = 1, square = base;
-            for (; exponent > 0; exponent /= 2, square = square * square % p) result = exponent % 2 ? result * square % p : result;
-            return static_cast<std::uint64_t>(result);
-        };
-        std::uint64_t base = 2;
-        while (power(base, (p - 1) / 2) != p - 1) ++base;
-        roots.push_back(power(base, (p - 1) / (2 * kDegree)));
-    }
-    return roots;
 }
 
 std::vector<const LatticeCore*> lattice_cores() {
@@ -109,8 +90,8 @@ struct Fixture {
     std::vector<std::int32_t> values;
 
     explicit Fixture(const LatticeCore& core)
-        : plain(core, kDegree, kPlainPrimes, roots_of(kPlainPrimes), {}, {}),
-          slots(core, kDegree, kAllPrimes, roots_of(kAllPrimes), kSlotModuli, roots_of(kSlotModuli)),
+        : plain(core, kDegree, kPlainPrimes, roots_of(kPlainPrimes, kDegree), {}, {}),
+          slots(core, kDegree, kAllPrimes, roots_of(kAllPrimes, kDegree), kSlotModuli, roots_of(kSlotModuli, kDegree)),
           plain_secret(plain.words()), slot_secret(slots.words()), matrix(2 * plain.words()), values(2 * kDegree) {
         plain.ternary(key_of(1), 0, plain_secret.data());
         slots.ternary(key_of(2), 0, slot_secret.data());

@@ -3,26 +3,24 @@
 import os
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-NATIVE = Path(__file__).parents[2] / "native"
+from tools.native import NATIVE, compiled
+
 # How many of the inputs each gets, beside the others: the cheap ones get more.
 PARSERS = {"reply": 360, "challenge": 400, "slot-reply": 120, "request": 12, "slot-request": 3, "points": 1}
-FLAGS = ["-std=gnu++20", "-O2", "-g", "-include", str(NATIVE / "tests" / "clang.h")]
 SANITIZERS = "address"
-# With the flags of CMakeLists.txt.
-SOURCES = {
-    "tests/fuzz.cpp": [],
-    "lattice.cpp": [],
-    "lattice_portable.cpp": [],
-    "lattice_avx2.cpp": ["-mavx2", "-mfma", "-ffp-contract=off"],
-    "lattice_avx512ifma.cpp": ["-mavx512f", "-mavx512bw", "-mavx512ifma", "-mavx512vbmi"],
-    "ring.cpp": [],
-    "ristretto.cpp": [],
-    "field25519_portable.cpp": [],
-    "field25519_avx2.cpp": ["-mavx2", "-mtune=haswell"],
-}
+SOURCES = (
+    "tests/fuzz.cpp",
+    "lattice.cpp",
+    "lattice_portable.cpp",
+    "lattice_avx2.cpp",
+    "lattice_avx512ifma.cpp",
+    "ring.cpp",
+    "ristretto.cpp",
+    "field25519_portable.cpp",
+    "field25519_avx2.cpp",
+)
 MISSING = (
     "the kernel's parsers are not fuzzed: no clang++ with libFuzzer was found; "
     "install it (on Debian: clang-16 and libclang-rt-16-dev) or name it with CLANGXX"
@@ -43,17 +41,7 @@ def has_fuzzer(clang: str) -> bool:
 
 
 def built(clang: str, folder: Path) -> Path:
-    """The fuzzer, each file with its own flags."""
-
-    def compiled(source: str) -> str:
-        made = folder / f"{Path(source).stem}.o"
-        sanitized = f"-fsanitize=fuzzer-no-link,{SANITIZERS}"
-        command = [clang, *FLAGS, sanitized, *SOURCES[source], "-c", str(NATIVE / source), "-o", str(made)]
-        subprocess.run(command, check=True)
-        return str(made)
-
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(compiled, SOURCES))
-    fuzzer = folder / "fuzz"
-    subprocess.run([clang, f"-fsanitize=fuzzer,{SANITIZERS}", *objects, "-pthread", "-o", str(fuzzer)], check=True)
-    return fuzzer
+    """The fuzzer."""
+    options = ("-std=gnu++20", "-O2", "-g", "-include", str(NATIVE / "tests" / "clang.h"))
+    instrumented = (*options, f"-fsanitize=fuzzer-no-link,{SANITIZERS}")
+    return compiled(clang, SOURCES, folder, instrumented, [f"-fsanitize=fuzzer,{SANITIZERS}"])
