@@ -175,7 +175,7 @@ class Figures:
         return len(self.plan.learners) == 2 and all(party.name != JOINT for party in self.plan.learners)
 
     def peers(self, name: str) -> tuple[Party, ...]:
-        """Other parties with columns."""
+        """The other parties that hold columns."""
         return tuple(party for party in self.plan.learners if party.name != name and party.features)
 
     def peer_columns(self, name: str) -> int:
@@ -356,7 +356,7 @@ class Figures:
 
     @property
     def slot_bits(self) -> int:
-        """An honest sum's width."""
+        """How many bits an honest sum takes."""
         helpers = len(self.plan.learners) - (1 if self.plan.arbiter is None else 0)
         return self.widths.sums(self.longest_batch, helpers)
 

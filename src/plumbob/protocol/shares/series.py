@@ -98,5 +98,5 @@ class Stages:
 
 
 def _halves_swapped(values: SlotValues) -> NDArray[Any]:
-    """Real and imaginary parts."""
+    """Real and imaginary parts in each other's place."""
     return np.roll(values, TERMS // 2, axis=0)

@@ -132,7 +132,7 @@ class LatticeShape:
 
     @property
     def rows(self) -> int:
-        """Of a pass."""
+        """How many rows a pass goes over."""
         return self.sampled or self.trained
 
     def at(self, rows: int) -> "LatticeShape":
