@@ -264,6 +264,16 @@ class Figures:
         flips = ((1.0 - 2.0 * self.flipped) ** -2 - 1.0) / self.rows
         return (noise + flips) ** -0.5 if noise + flips else math.inf
 
+    def most_ratio(self, name: str, visits: int) -> float:
+        """Signal to noise of one label in a party's noisy sums, whatever is made of them, with all other labels known.
+
+        Noise on the residuals of a batch is white, so its sums hold of one residual what its leverage says, and a
+        batch's leverages add up to its rank. No unevenness of columns or rows lowers that mean.
+        """
+        noise = self.noise_toward(name)
+        held = visits * self.rank(name) / self.batch
+        return self.label_signal * math.sqrt(held) / noise if noise else math.inf
+
     @property
     def has_labels_alone(self) -> bool:
         """Whether a residual holds nothing but the label, in every step (Theorem 4.1)."""

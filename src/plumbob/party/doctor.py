@@ -339,7 +339,7 @@ def _version(theirs: Greeting, peer: str) -> Check:
     if theirs.plumbob == __version__:
         return Check("version", True, f"plumbob {__version__}, protocol {VERSION} on both sides", "", peer)
     found = f"plumbob {__version__} here, {theirs.plumbob} there"
-    return Check("version", False, found, f"pip install plumbob=={__version__} there, or theirs here", peer)
+    return Check("version", False, found, f"install plumbob {__version__} there, or their version here", peer)
 
 
 def _clock(skew: float, peer: str) -> Check:

@@ -2,7 +2,7 @@
 
 The first passes only have to find the neighbourhood of the optimum. The rule depends on rows, columns and parties
 alone: no row, column or party may change a level, because that would tell something. benchmarks/levels.py has the
-tables on which it was tuned and judged, docs/levels.md what came out.
+tables on which it was tuned and judged, docs/scale.md what came out.
 """
 
 from collections.abc import Sequence

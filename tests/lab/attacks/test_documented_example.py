@@ -1,4 +1,4 @@
-"""What docs/attacks.md shows, runs; what it lists, exists."""
+"""The attack that CONTRIBUTING.md adds runs; what docs/attacks.md lists, exists."""
 
 import re
 import shutil
@@ -15,7 +15,8 @@ from plumbob.lab.attacks import ACTIVE, PASSIVE, STAGED, Attack, LabelClaim, Not
 from plumbob.protocol.transcript import Transcript
 from tests.protocol.support import plan_for, trained
 
-PAGE = Path(__file__).parents[3] / "docs" / "attacks.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "CONTRIBUTING.md"
 BY_RULE_ALONE = {"keys", "masked-shares"}
 WITH_CODE_OF_THE_AUDITOR = {"altered-shares", "arbiter-key", "prediction-equations"}
 # Where the copy is read instead of the installed package.
@@ -51,7 +52,7 @@ assert f">{name}<" in page_of(with_findings(run.record, Truth.of(run), findings)
 
 def blocks() -> list[str]:
     """Every Python block of the section on adding an attack."""
-    section = PAGE.read_text(encoding="utf-8").split("## Adding an attack")[1]
+    section = PAGE.read_text(encoding="utf-8").split("## Adding an attack")[1].split("## Documentation")[0]
     return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
 
 
@@ -94,5 +95,6 @@ def transcript_of_shares() -> Transcript:
 
 def test_every_attack_has_a_heading() -> None:
     """What a plan is judged on, the page describes."""
-    listed = set(re.findall(r"^### `([^`]+)`", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    catalogue = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^### `([^`]+)`", catalogue, re.MULTILINE))
     assert set(rules.names()) - {"keys"} <= listed

@@ -7,6 +7,9 @@ import pytest
 
 from plumbob import datasets
 from plumbob.checking import stacking
+from plumbob.checking.check import check
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import Forecast
 from plumbob.lab.attacks import label_stacked
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
 from plumbob.model.metrics import auc
@@ -115,3 +118,22 @@ def test_credit_beyond_the_papers_condition() -> None:
     view, signs = seen(plan, (X[:4000], y[:4000].astype(np.int64)))
     claim = claimed(LABEL_STACKED(view))
     assert auc(signs > 0, claim.beliefs) > 0.98
+
+
+def test_noise_lets_no_more_through_than_its_bound() -> None:
+    """Labels that columns say nothing about come out less often than derived, and that much is not called blocked."""
+    plan = plan_for((6, 28), protocol="clear", batch_size=128, epochs=3, noise="std", noise_std=4.0, row_norm=1.0)
+    X, _ = gaussian(2000, 34)
+    view, signs = seen(plan, (X, np.random.default_rng(1).integers(0, 2, 2000)))
+    most = Figures.of(plan, 2000).most_ratio("features", visits=3)
+    reached = auc(signs > 0, claimed(LABEL_STACKED(view)).beliefs)
+    assert 0.65 < reached < Forecast(most).auc
+
+
+def test_sound_noise_of_epsilon_1_is_no_block() -> None:
+    """Three visits of 28 columns in batches of 128 hold more than the tolerance, whatever a forecast says."""
+    keys = {"batch_size": 128, "epochs": 3, "noise": "sound", "epsilon": 1.0, "row_norm": 1.0}
+    plan = Plan.for_columns((6, 28), protocol="exchange", rows=2000, **keys)
+    found = {one.attack: one.verdict for one in check(plan) if one.by == "features"}
+    assert Forecast(Figures.of(plan).most_ratio("features", visits=3)).most_advantage > plan.tolerance_labels
+    assert found["label-stacked"] == found["label-average"] == "degrades"

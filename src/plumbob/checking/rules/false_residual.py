@@ -30,7 +30,7 @@ RULES = (
         name="false-residual",
         by="label",
         target="features",
-        reference="Jagielski et al., eprint 2025/906: erased and shifted residuals; docs/hardness.md",
+        reference="Jagielski et al., eprint 2025/906: erased and shifted residuals; docs/attacks.md",
         story=(
             "Residuals are shared, and a party can add what it likes to its share of one. A label party that erases "
             "all residuals but one person's, and makes that one large, turns the weights into that person's row: the "

@@ -1,6 +1,7 @@
 """What rules have in common that judge attacks on labels: from a forecast to a verdict and a sentence."""
 
 import math
+from dataclasses import replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, Solve, sure_reach
@@ -47,8 +48,11 @@ def generally_judged(
     """The same for attacks that solve for all rows of a batch, and so find out what own columns say in general too.
 
     That is no individual's secret, but it may be more than its part of the model says. And few batches mean few
-    directions in which noise fell: one of them may happen to tell the classes apart.
+    directions in which noise fell: one of them may happen to tell the classes apart. A forecast errs to both sides, so
+    that only what noise lets through at most, over these visits, is `blocked`.
     """
+    if forecast.verdict(figures.plan.tolerance_labels) == BLOCKED and figures.noise_toward(party):
+        forecast = replace(forecast, ratio=max(forecast.ratio, figures.most_ratio(party, visits)))
     reach, rehearsed = sure_reach(figures, party, solve), figures.rehearsed(party, attack)
     if rehearsed and _leaks_at_home(figures, rehearsed, is_forecast=reach is not None):
         leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)

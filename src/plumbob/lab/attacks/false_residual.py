@@ -6,7 +6,7 @@ many times, and so do the weights. It knows the factor, so it gets the row itsel
 
 Row erasing (Jagielski, Rachuri, Escudero and Scholl, eprint 2025/906) makes it exact: with zeros for its sines, cosines
 and labels, nobody else's residual moves anything, in any pass. Noise for rows does not stop it: the noise is made for
-residuals of at most 1, and the added number can have any size. docs/hardness.md has the argument. Cost: that of an
+residuals of at most 1, and the added number can have any size. docs/attacks.md has the argument. Cost: that of an
 honest run for each person.
 """
 
@@ -21,9 +21,9 @@ from plumbob.crypto.lattice import Pairs, Small, pairs
 from plumbob.lab.attacks.chosen_labels import known_rows, no_longer, solved
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import AttackStage, Condition, NotApplicable, StagedAttack, ValueClaim
-from plumbob.protocol.lattice_sets import SLOT_BITS
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.shares.shape import SLOT_BITS
+from plumbob.protocol.shares.training import LatticeParty
 
 PEOPLE = 5
 """One run each."""

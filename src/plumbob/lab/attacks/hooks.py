@@ -1,6 +1,6 @@
 """An active attacker as a hook: one object that puts other numbers in the place of its program's quantities.
 
-A program passes each named quantity through `TrainingParty.use` (docs/attacks.md lists the names). A method of a hook
+A program passes each named quantity through `TrainingParty.use` (CONTRIBUTING.md lists the names). A method of a hook
 whose name is a quantity's is asked for it; what the hook has no method for stays as it is. The party around it is the
 protocol's own, so it speaks in the simulation and over TLS alike:
 
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from plumbob.lab.attacks.active import AttackingParty
 from plumbob.lab.attacks.interface import Claim, Condition, View
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.shares.training import LatticeParty
 
 
 class Hook(AttackingParty):
