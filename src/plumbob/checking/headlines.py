@@ -95,11 +95,11 @@ class Headlines:
         return self.honest, self.cheating
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The block as it stands in the JSON."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """For a terminal."""
+        """The block as it is printed on a terminal."""
         return [line for block in self.blocks for line in (*_shown(block), "")][:-1]
 
 

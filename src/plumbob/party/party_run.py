@@ -195,7 +195,7 @@ def topic_of(plan: Plan, purpose: Purpose, list_name: str) -> Topic:
 
 
 def _connector_for(home: Home, plan: Plan, largest_message: int, tell: Tell) -> ConnectorFor:
-    """To the plan's parties."""
+    """A connector to the plan's other parties."""
     names = {party.name for party in plan.parties}
 
     def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:

@@ -125,7 +125,7 @@ class ModelPart:
         return standard, intercept + offset
 
     def save(self, path: Path) -> None:
-        """For its owner alone."""
+        """Writes the part to a file that its owner alone can read."""
         path.touch(mode=0o600)
         path.write_bytes(self.to_json())
 
@@ -232,7 +232,7 @@ class _Format(msgspec.Struct):
 
 
 class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
-    """The same by lattices."""
+    """Bound shares on lattices, as they are stored."""
 
     session: str
     lattice_set: int

@@ -10,7 +10,7 @@ CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked"}
 
 
 def headline_blocks(headlines: Headlines) -> Markup:
-    """One after the other."""
+    """The two headlines, one after the other."""
     return joined(*(_block(block) for block in headlines.blocks))
 
 
@@ -43,5 +43,5 @@ def badge(verdict: str) -> Markup:
 
 
 def class_of(verdict: str) -> str:
-    """Of the style sheet."""
+    """The style sheet's class for a verdict."""
     return CLASSES.get(verdict, "none")

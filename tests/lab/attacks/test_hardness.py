@@ -7,8 +7,8 @@ from scipy.stats import ortho_group
 
 from plumbob.arrays import Matrix
 from plumbob.model import logistic
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import SIGMOIDS
 from tests.lab.attacks.feature_support import made_up
 from tests.protocol.support import trained
 
