@@ -67,6 +67,7 @@ class Served:
 
     queries: int
     rows: int
+    list_name: str = ""
 
 
 class Asker:
