@@ -536,6 +536,17 @@ def test_evidence_of_another_run_is_refused(honest: Kept, tmp_path: Path) -> Non
         kept.replayed("label")
 
 
+def test_a_head_in_another_partys_name_opens_nothing(honest: Kept, tmp_path: Path) -> None:
+    """Nobody gets the keys of somebody else's evidence from an auditor that both have."""
+    kept = copied(honest, tmp_path)
+    place = kept.place("label") / "head.json"
+    head = evidence.read_head(place)
+    head.party = "features"
+    place.write_bytes(msgspec.json.encode(head))
+    with pytest.raises(DataError, match="another run or another start"):
+        sealing.read_sealed(kept.place("label") / "root", kept.keys("label")["root"], head.run_bytes)
+
+
 def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
     """Sealed for somebody whom the plan does not name."""
     kept = copied(honest, tmp_path)

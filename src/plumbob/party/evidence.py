@@ -25,10 +25,11 @@ from plumbob import __version__
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.tables import Column
 from plumbob.errors import DataError, SettingsError
+from plumbob.net import Data
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.sealing import Auditor, SealedFile, read_sealed
 from plumbob.plan import Plan
-from plumbob.protocol.account import FirstCommitment, Numbers
+from plumbob.protocol.account import FirstCommitment, Numbers, hash_of
 from plumbob.protocol.channel import digest_of
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, decode_header
@@ -71,7 +72,9 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def run_bytes(self) -> bytes:
-        return bytes.fromhex(self.run)
+        """Bound to every sealed file: a head in another party's name, or of another plan, opens nothing."""
+        named = (self.party, self.plan, self.purpose, self.run)
+        return hash_of(b"evidence", *(one.encode() for one in named))
 
 
 def read_head(file: Path) -> Head:
@@ -85,7 +88,7 @@ def read_head(file: Path) -> Head:
         items = FirstCommitment({name: bytes.fromhex(item) for name, item in head.items.items()})
     except (OSError, ValueError) as error:
         raise DataError(f"{file}: expected the head of a run's evidence; it is missing or damaged") from error
-    if items.hash() != head.run_bytes:
+    if items.hash().hex() != head.run:
         raise DataError(f"{file}: its items are not what {head.party} committed to before the run")
     return head
 
@@ -166,7 +169,7 @@ class Witness:
         self._messages = keeping.open_file(f"messages-{self._start}")
         self._rows: SealedFile | None = None
 
-    def received(self, peer: str, data: bytes) -> None:
+    def received(self, peer: str, data: Data) -> None:
         self._add(RECEIVED, peer, data)
 
     def sent(self, peer: str, data: bytes, digest: bytes) -> None:
@@ -201,7 +204,7 @@ class Witness:
         if self._rows is not None:
             self._rows.abandon()
 
-    def _add(self, what: bytes, peer: str, *pieces: bytes) -> None:
+    def _add(self, what: bytes, peer: str, *pieces: Data) -> None:
         name = peer.encode()
         self._messages.write(RECORD.pack(what, len(name), sum(map(len, pieces))), name, *pieces)
 

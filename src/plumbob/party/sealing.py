@@ -49,10 +49,14 @@ class SealedFile:
 
     def write(self, *pieces: bytes | memoryview) -> None:
         for piece in pieces:
-            self._waiting += piece
-        while len(self._waiting) > SEGMENT:
-            self._seal(bytes(self._waiting[:SEGMENT]))
-            del self._waiting[:SEGMENT]
+            rest = memoryview(piece)
+            # Messages have megabytes: whole segments are sealed where they lie.
+            while len(self._waiting) + len(rest) > SEGMENT:
+                room = SEGMENT - len(self._waiting)
+                self._seal(bytes(self._waiting) + rest[:room] if self._waiting else rest[:room])
+                self._waiting.clear()
+                rest = rest[room:]
+            self._waiting += rest
 
     def flush(self) -> None:
         """Everything so far is on the disk when it returns."""
@@ -76,10 +80,11 @@ class SealedFile:
             self.flush()
         self._handle.close()
 
-    def _seal(self, segment: bytes, is_last: bool = False) -> None:
+    def _seal(self, segment: bytes | memoryview, is_last: bool = False) -> None:
         place = NUMBER.pack(self._number, is_last)
         sealed = self._cipher.encrypt(place, segment, self._run + place)
-        self._handle.write(SIZE.pack(len(sealed)) + sealed)
+        self._handle.write(SIZE.pack(len(sealed)))
+        self._handle.write(sealed)
         self._number += 1
 
 

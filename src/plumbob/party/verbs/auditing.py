@@ -36,9 +36,11 @@ def open_head(asked: OpenHead) -> Result:
     auditor, head = AuditorKeys(asked.auditor), read_head(asked.head)
     if head.auditor != auditor.public.fingerprint:
         raise DataError(f"{asked.head}: this evidence is sealed for another auditor")
-    keys = {
-        name: auditor.file_key(bytes.fromhex(public), head.run_bytes, name).hex() for name, public in head.keys.items()
-    }
+    try:
+        opened = {name: auditor.file_key(bytes.fromhex(one), head.run_bytes, name) for name, one in head.keys.items()}
+    except ValueError as error:
+        raise DataError(f"{asked.head}: one of its keys is none; ask {head.party} for its evidence again") from error
+    keys = {name: key.hex() for name, key in opened.items()}
     write_over(asked.out, msgspec.json.encode(keys))
     line = f"{asked.out}: the keys of {head.party}'s evidence of this one run; delete it after the replay"
     return {"out": str(asked.out), "party": head.party, "files": len(keys), "lines": [line]}
