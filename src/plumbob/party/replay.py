@@ -433,7 +433,13 @@ def source_of(file: Path, id_column: str, label_column: str) -> Callable[[Table]
         table = read_table(file, id_column, label_column if kept.labels is not None else "", choices=kept.choices)
         found = table.select(kept.ids, "the file lacks rows that the party calculated with")
         return Table(
-            found.ids, found.columns, found.labels, found.classes, choices=kept.choices, held_out=kept.held_out
+            found.ids,
+            found.columns,
+            found.labels,
+            found.classes,
+            choices=kept.choices,
+            held_out=kept.held_out,
+            weights=found.weights,
         )
 
     return read
