@@ -1,6 +1,7 @@
 """Rows that count differently: a column of the label party, no feature, and an input that nobody else can check."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,8 +62,10 @@ def test_a_fit_with_sample_weights_is_that_of_scikit_learn() -> None:
     X, y = made_up(rows=200)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     weights = np.random.default_rng(1).uniform(0.0, 3.0, len(y))
-    keys = {"scale": "none", "sigmoid": "exact", "learning_rate": 1.0, "batches": "full", "feature_bits": 30}
-    ours = VerticalLogisticRegression((2, 3), protocol="clear", epochs=3000, l2=0.01, momentum=0.0, **keys)
+    keys: dict[str, Any] = {"scale": "none", "sigmoid": "exact", "learning_rate": 1.0, "batches": "full"}
+    ours = VerticalLogisticRegression(
+        (2, 3), protocol="clear", epochs=3000, l2=0.01, momentum=0.0, feature_bits=30, **keys
+    )
     ours.fit(X, y, sample_weight=weights)
     theirs = LogisticRegression(C=1.0 / (0.01 * len(y)), tol=1e-10, max_iter=10_000)
     theirs.fit(X, y, sample_weight=weights / weights.max())
