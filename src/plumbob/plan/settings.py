@@ -390,6 +390,11 @@ class PlanSettings:
         return self.class_weight != "none" or self.row_weights != "none"
 
     @property
+    def step_nouns(self) -> tuple[str, str]:
+        """One step and several, in words: one that uses all rows, or a sample of them, is a pass."""
+        return ("pass", "passes") if self.batches == "full" else ("step", "steps")
+
+    @property
     def is_whitened(self) -> bool:
         """Whether columns are whitened at home, be their ranges estimated or stated."""
         return self.scale in ("whitened", "public")
