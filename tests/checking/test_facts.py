@@ -21,6 +21,7 @@ PLANS = [
     Plan.for_columns((2, 3), protocol="clear"),
     Plan.for_columns((2, 3), held_out_by="label", test_share=0.2),
     Plan.for_columns((2, 3), evidence="keep"),
+    Plan.for_columns((2, 3), row_weights="label party"),
 ]
 
 

@@ -3,7 +3,7 @@
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -68,6 +68,8 @@ def cut(name: str, rows: int, columns: int) -> tuple[Matrix, Labels]:
 def tables_for(plan: Plan, X: Matrix, y: Labels | None) -> Tables:
     """One table for each party with columns."""
     tables = split_array(X, y, [party.features for party in plan.learners])
+    if plan.row_weights != "none":
+        tables = (replace(tables[0], weights=np.linspace(0.0, 1.0, len(X))), *tables[1:])
     return {party.name: table for party, table in zip(plan.learners, tables, strict=True)}
 
 

@@ -53,6 +53,8 @@ def in_clear(plan: Plan) -> Plan:
         ((2, 3), {"start": "normal", "momentum": 0.3}),
         ((2, 3), {"l2": 0.05}),
         ((2, 3), {"class_weight": "balanced", "l2": 0.01}),
+        ((2, 3), {"row_weights": "label party"}),
+        ((2, 3), {"row_weights": "label party", "class_weight": "balanced"}),
         ((2, 3), {"scale": "standard", "learning_rate": 0.2, "l2": 0.1, "momentum": 0.0}),
         ((2, 3), {"row_norm": 1.0}),
         ((2, 3), {"label_flip_epsilon": 2.0, "epochs": 1, "start": "zero"}),

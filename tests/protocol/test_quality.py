@@ -61,10 +61,10 @@ def test_the_fit_at_home_is_that_of_scikit_learn() -> None:
     """Newton's method ends where scikit-learn's solver does, with and without a penalty worth speaking of."""
     X, y = made_up(rows=120)
     X = np.hstack([(X - X.mean(axis=0)) / X.std(axis=0), np.ones((120, 1))])
-    for C in (1.0, 0.01):
-        theirs = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(X[:, :-1], y)
+    for C, counts in ((1.0, None), (0.01, np.linspace(0.0, 1.0, 120))):
+        theirs = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(X[:, :-1], y, counts)
         penalty = np.diag([1.0] * 5 + [0.0]) / (C * 120)
-        ours = fit_logistic(X, y, penalty)
+        ours = fit_logistic(X, y, penalty, counts)
         np.testing.assert_allclose(ours[:-1], theirs.coef_[0], atol=1e-4)
         assert ours[-1] == pytest.approx(theirs.intercept_[0], abs=1e-4)
 

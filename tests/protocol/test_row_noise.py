@@ -144,6 +144,7 @@ def test_every_admitted_curve_is_within_the_bound(name: str) -> None:
         ({"missing": "indicator"}, "depends on single rows"),
         ({"scale": "public", "noise": "none"}, "spares the budget"),
         ({"class_weight": "balanced"}, "every label"),
+        ({"row_weights": "label party"}, "rows that count the same"),
         ({"label_flip_epsilon": 1.0}, "enlarge the residuals"),
         ({"protocol": "exchange", "sigmoid": "taylor", "momentum": 0.0}, "only labels can be protected"),
     ],

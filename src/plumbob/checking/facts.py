@@ -158,6 +158,14 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact(
         OPENED,
+        lambda facts: facts.plan.row_weights != "none",
+        lambda facts: (
+            f"{facts.label} decides how much each row counts in training. Nobody else learns these weights or can "
+            "check them: they are an input like its labels."
+        ),
+    ),
+    Fact(
+        OPENED,
         lambda facts: facts.plan.unmasked_gradients_for_the_arbiter and facts.plan.arbiter is not None,
         lambda facts: f"{facts.arbiter} reads all parties' gradients, because the plan leaves the masks out.",
     ),

@@ -309,7 +309,7 @@ class Figures:
         start a weight holds one person's residuals.
         """
         per_run = self.columns(name)
-        if self.plan.start == "zero" and self.plan.class_weight == "none":
+        if self.plan.start == "zero" and not self.plan.weighs_rows:
             per_run = min(
                 self.batch,
                 self.levels[0].rows,

@@ -47,7 +47,7 @@ RELATED = 0.7
 
 def can_rehearse(plan: Plan, rows: int) -> bool:
     """Where residuals are sums of the parties' parts, and a batch is not too long."""
-    is_plain = not (plan.momentum or plan.label_flip_epsilon) and plan.class_weight == "none"
+    is_plain = not (plan.momentum or plan.label_flip_epsilon) and not plan.weighs_rows
     is_short = plan.batches != "full" or rows <= MOST_WHOLE_ROWS
     return plan.kind.is_encrypted and plan.kind.shows_gradients and plan.sigmoid == "taylor" and is_plain and is_short
 

@@ -61,6 +61,8 @@ class ColumnChoices:
     """What becomes of an id that is on several rows: `ids.DUPLICATES`."""
     unlabelled: str = UNLABELLED[0]
     """What becomes of a row without a label."""
+    weight: str | None = None
+    """The column that says how much a row counts, from 0 to 1, at the label party; it is no feature."""
 
     def __post_init__(self) -> None:
         if self.unlabelled not in UNLABELLED:
@@ -89,6 +91,7 @@ class ColumnChoices:
             stepped=tuple(name for name in self.stepped if name in names),
             monotone=tuple(name for name in self.monotone if name in names),
             ranges={name: ends for name, ends in self.ranges.items() if name in names},
+            weight=self.weight if self.weight in names else None,
         )
 
 

@@ -67,7 +67,7 @@ def assemble(
         if growing is None:
             ids = {name: [] for name in id_names(id_column, frame.columns)} if id_column is not None else {}
             _require_columns(frame.columns, [*ids, label_column, *(choices.columns or ()), *choices.drop])
-            _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone])
+            _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone, choices.weight])
             growing = _Columns(_features(frame.columns, [*ids, label_column], choices))
         if label_column is not None and choices.unlabelled == "drop":
             whole = len(frame)
@@ -92,7 +92,21 @@ def assemble(
     table = _named(
         names, choices.duplicates, partial(_with_labels, columns=kept, labels=given, positive=choices.positive)
     )
-    return replace(table, choices=replace(choices, types=types), left_out=left_out, unlabelled=unlabelled)
+    table = replace(table, choices=replace(choices, types=types), left_out=left_out, unlabelled=unlabelled)
+    return table if choices.weight is None else _weighed(table, choices.weight)
+
+
+def _weighed(table: Table, name: str) -> Table:
+    """With one of its columns as the rows' weights."""
+    (column,) = (column for column in table.columns if column.name == name)
+    values = column.values
+    if column.is_text or not ((values >= 0) & (values <= 1)).all() or not values.any():
+        raise DataError(
+            f"--weight {name}: expected a number from 0 to 1 in every row, and not 0 in all of them; divide them by the"
+            " largest, and fill the gaps"
+        )
+    others = tuple(column for column in table.columns if column.name != name)
+    return replace(table, columns=others, weights=values.astype(np.float64))
 
 
 def _named(names: tuple[str, ...], duplicates: str, table_of: Callable[[tuple[str, ...]], Table]) -> Table:
@@ -120,7 +134,7 @@ def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None
 
 
 def _features(names: Sequence[str], others: Sequence[str | None], choices: ColumnChoices) -> list[str]:
-    chosen = names if choices.columns is None else choices.columns
+    chosen = names if choices.columns is None else [*choices.columns, *([choices.weight] if choices.weight else [])]
     without = {*choices.drop, *(others if choices.columns is None else ())}
     return [name for name in chosen if name not in without]
 

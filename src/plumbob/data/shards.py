@@ -31,6 +31,8 @@ class Shard:
     encoder: Encoder
     has_intercept: bool
     whitening: Whitening | None = None
+    weights: Vector | None = None
+    """How much each training row counts, where the label party says so."""
 
     def __len__(self) -> int:
         return len(self.X)
@@ -66,7 +68,8 @@ def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: Row
     X = _encode(encoder, table, training, has_intercept, as_trained_on)
     X_test = _encode(encoder, table, held_out, has_intercept, scaled)
     y, y_test = _labels(table, member.role, training, held_out)
-    return Shard(X, y, X_test, y_test, encoder, has_intercept, whitening)
+    weights = _weights(table, plan, member.role, training)
+    return Shard(X, y, X_test, y_test, encoder, has_intercept, whitening, weights)
 
 
 def _fit(
@@ -158,6 +161,24 @@ def rounded(X: Matrix, feature_bits: int) -> Matrix:
     np.rint(multiples, out=multiples)
     multiples *= 2.0**-feature_bits
     return multiples
+
+
+def _weights(table: Table, plan: Plan, role: str, training: NDArray[np.intp]) -> Vector | None:
+    if role != "label" and table.weights is not None:
+        raise DataError("--weight: only the label party weighs rows; leave it out here")
+    if role == "label" and (table.weights is None) != (plan.row_weights == "none"):
+        raise DataError(
+            'the plan lets the label party weigh rows (row_weights = "label party"); name its column with --weight'
+            if table.weights is None
+            else f"--weight {table.choices.weight or ''}: the plan weighs no rows; draft one with row_weights ="
+            ' "label party", or leave the weights out'
+        )
+    if table.weights is None:
+        return None
+    weights: Vector = table.weights[training]
+    if not weights.any():
+        raise DataError("no training row has a weight above 0")
+    return weights
 
 
 def _labels(

@@ -74,6 +74,8 @@ class Table:
     """Columns of that file that are no features: without a name, and empty or a count of the rows."""
     held_out: NDArray[np.bool_] | None = None
     """Which rows are kept for testing, where a party chose them."""
+    weights: Vector | None = None
+    """How much each row counts in training, from 0 to 1, where the label party says so."""
     unlabelled: int = 0
     """Rows of that file that are left out, because they have no label."""
     repeated: int = 0
@@ -112,6 +114,8 @@ class Table:
             digest.update(np.ascontiguousarray(self.labels).data)
         if self.held_out is not None:
             digest.update(np.packbits(self.held_out).data)
+        if self.weights is not None:
+            digest.update(b"weights" + np.ascontiguousarray(self.weights).tobytes())
         return digest.digest()
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "Table":
@@ -132,7 +136,8 @@ class Table:
             columns.append(replace(column, values=room))
         labels = None if self.labels is None else self.labels[positions]
         held_out = None if self.held_out is None else self.held_out[positions]
-        return replace(self, ids=ids, columns=tuple(columns), labels=labels, held_out=held_out)
+        weights = None if self.weights is None else self.weights[positions]
+        return replace(self, ids=ids, columns=tuple(columns), labels=labels, held_out=held_out, weights=weights)
 
     def select(self, ids: Iterable[str], advice: str = "", names: tuple[str, ...] | None = None) -> "Table":
         """The rows with these ids, in this order: what an agreed list of ids makes of one's own table.

@@ -104,12 +104,14 @@ def class_weights(y: ArrayLike) -> Vector:
 
 
 def bounded_class_weights(y: ArrayLike) -> Vector:
-    """The same, divided by the larger one: no row then weighs more than 1, and the public rate holds as it is.
-
-    Rounded as they are used on shares.
-    """
+    """The same, divided by the larger one: no row then weighs more than 1, and the public rate holds as it is."""
     weights = class_weights(y)
-    rounded: Vector = np.rint(weights / weights.max() * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
+    return rounded_weights(weights / weights.max())
+
+
+def rounded_weights(weights: Vector) -> Vector:
+    """As they are used on shares."""
+    rounded: Vector = np.rint(weights * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
     return rounded
 
 
@@ -143,35 +145,39 @@ SMALLEST_STEP = 1e-8
 LEAST_CURVATURE = 1e-9  # Keeps directions in which nothing varies where they are.
 
 
-def fit_logistic(X: Matrix, y: ArrayLike, penalty: Matrix) -> Vector:
-    """Weights that minimise mean log loss + w' penalty w / 2; labels in 0/1."""
+def fit_logistic(X: Matrix, y: ArrayLike, penalty: Matrix, row_weights: Vector | None = None) -> Vector:
+    """Weights that minimise mean log loss, each row's times its weight, + w' penalty w / 2; labels in 0/1."""
     labels = np.asarray(y, dtype=np.float64)
+    counts = np.ones(len(X)) if row_weights is None else row_weights
     weights = np.zeros(X.shape[1])
     for _ in range(MOST_STEPS):
-        step = _step(X, labels, weights, penalty)
-        weights = _halve_until_better(X, labels, weights, step, penalty)
+        step = _step(X, labels, counts, weights, penalty)
+        weights = _halve_until_better(X, labels, counts, weights, step, penalty)
         if np.abs(step).max(initial=0.0) < SMALLEST_STEP:
             break
     return weights
 
 
-def _step(X: Matrix, labels: Vector, weights: Vector, penalty: Matrix) -> Vector:
+def _step(X: Matrix, labels: Vector, counts: Vector, weights: Vector, penalty: Matrix) -> Vector:
     probabilities = 0.5 * (1.0 + np.tanh(0.5 * (X @ weights)))
-    gradient = X.T @ (probabilities - labels) / len(X) + penalty @ weights
-    curvature: Matrix = (X.T * (probabilities * (1.0 - probabilities))) @ X / len(X) + penalty
+    gradient = X.T @ (counts * (probabilities - labels)) / len(X) + penalty @ weights
+    curvature: Matrix = (X.T * (counts * probabilities * (1.0 - probabilities))) @ X / len(X) + penalty
     return -np.linalg.solve(curvature + LEAST_CURVATURE * np.eye(len(weights)), gradient).astype(np.float64)
 
 
-def _halve_until_better(X: Matrix, labels: Vector, weights: Vector, step: Vector, penalty: Matrix) -> Vector:
+def _halve_until_better(
+    X: Matrix, labels: Vector, counts: Vector, weights: Vector, step: Vector, penalty: Matrix
+) -> Vector:
     """Halved until the loss falls: far from the solution a whole step may overshoot."""
-    before = _loss(X, labels, weights, penalty)
+    before = _loss(X, labels, counts, weights, penalty)
     for halvings in range(20):
         further: Vector = weights + step * 0.5**halvings
-        if _loss(X, labels, further, penalty) <= before:
+        if _loss(X, labels, counts, further, penalty) <= before:
             return further
     return weights
 
 
-def _loss(X: Matrix, labels: Vector, weights: Vector, penalty: Matrix) -> float:
+def _loss(X: Matrix, labels: Vector, counts: Vector, weights: Vector, penalty: Matrix) -> float:
     scores = X @ weights
-    return float(np.mean(np.logaddexp(0.0, scores) - labels * scores) + 0.5 * weights @ penalty @ weights)
+    losses = counts * (np.logaddexp(0.0, scores) - labels * scores)
+    return float(np.mean(losses) + 0.5 * weights @ penalty @ weights)

@@ -254,6 +254,7 @@ class _StoredTable(msgspec.Struct):
     classes: tuple[Any, Any] | None
     choices: dict[str, Any]
     held_out: bytes | None
+    weights: bytes | None = None
 
 
 def packed_table(table: Table) -> Iterable[bytes]:
@@ -273,7 +274,8 @@ def packed_table(table: Table) -> Iterable[bytes]:
     labels = None if table.labels is None else np.asarray(table.labels, dtype=np.int64).tobytes()
     held_out = None if table.held_out is None else np.asarray(table.held_out, dtype=np.uint8).tobytes()
     classes = None if table.classes is None else tuple(table.classes)
-    stored = _StoredTable(table.ids, columns, labels, classes, asdict(table.choices), held_out)
+    weights = None if table.weights is None else np.asarray(table.weights, dtype=np.float64).tobytes()
+    stored = _StoredTable(table.ids, columns, labels, classes, asdict(table.choices), held_out, weights)
     yield msgspec.msgpack.encode([str(table.labels.dtype) if table.labels is not None else "", stored])
 
 
@@ -294,7 +296,8 @@ def unpacked_table(data: bytes) -> Table:
     labels = None if stored.labels is None else np.frombuffer(stored.labels, dtype=np.int64).astype(kind)
     held_out = None if stored.held_out is None else np.frombuffer(stored.held_out, dtype=np.uint8).astype(bool)
     choices = msgspec.convert(stored.choices, type=ColumnChoices)
-    return Table(stored.ids, columns, labels, stored.classes, choices=choices, held_out=held_out)
+    weights = None if stored.weights is None else np.frombuffer(stored.weights)
+    return Table(stored.ids, columns, labels, stored.classes, choices=choices, held_out=held_out, weights=weights)
 
 
 @dataclass(frozen=True, repr=False)

@@ -486,7 +486,13 @@ def source_of(file: Path, id_column: str, label_column: str) -> Callable[[Table]
             raise DeviationError(f"{what} that it calculated with are not in the table given, and nothing follows")
         found = table.select(kept.ids, "the file lacks rows that the party calculated with")
         return Table(
-            found.ids, found.columns, found.labels, found.classes, choices=kept.choices, held_out=kept.held_out
+            found.ids,
+            found.columns,
+            found.labels,
+            found.classes,
+            choices=kept.choices,
+            held_out=kept.held_out,
+            weights=found.weights,
         )
 
     return read

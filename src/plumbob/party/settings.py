@@ -145,6 +145,7 @@ class _TableSection(msgspec.Struct, forbid_unknown_fields=True):
     positive: str = ""
     duplicates: str = "refuse"
     unlabelled: str = "refuse"
+    weight: str = ""
     types: dict[str, str] = {}
     ranges: dict[str, list[float]] = {}
 
@@ -163,6 +164,7 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
             table.positive or None,
             table.duplicates,
             table.unlabelled,
+            table.weight or None,
         )
     except (msgspec.ValidationError, DataError) as error:
         mistakes.append(f"{TABLE}: {error}")
@@ -180,6 +182,7 @@ def _table_section(reading: ColumnChoices) -> str:
         f"positive = {_toml_value(reading.positive or '')}": 'the class to predict; "" = the second one, sorted',
         f"duplicates = {_toml_value(reading.duplicates)}": "an id on several rows: refuse, first, last or repeat",
         f"unlabelled = {_toml_value(reading.unlabelled)}": "a row without a label: refuse or drop",
+        f"weight = {_toml_value(reading.weight or '')}": 'how much a row counts, 0 to 1, at the label party; "" = 1',
     }
     body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
     types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())

@@ -87,7 +87,7 @@ def key(section: str, default: Any, comment: str = "", **more: Any) -> Any:
 
 def one_of(section: str, choices: str, comment: str = "", **more: Any) -> Any:
     """A field of the plan with named choices, the first of which is the default."""
-    words = tuple(choices.split())
+    words = tuple(choices.split("|")) if "|" in choices else tuple(choices.split())
     stated = {"section": section, "default": words[0], "comment": comment or " | ".join(words), "choices": words}
     return _field({**stated, **more})
 

@@ -23,7 +23,7 @@ class Protocol:
     """Whether a party reads its own gradient in every step; otherwise everything stays shared until it is opened."""
     program: str = ""
     """The module that runs it, with its `PARTY`; none where all is calculated in one place, or elsewhere."""
-    carries_class_weights: bool = False
+    carries_row_weights: bool = False
     carries_momentum: bool = False
     has_arbiter: bool = False
     most_parties: int = 1 << 10
@@ -65,7 +65,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=frozenset(SIGMOIDS),
                 noises=ON_RESIDUALS | {"rows"},
                 shows_gradients=True,
-                carries_class_weights=True,
+                carries_row_weights=True,
                 carries_momentum=True,
             ),
             Protocol(
@@ -92,7 +92,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 noises=NO_NOISE | {"rows"},
                 shows_gradients=False,
                 program="plumbob.protocol.shares.training",
-                carries_class_weights=True,
+                carries_row_weights=True,
                 carries_momentum=True,
                 most_parties=MOST_SHARING,
             ),

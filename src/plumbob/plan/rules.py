@@ -173,13 +173,15 @@ def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
             f'model.class_weight: "{plan.class_weight}" over "shares" needs the public rate, learning_rate = 0: no row'
             " then weighs more than 1",
         )
-    if plan.class_weight != "none" and not kind.carries_class_weights:
-        yield (
-            {"class_weight", "protocol"},
-            f'model.class_weight: "{plan.class_weight}" over "{protocol}": the weights depend on the labels, and the'
-            ' second encrypted vector that they need leaks by itself; set protocol = "shares", which carries them, or'
-            ' "none" and balance at prediction with --threshold balanced or --cost',
-        )
+    for name in ("class_weight", "row_weights"):
+        if getattr(plan, name) != "none" and not kind.carries_row_weights:
+            cure = '"none" and balance at prediction with --threshold balanced or --cost'
+            yield (
+                {name, "protocol"},
+                f'model.{name}: "{getattr(plan, name)}" over "{protocol}": only the label party knows the weights, and'
+                ' the second encrypted vector that they need leaks by itself; set protocol = "shares", which carries'
+                f" them, or {cure if name == 'class_weight' else 'none'}",
+            )
     if plan.open == "never" and kind.shows_gradients:
         yield (
             {"open", "protocol"},
@@ -335,6 +337,12 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             {"noise", "missing"},
             'data.missing: "indicator" with noise = "rows": which columns have gaps depends on single rows; set "mean",'
             ' or bins with scale = "public"',
+        )
+    if plan.row_weights != "none":
+        yield (
+            {"noise", "row_weights"},
+            f'model.row_weights: "{plan.row_weights}" with noise = "rows": the promise is about rows that count the'
+            ' same; set "none"',
         )
     if plan.class_weight != "none":
         yield (

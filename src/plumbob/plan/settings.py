@@ -203,6 +203,13 @@ class PlanSettings:
         "none | balanced (clear and shares)",
         flag="Weight of the classes; balanced works with shares and clear only",
     )
+    row_weights: str = one_of(
+        "model",
+        "none|label party",
+        "none | label party (clear and shares): it weighs each row by a number from 0 to 1",
+        is_rare=True,
+        flag="Who weighs rows: nobody, or the label party by a column of its own (--weight); shares and clear only",
+    )
     seed: int = key(
         "model",
         0,
@@ -376,6 +383,11 @@ class PlanSettings:
     def is_between_two(self) -> bool:
         """Whether two parties have columns."""
         return len(self.learners) == 2
+
+    @property
+    def weighs_rows(self) -> bool:
+        """Whether some rows count for more than others, by their class or by the label party's choice."""
+        return self.class_weight != "none" or self.row_weights != "none"
 
     @property
     def step_nouns(self) -> tuple[str, str]:

@@ -76,7 +76,11 @@ def digest_of_ids(table: Table) -> bytes:
 
 def digest_of_settings(table: Table) -> bytes:
     """How the party chose to read its columns: what it states of them shapes every number."""
-    return hash_fields(b"settings", json.dumps(asdict(table.choices), sort_keys=True).encode())
+    said = asdict(table.choices)
+    if said["weight"] is None:
+        # Evidence from before there were weights holds.
+        del said["weight"]
+    return hash_fields(b"settings", json.dumps(said, sort_keys=True).encode())
 
 
 def digest_of_numbers(numbers: Numbers) -> bytes:

@@ -156,14 +156,16 @@ def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> TrainingLabels:
         raise DataError(f"{label_party.name}: expected labels, its table has none")
     drawn = defences.random_bytes_for_flips(seed, len(y))
     signs = defences.flipped_signs(logistic.signs_of(y), plan.label_flip_epsilon, drawn)
-    return TrainingLabels(signs, row_weights(plan, y))
+    return TrainingLabels(signs, row_weights(plan, y, label_party.shard.weights))
 
 
-def row_weights(plan: Plan, y: ArrayLike) -> Vector:
-    """How much each training row counts; under the public rate none counts for more than 1."""
+def row_weights(plan: Plan, y: ArrayLike, given: Vector | None = None) -> Vector:
+    """How much each training row counts, `given` by the label party; under the public rate none counts for over 1."""
+    own: Vector = np.ones(len(np.asarray(y))) if given is None else logistic.rounded_weights(given)
     if plan.class_weight == "none":
-        return np.ones(np.shape(y))
-    return logistic.class_weights(y) if plan.learning_rate else logistic.bounded_class_weights(y)
+        return own
+    balanced = logistic.class_weights(y) if plan.learning_rate else logistic.bounded_class_weights(y)
+    return balanced if given is None else logistic.rounded_weights(balanced * own)
 
 
 def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> tuple[Matrix, Matrix]:

@@ -92,4 +92,4 @@ def weights_alone(party: TrainingParty) -> Vector | None:
         return np.zeros(0)
     penalties = shard.penalties(party.plan.l2 or 1.0 / len(shard))
     penalty: Matrix = np.diag(penalties) if penalties.ndim == 1 else penalties
-    return fit_logistic(shard.X, shard.y, penalty)
+    return fit_logistic(shard.X, shard.y, penalty, shard.weights)

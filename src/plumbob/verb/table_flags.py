@@ -87,6 +87,13 @@ class TableFlags:
         str, _option("--unlabelled", "What to do with rows that have no label (default: refuse).", "refuse|drop")
     ] = "refuse"
 
+    weight: Annotated[
+        str | None,
+        _option(
+            "--weight", "Column of the label party that says how much a row counts in training, from 0 to 1.", "COLUMN"
+        ),
+    ] = None
+
     def choices(self) -> "ColumnChoices":
         """What the flags say about a table."""
         # Late: whoever asks for help does not wait for numpy.
@@ -103,6 +110,7 @@ class TableFlags:
             self.positive,
             self.duplicates,
             self.unlabelled,
+            self.weight,
         )
 
 

@@ -3,6 +3,7 @@
 Columns are centred. While everybody else has one label, their residuals are nearly equal and cancel, and what is left
 of the gradient is the row of the one person with the other label, or the sum of a group's rows. So the peers' weights
 point at it. Scores of rows whose columns the label party knows, one more than the peers have columns, give the weights.
+Weights of rows (`row_weights`) do the same without a false label: a row that counts 1 while all others count 0.
 Every message is an honest one about these labels: no cryptography stops it, and no replay names it. Noise for whole
 rows does: the promise holds whatever labels a party brings.
 """
@@ -31,6 +32,8 @@ def judge(figures: Figures, party: str) -> Judgement:
         f"{party} can give one person of {figures.rows:,} label 1 and everybody else 0: the shared weights then point "
         "at that person's row"
     )
+    if plan.row_weights != "none":
+        numbers += ", and still more if it lets that row count 1 and all others 0 (row_weights)"
     if plan.noise == "rows":
         most = math.tanh(plan.epsilon / 2.0)
         why = (

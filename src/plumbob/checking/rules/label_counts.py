@@ -17,8 +17,8 @@ def judge(figures: Figures, party: str) -> Judgement:
         return _counts_on_opened_weights(figures, party)
     if (reason := without_sums(figures, party)) is not None:
         return reason
-    if plan.class_weight != "none":
-        return not_applicable("Class weights multiply each residual with a factor that depends on its label.")
+    if plan.weighs_rows:
+        return not_applicable("Weights multiply each residual with a factor that only the label party knows.")
     if plan.start != "zero" and not figures.has_labels_alone:
         return not_applicable("The start is not zero, so the first sums hold other parties' scores.")
     if figures.home is not None and figures.home.party == party and not figures.home.two_valued:

@@ -19,8 +19,8 @@ def judge(figures: Figures, party: str) -> Judgement:
     """Decoding where a residual is a label and nothing else."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
-    if figures.plan.class_weight != "none":
-        return not_applicable("Class weights multiply each residual with a factor that depends on its label.")
+    if figures.plan.weighs_rows:
+        return not_applicable("Weights multiply each residual with a factor that only the label party knows.")
     if not figures.has_labels_alone and figures.plan.start != "zero":
         return not_applicable("Residuals hold other parties' scores in every step: the start is not zero.")
     load = figures.batch / figures.rank(party)

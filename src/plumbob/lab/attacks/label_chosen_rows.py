@@ -185,7 +185,7 @@ class OpenedWeights(Bare):
 
     def is_bare(self, plan: Plan) -> bool:
         """Whether the first residuals are labels and nothing else."""
-        return residuals_are_labels(plan, 1) and plan.class_weight == "none"
+        return residuals_are_labels(plan, 1) and not plan.weighs_rows
 
     def wanted(self, me: LatticeParty) -> NDArray[np.intp]:
         return np.array(self.chosen or self.places(me), dtype=np.intp)[: me.columns]

@@ -69,8 +69,8 @@ def why_nothing_to_count(view: View) -> str | None:
         return "this party has no columns"
     if not view.has_sums and len(view.weights) == 0:
         return "the weights were never opened, so this party has no equation at all"
-    if view.plan.class_weight != "none":
-        return "class weights multiply each residual with a factor that depends on its label"
+    if view.plan.weighs_rows:
+        return "weights multiply each residual with a factor that only the label party knows"
     if view.plan.start != "zero" and not (view.has_sums and has_labels_alone(view)):
         return "the start is not zero, so the first residuals hold other parties' scores"
     return None

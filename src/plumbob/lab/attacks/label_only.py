@@ -92,8 +92,8 @@ def recover_labels(view: View, seconds: float = SECONDS) -> LabelClaim | NotAppl
 
 def why_not_alone(view: View) -> str | None:
     """Why residuals hold more than labels, or None."""
-    if view.plan.class_weight != "none":
-        return "class weights multiply each residual with a factor that depends on its label"
+    if view.plan.weighs_rows:
+        return "weights multiply each residual with a factor that only the label party knows"
     if has_labels_alone(view) or view.plan.start == "zero":
         return None
     return (

@@ -57,8 +57,8 @@ def by_rule(view: View, rule: Rule) -> LabelClaim | NotApplicable:
 def without_own_scores(view: View, residuals: Vector, own_scores: Vector) -> Vector:
     """The label whose joint score would be nearer to own scores, with the difference as certainty."""
     weight = label_weight(view)
-    if view.plan.class_weight != "none" or view.sigmoid.name in ("piecewise", "exact"):
-        # Class weights scale residuals by an unknown factor. The other two show the sign whatever the score is.
+    if view.plan.weighs_rows or view.sigmoid.name in ("piecewise", "exact"):
+        # Weights scale residuals by an unknown factor. The other two show the sign whatever the score is.
         return plain_sign(view, residuals, own_scores)
     if view.sigmoid.name == "minimax":
         nearness = [np.abs(minimax_scores(residuals + weight * sign) - own_scores) for sign in (-1.0, 1.0)]

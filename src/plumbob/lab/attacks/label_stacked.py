@@ -38,7 +38,7 @@ def recover_labels(view: View, progress: Progress | None = None) -> LabelClaim |
     epochs = epochs_to_stack(view, whitening.shape[1])
     stack = stacked(view, whitening, epochs)
     solution = solved(stack)
-    if view.plan.class_weight == "none":
+    if not view.plan.weighs_rows:
         solution = boxed(stack, solution, label_weight(view), progress)
     beliefs: Vector = -solution[: view.rows] / label_weight(view)
     # A row that no batch held, or that is 0 in all own columns, has no equation.

@@ -59,8 +59,8 @@ def why_not(plan: Plan) -> str | None:
     """Why the theorems say nothing of a plan, or None."""
     if not any(noise_std(plan, party.role) > 0 for party in plan.learners):
         return "there is no noise"
-    if plan.sigmoid != "taylor" or plan.l2 or plan.class_weight != "none" or plan.label_flip_epsilon:
-        return "they are for Taylor's approximation, without penalty, class weights and flipped labels"
+    if plan.sigmoid != "taylor" or plan.l2 or plan.weighs_rows or plan.label_flip_epsilon:
+        return "they are for Taylor's approximation, without penalty, weights and flipped labels"
     return None if len(plan.learners) == 2 else "they are for two parties"
 
 

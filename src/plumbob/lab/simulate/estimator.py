@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from plumbob.arrays import Vector
 from plumbob.checking.check import check
@@ -27,6 +27,7 @@ from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import encoded_width
 from plumbob.data.fitting import sizes_of
+from plumbob.errors import DataError
 from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts
 from plumbob.lab.simulate.raw_export import has_slots
 from plumbob.lab.simulate.training import JointModel, Run, train
@@ -109,16 +110,19 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             if name not in ("self", "__class__"):
                 setattr(self, name, value)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train between the parties; X holds everybody's columns, y any two classes.
 
-        A plan that leaks above its tolerance is trained all the same, with a `LeakWarning`.
+        `sample_weight` says how much each row counts; it belongs to the label party, and is divided by its largest
+        value if that is above 1. A plan that leaks above its tolerance is trained all the same, with a `LeakWarning`.
         """
         jobs, keep_bytes = self._jobs(), self._keeps_bytes()
         checked, labels = self._check(X, y)
         self.classes_, coded = _two_classes(labels)
         self._owners = Owners.of(self.split, getattr(self, "feature_names_in_", None), self.n_features_in_)
         tables = self._tables(checked, coded)
+        if sample_weight is not None:
+            tables = (replace(tables[0], weights=_bounded(sample_weight, checked)), *tables[1:])
         plan = self._plan(self._owners, tables)
         self._warn_of_leaks(plan, len(tables[0]))
         named = dict(zip([party.name for party in plan.learners], tables, strict=True))
@@ -250,6 +254,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         keys = {key.name: _plain(own[key.name]) for key in KEYS if key.name in own}
         keys = {name: None if isinstance(value, str) and value == AUTO else value for name, value in keys.items()}
         keys["seed"] = self._seed()
+        keys["row_weights"] = "none" if tables[0].weights is None else "label party"
         if self.heuristic is not None:
             keys["heuristic"] = self.heuristic
         keys = {name: value for name, value in keys.items() if value is not None}
@@ -348,3 +353,11 @@ def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 def _plain(value: Any) -> Any:
     """numpy's numbers as Python's, which is what a plan holds."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _bounded(sample_weight: ArrayLike, X: Any) -> Vector:
+    """One weight per row, none above 1."""
+    weights: Vector = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise DataError("sample_weight: every row has weight 0; give some of them more")
+    return weights / max(1.0, float(weights.max()))

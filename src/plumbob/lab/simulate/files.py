@@ -175,6 +175,8 @@ def draft_for(
     tables: Mapping[str, Table], keys: Mapping[str, Any], rows: int | None = None
 ) -> tuple[Plan, DraftedEncoding | None]:
     """The same from tables, whose common rows may not be known yet."""
+    if any(table.weights is not None for table in tables.values()):
+        keys = {"row_weights": "label party", **keys}
     chosen, drafted = suggested_keys(keys, sizes_of(tables.values(), keys), rows)
     plan = with_names(Plan.for_columns([1] * len(tables), **chosen), list(tables))
     return plan.replace(features=list(widths_of(plan, tables).values())), drafted

@@ -109,7 +109,8 @@ def _plain_scores(plan: Plan, trained_on: Mapping[str, Table], judged_on: Mappin
         return np.clip(np.hstack([encoders[name].encode(tables[name], rows) for name in tables]), -CLIP, CLIP)
 
     y = _labels(plan, trained_on)
-    decide = _fit(plan.replace(l2=0.0), encoded(trained_on, ALL_ROWS), y)
+    weights = trained_on[plan.label_party.name].weights
+    decide = _fit(plan.replace(l2=0.0), encoded(trained_on, ALL_ROWS), y, weights)
     pieces = store.pieces(len(judged_on[plan.label_party.name]))
     return np.concatenate([decide(encoded(judged_on, piece)) for piece in pieces])
 
@@ -134,7 +135,7 @@ def baseline_scores(
     rows = len(judged_on[label_party])
     scores = {}
     for title, names in {"local-only": own, "pooled": everybody}.items():
-        decide = _fit(model.plan, _encode(model, trained_on, names, ALL_ROWS), y)
+        decide = _fit(model.plan, _encode(model, trained_on, names, ALL_ROWS), y, trained_on[label_party].weights)
         pieces = [decide(_encode(model, judged_on, names, piece)) for piece in store.pieces(rows)]
         scores[title] = np.concatenate(pieces)
     return scores
@@ -191,11 +192,11 @@ def _encode(model: JointModel, tables: Mapping[str, Table], names: list[str], ro
     return np.clip(encoded, -CLIP, CLIP) if model.plan.is_whitened else encoded
 
 
-def _fit(plan: Plan, X: Matrix, y: Vector) -> Callable[[Matrix], Vector]:
-    """How it scores rows; with the plan's intercept, class weights and penalty, C = 1 where it has none."""
+def _fit(plan: Plan, X: Matrix, y: Vector, weights: Vector | None = None) -> Callable[[Matrix], Vector]:
+    """How it scores rows; with the plan's intercept, weights and penalty, C = 1 where it has none."""
     if X.shape[1] == 0:
         # Without columns all that can be learnt is how frequent the classes are.
-        share = float(np.mean(y)) if plan.intercept and plan.class_weight == "none" else 0.5
+        share = float(np.average(y, weights=weights)) if plan.intercept and plan.class_weight == "none" else 0.5
         return lambda judged: np.full(len(judged), np.log(share / (1.0 - share)))
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -206,5 +207,5 @@ def _fit(plan: Plan, X: Matrix, y: Vector) -> Callable[[Matrix], Vector]:
     regression = LogisticRegression(C=C, fit_intercept=plan.intercept, class_weight=balance, max_iter=1000)
     # A plan may leave the columns in units in which the solver does not converge.
     scaling = [StandardScaler()] if plan.scale == "none" else []
-    fitted = make_pipeline(*scaling, regression).fit(X, y)
+    fitted = make_pipeline(*scaling, regression).fit(X, y, logisticregression__sample_weight=weights)
     return lambda judged: fitted.decision_function(judged) if len(judged) else np.zeros(0)

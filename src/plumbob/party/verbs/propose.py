@@ -32,7 +32,9 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
     with tell_refusals_at(home, tell):
         home = _with_choices(home, reading)
         own = _own_table(home)
-        drafts = _Drafts(own, keys)
+        # Whoever names a column of weights wants them used.
+        weighs = {} if own.weights is None else {"row_weights": "label party"}
+        drafts = _Drafts(own, {**weighs, **keys})
         proposal = _prepare(home, drafts, out)
     plan, reason = _agree_on_plan(home, proposal, tell)
     remark = "" if reason is None else reason.sentence
@@ -163,10 +165,9 @@ def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
         now.monotone or before.monotone,
         {**before.ranges, **now.ranges},
         now.positive or before.positive,
-        *(
-            said if said != "refuse" else earlier
-            for said, earlier in ((now.duplicates, before.duplicates), (now.unlabelled, before.unlabelled))
-        ),
+        now.duplicates if now.duplicates != "refuse" else before.duplicates,
+        now.unlabelled if now.unlabelled != "refuse" else before.unlabelled,
+        now.weight or before.weight,
     )
 
 

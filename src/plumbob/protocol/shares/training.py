@@ -216,16 +216,18 @@ class LatticeParty(TrainingParty):
     @cached_property
     def _row_weights(self) -> NDArray[np.int64] | None:
         """How much each row counts, with 20 fraction bits; only the label party knows."""
-        if self.plan.class_weight == "none" or self.shard.y is None:
+        if not self.plan.weighs_rows or self.shard.y is None:
             return None
-        return np.rint(np.ldexp(row_weights(self.plan, self.shard.y), angles.FACTOR_BITS)).astype(np.int64)
+        weights = row_weights(self.plan, self.shard.y, self.shard.weights)
+        return np.rint(np.ldexp(weights, angles.FACTOR_BITS)).astype(np.int64)
 
     @cached_property
     def _shifts(self) -> lattice.Pairs | None:
         """What the label party takes off its share: half a label, weighted."""
         if self._signs is None or self.shard.y is None:
             return None
-        halves = self.sigmoid.label_weight * self._signs * row_weights(self.plan, self.shard.y)
+        weights = row_weights(self.plan, self.shard.y, self.shard.weights)
+        halves = self.sigmoid.label_weight * self._signs * weights
         return pairs.from_integers(np.rint(np.ldexp(halves, SLOT_BITS)).astype(np.int64))
 
     # 3. Gradients.
