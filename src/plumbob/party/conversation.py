@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from plumbob import counting
 from plumbob.errors import (
     CiphertextRefusedError,
     KeyRefusedError,
@@ -171,7 +172,8 @@ def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, patience: f
             return runs
         if time.monotonic() > deadline:
             break
-    words = f"{missing}: expected it within {patience:g} s; is it running, with this plan?{links[missing].last_end}"
+    awaited = f"{missing}: expected it within {counting.seconds(patience)}"
+    words = f"{awaited}; is it running, with this plan?{links[missing].last_end}"
     reason = connector.why_not(missing)
     raise TransportError(words) if reason is None else type(reason)(f"{words} The last attempt: {reason}")
 
