@@ -59,7 +59,7 @@ class PlanSettings:
     """The values of a plan, as they stand in its file; `Plan` is their validated form."""
 
     parties: tuple[Party, ...]
-    title: str = key("", "", flag="Title of the plan")
+    title: str = key("", "", flag="Title of the plan", is_usual=True)
 
     rows: int = key(
         "data",
@@ -126,6 +126,7 @@ class PlanSettings:
         "party that chooses them instead, such as the newest rows (party align --split-by); empty = the hash does",
         is_rare=True,
         flag="Party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
+        is_usual=True,
     )
 
     sigmoid: str = one_of(
@@ -210,6 +211,7 @@ class PlanSettings:
         low=0,
         high=2**63 - 1,
         flag="Seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
+        is_usual=True,
     )
 
     protocol: str = one_of(
@@ -268,6 +270,7 @@ class PlanSettings:
         low=0,
         flag="Most rows ever scored for the label party, held-out ones included; 0 = as many as were trained on "
         "if weights are never opened, else any number",
+        is_usual=True,
     )
     lattice_set: int = key(
         "crypto",
@@ -327,6 +330,7 @@ class PlanSettings:
         "none keep",
         "none | keep: each party keeps, sealed for its auditor, what a replay of its side needs",
         flag="Keep, sealed for each party's auditor, what a replay of its side needs",
+        is_usual=True,
     )
     days: int = key(
         "accountability",

@@ -195,7 +195,7 @@ class OwnTables:
     def _refuse_unreadable(self, file: Path, size: int) -> None:
         if size > LARGEST_FILE:
             raise DataError(
-                f"{file.name}: expected at most {LARGEST_FILE >> 20} MiB on this page, got more; use `plumbob audit`"
+                f"{file.name}: expected at most {size(LARGEST_FILE)} on this page, got more; use `plumbob audit`"
                 " on the command line"
             )
         if not file.name.lower().endswith(ENDINGS):
