@@ -126,7 +126,6 @@ class PlanSettings:
         "party that chooses them instead, such as the newest rows (party align --split-by); empty = the hash does",
         is_rare=True,
         flag="Party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
-        is_usual=True,
     )
 
     sigmoid: str = one_of(
@@ -268,8 +267,8 @@ class PlanSettings:
         "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if weights are "
         "never opened, else any number",
         low=0,
-        flag="Most rows ever scored for the label party, held-out ones included; 0 = as many as were trained on "
-        "if weights are never opened, else any number",
+        flag="Most rows ever scored for the label party; 0 = as many as were trained on, or any number once weights "
+        "are opened",
         is_usual=True,
     )
     lattice_set: int = key(
