@@ -5,6 +5,9 @@ import queue
 from plumbob import counting
 from plumbob.errors import DeadlineError, TransportError
 
+Data = bytes | memoryview
+"""What a link hands over: long messages are not copied."""
+
 
 class MemoryLink:
     """One end of a pair; made by `linked_pair`."""
