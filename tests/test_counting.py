@@ -1,8 +1,14 @@
 """The house style of numbers."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import plumbob
 from plumbob.counting import Written, counted, decimal, percent, plain, seconds, size
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
@@ -41,3 +47,23 @@ def test_a_plural_of_its_own() -> None:
 def test_numbers_as_people_read_them(write: Written, value: float | None, words: str) -> None:
     """With their unit, no longer than needed."""
     assert write(value) == words
+
+
+UNIT = re.compile(r"\{[^{}]*:[^{}]*%\}|[}\d] ?%\{|\{[^{}]*:[^{}]+\} ?(%|s\b|[kMG]i?B\b)")
+
+
+def test_numbers_with_units_are_written_in_one_place() -> None:
+    """No percentage, time or size is formatted anywhere else, so that all of them look alike."""
+    sources = Path(plumbob.__file__).parent
+    others = [file for file in sources.rglob("*.py") if file.name != "counting.py" and "paper" not in file.parts]
+    found = [
+        f"{file}: {line.strip()}" for file in others for line in file.read_text().splitlines() if UNIT.search(line)
+    ]
+    assert found == []
+
+
+def test_pages_write_percentages_alike() -> None:
+    """With a space before the sign, as the program does; commands, addresses and code are left alone."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("examples/*/README.md")]
+    prose = {page.name: re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL) for page in pages}
+    assert {name: found for name, text in prose.items() if (found := re.findall(r"\d%", text))} == {}

@@ -341,7 +341,7 @@ def test_an_audit_counts_canaries(
     sentence = "canaries, rows whose labels are coin flips"
     printed = capsys.readouterr().out
     assert sentence in printed
-    assert "the promise (differential privacy) allows 73.1%, so it is within the bound." in printed
+    assert "the promise (differential privacy) allows 73.1 %, so it is within the bound." in printed
     assert sentence in (tmp_path / "run/run.json").read_text()
     assert sentence in (tmp_path / "run/report.html").read_text()
 

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import shlex
 import shutil
@@ -19,6 +20,8 @@ from typer.testing import CliRunner
 from plumbob.cli import app
 from plumbob.plan import KEYS, PAPER, Plan
 
+ROOT_FOLDER = Path(__file__).parents[2]
+PAGES = [ROOT_FOLDER / "README.md", *ROOT_FOLDER.glob("examples/*/README.md"), ROOT_FOLDER / "docs" / "tutorial.md"]
 NARROW = {"COLUMNS": "80"}
 ROOT: Any = typer.main.get_command(app)
 
@@ -76,11 +79,40 @@ def test_every_flag_is_shown_whole(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
-def test_every_verb_ends_with_an_example_and_its_exit_codes(words: tuple[str, ...]) -> None:
-    """Whoever reads to the end knows what to type and what a script may expect."""
+def test_every_verb_ends_with_an_example_and_where_the_rest_is(words: tuple[str, ...]) -> None:
+    """What all verbs have in common, exit codes among it, is explained once, on the first page."""
     page = help_of(*words, "--help")
     assert f"Example:\n  plumbob {' '.join(words)}" in page
-    assert "\n  2     wrong usage\n" in page
+    assert "`plumbob --help` explains them" in " ".join(page.split())
+    assert "wrong usage" not in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("check --rows many", "expected a whole number, got many"),
+        ("check --epsilon much", "expected a number, got much"),
+        ("train --jobs 0", "expected 1 or more, got 0"),
+        ("lab --port 99999", "expected at most 65535, got 99999"),
+        ("check --featurs 5,18", '--featurs: there is no such flag; did you mean "--features"?'),
+        ("chek", "there is no verb 'chek'; did you mean \"check\"?"),
+        ("party dance", "there is no verb 'dance'; plumbob party --help lists them"),
+    ],
+)
+def test_wrong_usage_is_said_in_our_own_words(typed: str, words: str) -> None:
+    """What was expected and what came, whichever library parses."""
+    ended = CliRunner().invoke(app, typed.split(), prog_name="plumbob")
+    assert ended.exit_code == 2
+    assert words in ended.output
+
+
+def test_help_shows_the_flags_of_our_own_pages() -> None:
+    """Whoever reads a command on a page finds each of its flags in the help of that verb."""
+    typed = [line for page in PAGES for line in re.findall(r"plumbob ([a-z][^`\n|#]*)", page.read_text())]
+    for words in VERBS:
+        said = " ".join(words)
+        used = {flag for line in typed if line.startswith(f"{said} ") for flag in re.findall(r"(--[a-z-]+)", line)}
+        assert used - {"--help-all"} <= set(help_of(*words, "--help").replace(",", " ").split()), said
 
 
 def test_rare_keys_are_behind_help_all() -> None:
@@ -127,7 +159,7 @@ def test_the_examples_on_one_machine_work(tmp_path: Path, monkeypatch: pytest.Mo
     assert {run_example("plan", "show"), run_example("plan", "hash")} == {0}
     assert run_example("check") == 4
     # The same plan without cryptography, which takes a tenth of the time.
-    Path("joint.toml").write_text(Plan.for_columns((15, 15), protocol="clear", epochs=3, **PAPER).to_toml())
+    Path("joint.toml").write_text(Plan.for_columns((5, 18), protocol="clear", epochs=3, **PAPER).to_toml())
     monkeypatch.setattr(sys, "argv", ["plumbob"])
     assert run_example("train", "--accept-leaks") == 0
     assert run_example("predict") == 0

@@ -569,7 +569,7 @@ def test_a_party_cannot_read_its_evidence_back(honest: Kept) -> None:
 
 def test_a_disk_that_is_too_small_is_noticed_before_the_run(tmp_path: Path) -> None:
     """With the size that was needed."""
-    with pytest.raises(SettingsError, match="MiB free"):
+    with pytest.raises(SettingsError, match="B free"):
         evidence.refuse_full_disk(tmp_path, 1 << 60)
 
 

@@ -444,7 +444,7 @@ def test_room_on_the_disk_is_asked_for(plan: Plan, go_on: Any, tmp_path: Path, m
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: full)
     opened = [parties["label"].chunk_state(0)]
     again = restored(participants["label"], ids, opened, go_on=go_on, folder=tmp_path / "label")
-    with pytest.raises(JournalError, match="GB of room here"):
+    with pytest.raises(JournalError, match="B of room here"):
         again.run()
 
 

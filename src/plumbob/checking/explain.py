@@ -6,7 +6,7 @@ from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
 from plumbob.checking.ledger import Account, Ledger, planned
 from plumbob.checking.rules import rules_of
-from plumbob.counting import counted
+from plumbob.counting import counted, percent
 from plumbob.plan import Plan, in_words
 from plumbob.record import Finding
 
@@ -53,7 +53,7 @@ def _equation_count(account: Account, figures: Figures) -> str:
     last = int(account.totals[-1]) if len(account.totals) else 0
     text = (
         f"{account.equations_in_all:,} equations about {account.unknowns:,} {account.unknown}, of which at most "
-        f"{last:,} are independent ({account.known:.1%} of the unknowns)"
+        f"{last:,} are independent ({percent(account.known)} of the unknowns)"
     )
     step = account.first_step_with(1.0)
     per_epoch = max(1, figures.steps // figures.passes)

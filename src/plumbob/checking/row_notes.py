@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
+from plumbob.counting import percent
 from plumbob.plan import Plan
 from plumbob.plan.rules import delta_mistake
 from plumbob.plan.sigmoids import SIGMOIDS
@@ -106,7 +107,7 @@ def _at_home(cost: RowCost) -> str:
     if not cost.at_home:
         return ""
     share = sum(cost.at_home) / cost.rho
-    return f" and, with {share:.0%} of the budget, for what {len(cost.at_home)} parties learn from their own rows"
+    return f" and, with {percent(share)} of the budget, for what {len(cost.at_home)} parties learn from their own rows"
 
 
 def _failures(cost: RowCost, delta: float) -> str:

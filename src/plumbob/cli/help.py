@@ -4,14 +4,17 @@ Flags that few people need are left out of `--help`; `--help-all` prints them to
 """
 
 import inspect
+import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from plumbob.plan import suggestion
 from plumbob.plan.reading import REMOVED_KEYS
 from plumbob.verb import DONE
 from plumbob.verb.plan_flags import EVERYTHING, RARE_PANEL
@@ -27,6 +30,18 @@ CODES = {
     130: "interrupted by Ctrl-C",
 }
 
+# What the parser says of numbers, in the words of each version, and what we say instead.
+EXPECTED = {
+    r"valid int": "a whole number",
+    r"valid (number|float)": "a number",
+    r"greater than or equal to (\S+)|range x>=([\d.]+)\.": r"\1\2 or more",
+    r"less than or equal to (\S+)|range [\d.]+<=x<=([\d.]+)\.": r"at most \1\2",
+}
+EVERYWHERE = ("as_json", "quiet", "help")
+COMMON = [("--json", "Print one JSON object on standard output and nothing else."), ("--quiet", "Show no progress.")]
+"""Of every verb, listed once."""
+ALSO = "Every verb takes --json, --quiet and -h, --help too; `plumbob --help` explains them and all exit codes."
+
 HelpEntry = tuple[str, str]
 
 
@@ -37,10 +52,13 @@ class CommandOfVerb(TyperCommand):
     codes: Mapping[int, str] = DONE
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # Parsing takes the words out of the list.
+        typed = list(args)
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
             explain_removed(error)
+            in_our_words(error, typed)
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -60,7 +78,10 @@ class VerbGroup(TyperGroup):
         word = args[0] if args else ""
         holders = [name for name, one in self.commands.items() if word in getattr(one, "commands", {})]
         if word not in self.commands and holders:
-            ctx.fail(f"No such command '{word}'; type: {ctx.command_path} {holders[0]} {word}")
+            ctx.fail(f"there is no verb '{word}'; type: {ctx.command_path} {holders[0]} {word}")
+        if word not in self.commands and not word.startswith("-"):
+            close = suggestion(word, list(self.commands))
+            ctx.fail(f"there is no verb '{word}'{close or f'; {ctx.command_path} --help lists them'}")
         return super().resolve_command(ctx, args)
 
 
@@ -72,13 +93,28 @@ def explain_removed(error: Any) -> None:
         error.message, error.possibilities = f"{flag}: {REMOVED_KEYS[key]}", None
 
 
+def in_our_words(error: Any, args: Sequence[str]) -> None:
+    """What is wrong with a number or a flag, what was expected, and what came; other errors stay as they are."""
+    message = str(getattr(error, "message", ""))
+    if flag := getattr(error, "option_name", None):
+        if message.startswith("No such option"):
+            close = suggestion(flag, getattr(error, "possibilities", None) or [])
+            error.message, error.possibilities = f"{flag}: there is no such flag{close}", None
+        return
+    names = getattr(getattr(error, "param", None), "opts", ())
+    given = next((after for before, after in pairwise(args) if before in names), None)
+    for pattern, expected in EXPECTED.items():
+        if given is not None and (found := re.search(pattern, message)):
+            error.message = f"expected {found.expand(expected)}, got {given}"
+
+
 def page_of_verb(command: Any, ctx: Any) -> str:
     """Usage, what it does, arguments, flags, one example, exit codes."""
     shows_all = bool(ctx.meta.get(EVERYTHING))
     sections = {"Arguments": [entry(command, item) for item in arguments_of(command)]}
     left_out = 0
     for option in command.get_params(ctx):
-        if option.param_type_name != "option":
+        if option.param_type_name != "option" or option.name in EVERYWHERE:
             continue
         panel = panel_of(option)
         if panel == RARE_PANEL and not shows_all:
@@ -90,14 +126,17 @@ def page_of_verb(command: Any, ctx: Any) -> str:
     parts += [block(title, entries) for title, entries in sections.items() if entries]
     if left_out:
         parts.append(f"{left_out} more flags for keys of the plan: {ctx.command_path} --help-all")
-    parts += [f"Example:\n{shown_example(command.example)}", block("Exit codes", coded(command.codes), CODES_COLUMN)]
+    parts.append(f"Example:\n{shown_example(command.example)}")
+    own = {code: meaning for code, meaning in command.codes.items() if DONE.get(code) != meaning}
+    parts += [block("Exit codes", coded(own), CODES_COLUMN)] if own else []
+    parts += paragraphs(ALSO)
     return "\n\n".join(parts) + "\n"
 
 
 def page_of_group(group: Any, ctx: Any) -> str:
     """The verbs, section by section."""
     sections = {title: list(listed(group, names)) for title, names in group.sections.items()}
-    options = [entry(group, option) for option in group.get_params(ctx) if option.param_type_name == "option"]
+    options = [*COMMON, *(entry(group, one) for one in group.get_params(ctx) if one.param_type_name == "option")]
     parts = [f"Usage: {ctx.command_path} VERB [OPTIONS]", *paragraphs(group.help)]
     parts += [block(title, entries, NAMES_COLUMN) for title, entries in sections.items()]
     parts.append(block("Options", options, NAMES_COLUMN))

@@ -32,14 +32,16 @@ PlanToRead = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file (TOM
 
 
 @dataclass(frozen=True)
-class NewPlan(Verb, words="plan new", section="Verbs", example="plan new --features 15,15 --out joint.toml"):
+class NewPlan(
+    Verb, words="plan new", section="Verbs", example="plan new --names bank,processor --features 5,18 --out joint.toml"
+):
     """Write a plan with every default and a comment beside each key.
 
     Flags change its keys; tables give it their columns.
     """
 
     out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None
-    names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None
+    names: Annotated[str | None, typer.Option(help="The parties' names: bank,processor.")] = None
     from_fate: FromFate = None
     from_secretflow: FromSecretflow = None
     job_version: JobVersion = None
@@ -128,7 +130,7 @@ class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --
 
 
 @dataclass(frozen=True)
-class ListRuns(Verb, words="runs", section=LOOK_AT_RUNS, example="runs --delete-unstarted"):
+class ListRuns(Verb, words="runs", section=LOOK_AT_RUNS, example="runs"):
     """List the runs in a folder, with dates, titles and verdicts."""
 
     folders: Annotated[

@@ -76,7 +76,7 @@ def run(options: CheckPlan, tell: Tell) -> Result:
         tell("measuring the engine on this machine, about two seconds")
         cost = estimate(plan)
         result["estimate"] = asdict(cost)
-        lines = [*lines, "", *estimate_lines(cost)]
+        lines = [*lines, "", *estimate_lines(cost, plan)]
     return {**result, "lines": lines}
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from plumbob.checking.check import figures_of
 from plumbob.checking.figures import Figures
 from plumbob.commands.estimate_lattice import lattice_cost
-from plumbob.counting import counted
+from plumbob.counting import counted, seconds, size
 from plumbob.crypto import PrivateKey, engines, lattice, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, ProductShape
@@ -139,20 +139,20 @@ def _estimate(figures: Figures, engine: str, setup: float, steps: float, sent: i
     )
 
 
-def estimate_lines(cost: Estimate) -> list[str]:
+def estimate_lines(cost: Estimate, plan: Plan) -> list[str]:
     """The estimate as lines for a terminal."""
     return [
         f"estimate for {counted(cost.rows, 'training row')}, all parties on this machine, engine {cost.engine}:",
-        f"  about {cost.minutes:.1f} minutes ({counted(cost.steps, 'step')} of {cost.step_seconds:.3g} s)",
+        f"  about {cost.minutes:.1f} minutes ({counted(cost.steps, *plan.step_nouns)} of {seconds(cost.step_seconds)})",
         f"  {cost.passes}",
-        f"  {cost.megabytes_sent:.1f} MB sent, all parties together",
-        f"  about {cost.peak_memory_mib:.0f} MiB of memory at its peak{_files_beside(cost)}",
-        *([f"  up to {cost.evidence_mib:.0f} MiB of evidence at each party"] if cost.evidence_mib else []),
+        f"  {size(cost.bytes_sent)} sent, all parties together",
+        f"  about {size(cost.peak_memory_mib * 2**20)} of memory at its peak{_files_beside(cost)}",
+        *([f"  up to {size(cost.evidence_mib * 2**20)} of evidence at each party"] if cost.evidence_mib else []),
     ]
 
 
 def _files_beside(cost: Estimate) -> str:
-    return f", and {cost.temporary_files_mib:.0f} MiB of temporary files" if cost.temporary_files_mib else ""
+    return f", and {size(cost.temporary_files_mib * 2**20)} of temporary files" if cost.temporary_files_mib else ""
 
 
 def most_evidence(figures: Figures) -> int:

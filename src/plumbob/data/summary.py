@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from plumbob.counting import counted
+from plumbob.counting import counted, percent
 from plumbob.data.dates import day_of, form_in_words
 from plumbob.data.fitting import find_slots
 from plumbob.data.slots import EncodingChoices, TableSlots
@@ -71,7 +71,7 @@ class ColumnSummary:
     @property
     def cells(self) -> list[str]:
         """One column as a line of the printed table."""
-        gaps = f"{self.gaps / self.rows:.1%}" if self.gaps else "none"
+        gaps = f"{percent(self.gaps / self.rows)}" if self.gaps else "none"
         ends = [self.lowest, self.highest]
         return [self.name, self.kind, str(self.different), gaps, str(self.encoded), *ends, self.remark]
 

@@ -2,6 +2,7 @@
 
 import queue
 
+from plumbob import counting
 from plumbob.errors import DeadlineError, TransportError
 
 Data = bytes | memoryview
@@ -24,7 +25,7 @@ class MemoryLink:
         try:
             data = self._incoming.get(timeout=seconds)
         except queue.Empty:
-            raise DeadlineError(f"no message arrived within {seconds:g} s") from None
+            raise DeadlineError(f"no message arrived within {counting.seconds(seconds)}") from None
         if data is None:
             # Left in place, so that every later call hears it too.
             self._incoming.put(None)

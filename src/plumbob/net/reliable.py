@@ -25,6 +25,7 @@ from hashlib import sha256
 
 from msgspec import structs
 
+from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
 from plumbob.net.answered_lists import LISTENING_SECONDS, AnsweredLists
@@ -148,7 +149,7 @@ class ReliableLink:
             if self._is_closed:
                 raise TransportError("this end is closed")
         state = "it is connected" if self.is_connected else "there is no connection to it"
-        raise TransportError(f"no message arrived within {seconds:g} s; {state}{self._last_end}")
+        raise TransportError(f"no message arrived within {counting.seconds(seconds)}; {state}{self._last_end}")
 
     def say_goodbye(self) -> None:
         """Nothing more will be sent: told to the peer behind everything that was."""

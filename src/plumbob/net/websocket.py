@@ -28,6 +28,7 @@ from websockets.protocol import CLIENT, CLOSED, OPEN, Event
 from websockets.server import ServerProtocol
 from websockets.uri import parse_uri
 
+from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
 from plumbob.net.memory import Data
 from plumbob.net.tls import Deadline
@@ -130,7 +131,9 @@ class WebSocketConnection:
             self._changed.wait_for(lambda: self._inbox or self._end is not None, timeout=max(seconds, 0))
             if not self._inbox:
                 if self._end is None:
-                    raise DeadlineError(f"expected a message from {self.peer} within {seconds:g} s, none came")
+                    raise DeadlineError(
+                        f"expected a message from {self.peer} within {counting.seconds(seconds)}, none came"
+                    )
                 raise TransportError(self._end)
             data = self._inbox.popleft()
             self._inbox_bytes -= len(data)
@@ -245,7 +248,9 @@ class WebSocketConnection:
             # We do not listen, so silence means nothing.
             self._heard = now
         elif now - self._heard >= self._timeouts.silence:
-            self._because(f"no sign of life from {self.peer} for {self._timeouts.silence:g} s; the link is dead")
+            self._because(
+                f"no sign of life from {self.peer} for {counting.seconds(self._timeouts.silence)}; the link is dead"
+            )
             # A goodbye would have nobody to hear it.
             self._gives_up = now
 

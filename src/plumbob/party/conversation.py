@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from plumbob import counting
 from plumbob.errors import (
     CiphertextRefusedError,
     IdentityError,
@@ -187,7 +188,7 @@ def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: fl
             break
     reasons = {peer: connector.why_not(peer) for peer in missing}
     words = " And ".join(
-        f"{peer}: expected it within {seconds:g} s; is it running, with this plan?{links[peer].last_end}"
+        f"{peer}: expected it within {counting.seconds(seconds)}; is it running, with this plan?{links[peer].last_end}"
         + (f" The last attempt: {reason}" if reason else "")
         for peer, reason in reasons.items()
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from plumbob import __version__
+from plumbob import __version__, counting
 from plumbob.counting import counted
 from plumbob.crypto import engines
 from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
@@ -293,10 +293,8 @@ def _gather(
     """The peers' checks in the order in which they come, then those that did not."""
     began = time.monotonic()
     while waited and (passed := time.monotonic() - began) < seconds:
-        progress(
-            f"waiting for {', '.join(waited)}, {passed:.0f} s of at most {seconds:g} s; plumbob party doctor must run "
-            "there too"
-        )
+        so_far = f"{counting.seconds(round(passed))} of at most {counting.seconds(seconds)}"
+        progress(f"waiting for {', '.join(waited)}, {so_far}; plumbob party doctor must run there too")
         try:
             name, checks = results.get(timeout=max(0.0, min(SECONDS_BETWEEN, seconds - passed)))
         except queue.Empty:
@@ -318,9 +316,15 @@ def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
             f"let {peer.name} type plumbob party doctor, and try from there whether our port is reached: "
             "firewall, port forwarding, `address` in the invitation"
         )
-        return Check("connection", False, f"{peer.name} did not call within {seconds:g} s", todo, peer.name)
+        return Check(
+            "connection", False, f"{peer.name} did not call within {counting.seconds(seconds)}", todo, peer.name
+        )
     return Check(
-        "connection", False, f"no answer within {seconds:g} s", f"let {peer.name} type plumbob party doctor", peer.name
+        "connection",
+        False,
+        f"no answer within {counting.seconds(seconds)}",
+        f"let {peer.name} type plumbob party doctor",
+        peer.name,
     )
 
 
@@ -356,9 +360,9 @@ def _version(theirs: Greeting, peer: str) -> Check:
 
 def _clock(skew: float, peer: str) -> Check:
     if abs(skew) <= CLOCK_SECONDS:
-        return Check("clock", True, f"{abs(skew):.1f} s apart", "", peer)
+        return Check("clock", True, f"{counting.seconds(round(abs(skew), 1))} apart", "", peer)
     way = "ahead of" if skew > 0 else "behind"
-    found = f"{peer}'s clock is {abs(skew):.0f} s {way} ours"
+    found = f"{peer}'s clock is {counting.seconds(round(abs(skew), 1))} {way} ours"
     return Check("clock", False, found, "synchronise the wrong clock (timedatectl set-ntp true)", peer)
 
 
@@ -387,7 +391,7 @@ def _size(connection: Connection, visit: _Visit, ours: Greeting, theirs: Greetin
         is_whole = connection.receive(EXCHANGE_SECONDS) == RECEIVED and len(came) == visit.size
     except DeadlineError:
         is_whole = False
-    found = f"a message of {visit.size / 1e6:.1f} MB each way in {time.monotonic() - began:.1f} s"
+    found = f"a message of {counting.size(visit.size)} each way in {counting.seconds(time.monotonic() - began)}"
     if is_whole:
         return Check("size", True, found, "", peer)
     return Check("size", False, f"{found} did not arrive whole", "is a proxy or a gateway in between?", peer)

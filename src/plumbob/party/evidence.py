@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from plumbob import __version__
+from plumbob.counting import size
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.tables import Column
 from plumbob.errors import DataError, SettingsError
@@ -404,6 +405,6 @@ def refuse_full_disk(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise SettingsError(
-            f"{folder}: evidence of this run needs about {needed / 2**20:,.0f} MiB, and the disk has only "
-            f'{free / 2**20:,.0f} MiB free; make room, or agree on a plan with evidence = "none"'
+            f"{folder}: evidence of this run needs about {size(needed)}, and the disk has only "
+            f'{size(free)} free; make room, or agree on a plan with evidence = "none"'
         )

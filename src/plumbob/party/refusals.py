@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from plumbob.callbacks import Tell
+from plumbob.counting import seconds
 from plumbob.errors import PlumbobError, TransportError
 from plumbob.net import Connection
 from plumbob.net.greeting import GREETING_SECONDS, LARGEST_GREETING, Greeting, exchanged
@@ -56,7 +57,7 @@ def _tell_peers(topic: Topic, sentence: str, peers: Sequence[str], connector_for
     connector.open()
     try:
         tell(
-            f"refused here; telling {', '.join(peers)}, if already waiting for us (at most {SECONDS_TO_TELL:g} s; "
+            f"refused here; telling {', '.join(peers)}, if already waiting for us (at most {seconds(SECONDS_TO_TELL)}; "
             "Ctrl-C skips this) ..."
         )
         _wait(peers, told, connector)

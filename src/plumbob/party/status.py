@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from plumbob.counting import seconds
 from plumbob.net.reliable import ReliableLink
 from plumbob.protocol.channel import Channel
 from plumbob.run_folder import RunFolder
@@ -25,6 +26,7 @@ class Status:
     purpose: str
     step: int = 0
     steps: int = 0
+    noun: str = "step"
     connected: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     waiting_for: str = ""
@@ -40,13 +42,14 @@ class Status:
 
     def sentence(self) -> str:
         """The status in one sentence."""
-        where = f"{self.purpose}, {f'step {self.step} of {self.steps}' if self.steps else 'before the first step'}"
+        reached = f"{self.noun} {self.step} of {self.steps}" if self.steps else f"before the first {self.noun}"
+        where = f"{self.purpose}, {reached}"
         if not self.is_alive:
             return f"{where}; not running; run the same command again to resume"
         if self.absent:
             return f"{where}; waiting for {', '.join(self.absent)} to connect"
         if self.waiting_for:
-            return f"{where}; waiting for {self.waiting_for} for {self.waiting_seconds:.0f} s"
+            return f"{where}; waiting for {self.waiting_for} for {seconds(round(self.waiting_seconds))}"
         return f"{where}; calculating"
 
 

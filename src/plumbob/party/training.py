@@ -38,7 +38,7 @@ def train(
     folder = RunFolder(party_run.folder)
     if draws is not None:
         started = time.perf_counter()
-        status = Status("train")
+        status = Status("train", noun=party_run.plan.step_nouns[0])
         with party_run.talk("train", journal, status) as talk:
             record, absurd = _train(party_run, talk, journal, draws, _follow(status, progress))
             folder.keep(replace(record, seconds=time.perf_counter() - started))

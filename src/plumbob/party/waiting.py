@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from plumbob.counting import seconds
 from plumbob.net.reliable import ReliableLink
 from plumbob.protocol.channel import Channel
 
@@ -30,8 +31,8 @@ class Waiting:
         strangers = [peer for peer, link in self.links.items() if not link.has_met]
         if strangers:
             return (
-                f"waiting for {', '.join(strangers)} to connect, {now - self.started:.0f} s of at most "
-                f"{self.meeting:g} s; the same command must run there"
+                f"waiting for {', '.join(strangers)} to connect, {seconds(round(now - self.started))} of at most "
+                f"{seconds(self.meeting)}; the same command must run there"
             )
         parting = [peer for peer, link in self.links.items() if link.is_parting]
         if parting:
@@ -43,7 +44,7 @@ class Waiting:
         if awaited is None:
             return ""
         message, since = awaited
-        passed = f"{now - since:.0f} s of at most {self.patience:g} s"
+        passed = f"{seconds(round(now - since))} of at most {seconds(self.patience)}"
         if not self.links[peer].is_connected:
             return f"{peer} is not connected; waiting for it to come back, {passed} (it resumes by the same command)"
         return f"waiting for {peer}'s {message}, {passed}" if now - since >= CALCULATING_SECONDS else ""

@@ -59,7 +59,7 @@ class PlanSettings:
     """The values of a plan, as they stand in its file; `Plan` is their validated form."""
 
     parties: tuple[Party, ...]
-    title: str = key("", "", flag="Title of the plan")
+    title: str = key("", "", flag="Title of the plan", is_usual=True)
 
     rows: int = key(
         "data",
@@ -217,6 +217,7 @@ class PlanSettings:
         low=0,
         high=2**63 - 1,
         flag="Seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
+        is_usual=True,
     )
 
     protocol: str = one_of(
@@ -273,8 +274,9 @@ class PlanSettings:
         "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if weights are "
         "never opened, else any number",
         low=0,
-        flag="Most rows ever scored for the label party, held-out ones included; 0 = as many as were trained on "
-        "if weights are never opened, else any number",
+        flag="Most rows ever scored for the label party; 0 = as many as were trained on, or any number once weights "
+        "are opened",
+        is_usual=True,
     )
     lattice_set: int = key(
         "crypto",
@@ -334,6 +336,7 @@ class PlanSettings:
         "none keep",
         "none | keep: each party keeps, sealed for its auditor, what a replay of its side needs",
         flag="Keep, sealed for each party's auditor, what a replay of its side needs",
+        is_usual=True,
     )
     days: int = key(
         "accountability",

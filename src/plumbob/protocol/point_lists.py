@@ -20,6 +20,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob import counting
 from plumbob.arrays import Flags
 from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.errors import ROOM_ADVICE, JournalError
@@ -50,8 +51,8 @@ class Scratch(ExitStack):
         needed, free = needed - os.fstat(file.fileno()).st_size, shutil.disk_usage(self._folder).free
         if needed > free:
             raise JournalError(
-                f"{self._folder}: an alignment of so many ids needs {needed / 1e9:.1f} GB of room here, and"
-                f" {free / 1e9:.1f} GB are free; {ROOM_ADVICE}"
+                f"{self._folder}: an alignment of so many ids needs {counting.size(needed)} of room here, and"
+                f" {counting.size(free)} are free; {ROOM_ADVICE}"
             )
 
     def file(self) -> BinaryIO:

@@ -3,6 +3,7 @@
 from html import escape
 from pathlib import Path
 
+from plumbob.counting import size
 from plumbob.errors import DataError
 
 
@@ -22,7 +23,7 @@ class ReportPage:
         return target
 
     def __repr__(self) -> str:
-        return f"ReportPage({len(self.html.encode()) // 1000:,} kB; a notebook shows it, .save(path) writes it)"
+        return f"ReportPage({size(len(self.html.encode()))}; a notebook shows it, .save(path) writes it)"
 
     def _repr_html_(self) -> str:
         """In a frame of its own, so that neither page's styles nor scripts reach the other."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from plumbob.checking.row_notes import BOUND
+from plumbob.counting import percent
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
@@ -90,7 +91,9 @@ def noise_in_words(plan: Plan, rows: int = 0) -> str:
 def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
     """Norms, deviation, sensitivity, passes, what was spent at home, the accountant and its figure."""
     limits = ", ".join(f"{norm:.4g}" for norm in norms(plan))
-    at_home = f", {sum(cost.at_home) / cost.rho:.0%} of the budget spent on scaling at home" if cost.at_home else ""
+    at_home = (
+        f", {percent(sum(cost.at_home) / cost.rho)} of the budget spent on scaling at home" if cost.at_home else ""
+    )
     return (
         f"rows: rows clipped to {limits}; every party adds noise of {cost.std / cost.sensitivity:.4g} sensitivities"
         f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"

@@ -55,7 +55,7 @@ def test_the_result_says_what_was_found() -> None:
     fine, broken = CanaryResult(52, 100, 0.731), CanaryResult(95, 100, 0.731)
     assert fine.is_within_the_bound
     assert not broken.is_within_the_bound
-    assert "52.0% (42.3% to 61.5%); the promise (differential privacy) allows 73.1%" in fine.in_words()
+    assert "52 % (42.3 % to 61.5 %); the promise (differential privacy) allows 73.1 %" in fine.in_words()
 
 
 def test_more_canaries_than_rows_are_refused() -> None:

@@ -10,6 +10,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
 from plumbob.checking.rules.rule import AttackRule, finding
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.counting import percent
 from plumbob.record import Finding
 
 ARBITER = "arbiter-key"
@@ -57,7 +58,7 @@ def _with_feature_party(figures: Figures, arbiter: str, party: str) -> Finding:
     blurred = f" under noise of {noise:.3g}" if noise else ""
     why = (
         f"{arbiter} and {party} together decrypt every joint residual{blurred}, row by row, at any batch size: about "
-        f"{expected.accuracy:.0%} of labels right."
+        f"{percent(expected.accuracy)} of labels right."
     )
     verdict = expected.verdict(plan.tolerance_labels)
     return finding(RULE, f"{arbiter}+{party}", plan.label_party.name, verdict, why)

@@ -15,7 +15,7 @@ from plumbob.checking.rules.residuals import (
 )
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
-from plumbob.counting import counted
+from plumbob.counting import counted, percent
 
 WELL_CONDITIONED = 6
 """Peer columns up to which inner products are recovered with room to spare."""
@@ -62,7 +62,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 def draw_scores(figures: Figures, by: str, _target: str) -> AttackDrawing:
     """Before columns come the scores that they are worked out from."""
     rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
-    share = "every score shows" if rank >= rows else f"at most {rank / rows:.0%} of the peers' scores are fixed"
+    share = "every score shows" if rank >= rows else f"at most {percent(rank / rows)} of the peers' scores are fixed"
     return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {share}.", columns)
 
 

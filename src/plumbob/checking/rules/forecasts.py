@@ -7,7 +7,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, Solve, sure_reach
 from plumbob.checking.rules.rule import Judgement, blocked
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
-from plumbob.counting import counted
+from plumbob.counting import counted, decimal, percent
 
 FAINT_IN_GENERAL, MANY_STEPS = 6.0, 8
 """Standard deviations below which own columns say nothing in general, and batches an epoch that even luck out."""
@@ -32,7 +32,7 @@ def without_opened_weights(figures: Figures, keeps_its_norm: bool) -> Judgement 
             "it keeps to the bound.",
         )
     if (most := 1.0 - 2.0 * figures.flipped) <= plan.tolerance_labels:
-        return blocked(f"Weights are opened, but {figures.flipped:.1%} of the labels are flipped at random first.")
+        return blocked(f"Weights are opened, but {percent(figures.flipped)} of the labels are flipped at random first.")
     return None
 
 
@@ -63,15 +63,15 @@ def generally_judged(
         return Judgement(
             DEGRADES,
             sentence(
-                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} are right), but "
-                f"what its columns say about labels in general is {signal:.3g} standard deviations strong in {steps} "
-                "batches per epoch, and may be more than its part of the model says"
+                f"{numbers}; individual labels are lost in the noise (about {percent(forecast.accuracy)} are right), "
+                f"but what its columns say about labels in general is {signal:.3g} standard deviations strong in "
+                f"{steps} batches per epoch, and may be more than its part of the model says"
             ),
         )
     if reach is not None and not rehearsed:
         ends = (
-            f"expect about {forecast.accuracy:.0%} of labels right, AUC {reach.auc:.2f} where its own part of the "
-            f"model has {reach.baseline_auc:.2f}"
+            f"expect about {percent(forecast.accuracy)} of labels right, AUC {decimal(reach.auc)} where its own part "
+            f"of the model has {decimal(reach.baseline_auc)}"
         )
         if forecast.auc >= reach.auc:
             ends = expectation(forecast, LEAKS)
@@ -99,8 +99,8 @@ def judge_forecast(figures: Figures, party: str, forecast: Forecast, numbers: st
 
 def expectation(forecast: Forecast, verdict: str) -> str:
     """What a forecast comes to, in words that fit the verdict."""
-    of_rows = "" if forecast.coverage == 1.0 else f" in the {forecast.coverage:.1%} of rows that are read"
-    text = f"about {forecast.accuracy:.0%} of labels right{of_rows}, AUC {forecast.auc:.2f}"
+    of_rows = "" if forecast.coverage == 1.0 else f" in the {percent(forecast.coverage)} of rows that are read"
+    text = f"about {percent(forecast.accuracy)} of labels right{of_rows}, AUC {decimal(forecast.auc)}"
     if verdict == LEAKS:
         return f"expect {text}"
     if verdict == DEGRADES:
@@ -118,7 +118,7 @@ def batch_numbers(figures: Figures, party: str) -> str:
     rank, columns = figures.rank(party), figures.columns(party)
     text = (
         f"batches of {counted(figures.batch, 'row')} against {counted(columns, 'own column')}: rank {rank} fixes "
-        f"{rank / figures.batch:.1%}"
+        f"{percent(rank / figures.batch)}"
     )
     noise = figures.noise_toward(party)
     return f"{text} of the residuals" + (f", each with noise of {noise:.3g}" if noise else "")

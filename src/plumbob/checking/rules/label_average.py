@@ -10,6 +10,7 @@ from plumbob.checking.rules.forecasts import (
     generally_judged,
 )
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.counting import percent
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -25,7 +26,7 @@ def judge(figures: Figures, party: str) -> Judgement:
     forecast = replace(single, ratio=single.ratio * math.sqrt(figures.visits))
     numbers = (
         f"noise of {noise:.3g} over {figures.visits} visits leaves {left:.3g} beside a label's "
-        f"{figures.label_signal:.3g}, and a batch fixes {known:.1%} of its residuals"
+        f"{figures.label_signal:.3g}, and a batch fixes {percent(known)} of its residuals"
     )
     solve = Solve(known, left, figures.steps, figures.fresh_visits)
     return generally_judged(figures, party, "label-average", forecast, numbers, solve, figures.visits)

@@ -12,7 +12,7 @@ from plumbob.checking.rules.forecasts import (
 )
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
-from plumbob.counting import counted
+from plumbob.counting import counted, percent
 
 RARER = 4
 """Few chosen people are only as good a sample as those of the rarer class among them, taken to be one in four."""
@@ -63,7 +63,7 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     per_column = "one per column" if is_one else "several per column, because weights start at 0"
     numbers = f"{party} can choose {readable} of {figures.rows:,} people and read their labels from its opened weights"
     if figures.flipped:
-        numbers += f", of which {figures.flipped:.1%} are flipped at random"
+        numbers += f", of which {percent(figures.flipped)} are flipped at random"
     sends = "Whatever it sends" if figures.is_between_two else "If it keeps to the protocol otherwise"
     return Judgement(
         LEAKS,

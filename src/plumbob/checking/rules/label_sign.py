@@ -8,6 +8,7 @@ from plumbob.checking.rules.forecasts import (
     generally_judged,
 )
 from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
+from plumbob.counting import percent
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -25,7 +26,9 @@ def judge(figures: Figures, party: str) -> Judgement:
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     """One step's sums against one step's residuals."""
     rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
-    solved = "every residual is solved for" if rank >= rows else f"at most {rank / rows:.0%} of the residuals are fixed"
+    solved = (
+        "every residual is solved for" if rank >= rows else f"at most {percent(rank / rows)} of the residuals are fixed"
+    )
     return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {solved}.", columns)
 
 

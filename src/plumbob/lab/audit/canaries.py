@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.counting import percent
 from plumbob.data import Table
 from plumbob.errors import DataError
 from plumbob.lab.simulate import train
@@ -51,8 +52,8 @@ class CanaryResult:
         low, high = self.interval
         return (
             f"Of {self.canaries} canaries, rows whose labels are coin flips, whoever sees the weights and knows all "
-            f"else names {self.share:.1%} ({low:.1%} to {high:.1%}); the promise (differential "
-            f"privacy) allows {self.bound:.1%}."
+            f"else names {percent(self.share)} ({percent(low)} to {percent(high)}); the promise (differential "
+            f"privacy) allows {percent(self.bound)}."
         )
 
 

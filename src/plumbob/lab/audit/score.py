@@ -17,6 +17,7 @@ from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.advice import fix_for
 from plumbob.checking.rules import assumes
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.counting import percent
 from plumbob.errors import DataError
 from plumbob.lab.attacks import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 from plumbob.lab.audit.truth import Truth
@@ -356,7 +357,7 @@ def _refuse_shape(attack: Named, got: tuple[int, ...], expected: tuple[int, ...]
 
 
 def _share(value: Any) -> str:
-    return f"{100 * float(value):.1f} %"
+    return percent(float(value))
 
 
 def _plain(conditions: tuple[Condition, ...]) -> tuple[dict[str, Any], ...]:

@@ -123,7 +123,7 @@ class TrainingVerb(Verb):
 
 
 @dataclass(frozen=True)
-class TrainHere(TrainingVerb, words="train", section=HERE, example="train joint.toml --data breast-cancer --out run"):
+class TrainHere(TrainingVerb, words="train", section=HERE, example="train joint.toml --data loans --out run"):
     """Train with all parties on this machine, exchanging the same bytes as over a network.
 
     The joint model is compared with local-only and pooled ones.
@@ -139,7 +139,7 @@ class TrainHere(TrainingVerb, words="train", section=HERE, example="train joint.
 
 
 @dataclass(frozen=True)
-class PredictHere(Verb, words="predict", section=HERE, example="predict run --data breast-cancer --out scores.csv"):
+class PredictHere(Verb, words="predict", section=HERE, example="predict run --data loans --out scores.csv"):
     """Score new rows and write a CSV file (for a named data set, its test split).
 
     Its columns are id, score, probability and predicted class.
@@ -175,7 +175,7 @@ class Audit(
     TrainingVerb,
     words="audit",
     section=HERE,
-    example="audit joint.toml --data breast-cancer --out audited",
+    example="audit joint.toml --data loans --out audited",
     codes=AUDITED,
 ):
     """Train, attack the run with everything each party saw, score the attacks and write a report.

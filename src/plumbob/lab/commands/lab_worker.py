@@ -17,6 +17,7 @@ from typing import Any
 
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.verdict_words import ORDER
+from plumbob.counting import seconds
 from plumbob.errors import PlumbobError
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.audit.defences import as_seen_under
@@ -115,7 +116,7 @@ def perform(job: LabRequest, emit: Emit) -> None:
         emit("quality", rows=rows, models=models)
     findings = list(_attack(job, finished, emit))
     file_findings(finished.record, Truth.of(finished), findings, job.out)
-    emit("done", text=f"Finished in {finished.record.seconds:.1f} s of training; the report is written.")
+    emit("done", text=f"Finished in {seconds(finished.record.seconds)} of training; the report is written.")
 
 
 def _load(job: LabRequest, emit: Emit) -> LoadedTables:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plumbob import counting
 from plumbob.errors import DataError, PlumbobError
 from plumbob.plan import Party, Plan
 
@@ -195,8 +196,8 @@ class OwnTables:
     def _refuse_unreadable(self, file: Path, size: int) -> None:
         if size > LARGEST_FILE:
             raise DataError(
-                f"{file.name}: expected at most {LARGEST_FILE >> 20} MiB on this page, got more; use `plumbob audit`"
-                " on the command line"
+                f"{file.name}: expected at most {counting.size(LARGEST_FILE)} on this page, got more; use"
+                " `plumbob audit` on the command line"
             )
         if not file.name.lower().endswith(ENDINGS):
             raise DataError(f"{file.name}: expected a name that ends in .csv, .csv.gz or .parquet")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
+from plumbob import counting
 from plumbob.lab.paper.findings import COLUMNS, Book, Chapter, ClaimVerdict, Curve, Figure, Group, PaperClaim
 from plumbob.report.chart import Axis, Chart, Series, Unit, figure, shown, standalone
 from plumbob.report.markup import NOTHING, joined, tag
@@ -25,7 +26,7 @@ CLAIM_COLUMNS = ("name", "reference", "says", "reading", "needed", "measured", "
 def page_of(book: Book, seconds: float) -> str:
     """The reproduced figures and claims as one HTML page."""
     sections = [
-        Section("In short", [*in_short(book), f"This call took {seconds:.0f} s."], special=_facts(book)),
+        Section("In short", [*in_short(book), f"This call took {counting.seconds(seconds)}."], special=_facts(book)),
         Section("What the paper says, and what was measured", special=_cards(book.claims)),
         *(_chapter(chapter, place) for place, chapter in enumerate(book.chapters, 1)),
         Section(

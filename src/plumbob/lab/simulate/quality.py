@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.counting import decimal
 from plumbob.data import Table, batches, held_out_rows, store
 from plumbob.data.encoder import ALL_ROWS, Rows, fit_encoder
 from plumbob.data.whitening import CLIP
@@ -94,7 +95,7 @@ def _is_better(one: Mapping[str, float | None], other: Mapping[str, float | None
 
 
 def _shown(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.3f}"
+    return decimal(value)
 
 
 def _plain_scores(plan: Plan, trained_on: Mapping[str, Table], judged_on: Mapping[str, Table]) -> Vector:

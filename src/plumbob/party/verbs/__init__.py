@@ -71,7 +71,7 @@ class Init(
     PartyVerb,
     words="party init",
     section=SET_UP,
-    example="party init bank --data bank.csv --id customer --label late --listen 0.0.0.0:9001",
+    example="party init bank --data bank.csv --id id --label default --listen 0.0.0.0:7700",
 ):
     """Set up your side: key, certificate, settings.
 

@@ -60,7 +60,7 @@ def replay_run(asked: ReplayRun, caller: Caller) -> Result:
         raise DataError(f"{asked.key}: expected the keys that plumbob auditor open wrote") from error
 
     def progress(batch: Batch, steps: int) -> None:
-        caller.tell(f"replayed step {batch.step} of {steps}")
+        caller.at(f"replayed {batch.step} of {steps}")
 
     source = None if asked.table is None else source_of(asked.table, asked.id_column, asked.label_column)
     opened = {name: bytes.fromhex(key) for name, key in keys.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.callbacks import Tell
-from plumbob.counting import counted
+from plumbob.counting import counted, decimal
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
 from plumbob.data.ids import own_row
 from plumbob.errors import DataError, PeerAwayError
@@ -241,5 +241,7 @@ def _test_labels(home: Home, plan: Plan, options: Predict) -> dict[str, int] | N
 def _quality(labels: dict[str, int], ids: Sequence[str], odds: Vector, written: dict[str, Any]) -> dict[str, Any]:
     """The model's quality on the user's own test rows."""
     found = measured([labels[identity] for identity in ids], odds)
-    shown = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in found.items() if value is not None)
+    shown = ", ".join(
+        f"{name.replace('_', ' ')} {decimal(value)}" for name, value in found.items() if value is not None
+    )
     return {"quality": found, "lines": [*written["lines"], f"on the {len(ids)} test rows: {shown}"]}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from plumbob.counting import percent
 from plumbob.crypto import engines
 from plumbob.data import Table, read_table
 from plumbob.data.fitting import sizes_of
@@ -86,7 +87,7 @@ class Label:
     @property
     def line(self) -> str:
         return (
-            f"label: {self.column}; the model predicts {self.positive} ({self.share:.1%} of the rows) against "
+            f"label: {self.column}; the model predicts {self.positive} ({percent(self.share)} of the rows) against "
             f"{self.negative}; --positive {self.negative} predicts {self.negative} instead"
         )
 
