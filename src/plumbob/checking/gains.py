@@ -106,7 +106,8 @@ def _chosen_rows(case: _Case) -> str:
 def _geometry(case: _Case) -> str:
     if case.finding.target == "scores":
         return f"work out {case.whose} part of the score of {case.people}"
-    return f"work out {case.their_columns} for {case.people}, once it knows a few of them from elsewhere"
+    known = "once it knows a few of them from elsewhere, or where columns hold few values"
+    return f"work out {case.their_columns} for {case.people}, {known}"
 
 
 def _steering(case: _Case) -> str:
@@ -131,6 +132,13 @@ def _altered(case: _Case) -> str:
 def _whole_row(case: _Case) -> str:
     known = f"if it already knows all parties' columns of {unknown_weights(case.figures.plan)} scored people"
     return f"read {case.all_columns} for one person of its choice, scored or not, {known}"
+
+
+def _difference(case: _Case) -> str:
+    if case.finding.target == "labels":
+        return "work out the labels of people who joined or left between two runs"
+    known = f"if it already knows all parties' columns of {unknown_weights(case.figures.plan)} scored people"
+    return f"work out {case.whose} columns for somebody who joined or left between two runs, {known}"
 
 
 def _masked(case: _Case) -> str:
@@ -163,6 +171,7 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "label-only": _labels,
     "label-stacked": _labels,
     "label-average": _labels,
+    "label-enumeration": lambda case: "work out which groups of people that are alike in its columns have label 1",
     "label-counts": lambda case: (
         "count the people with label 1 in each group that a yes/no column of its own makes; a group of one is a label"
     ),
@@ -179,9 +188,10 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "chosen-labels": _whole_row,
     "false-residual": _whole_row,
     "masked-shares": _masked,
+    "model-difference": _difference,
     "prediction-equations": _equations,
     "arbiter-key": _arbiter,
-    "score-control": lambda case: "flip decisions about scored people, with values that look ordinary",
+    "score-control": lambda case: "turn decisions about scored people round, with values of its choice",
     "keys": lambda case: "break the short keys, and then read every label and every score",
 }
 IN_GENERAL = {

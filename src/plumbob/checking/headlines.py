@@ -21,7 +21,9 @@ from plumbob.checking.verdict_words import (
     CHEATING,
     DEGRADES,
     HONEST,
+    HOW_OFTEN,
     LEAKS,
+    MEANINGS,
     NOT_APPLICABLE,
     ORDER,
 )
@@ -94,13 +96,20 @@ class Headlines:
     def blocks(self) -> tuple[HeadlineBlock, HeadlineBlock]:
         return self.honest, self.cheating
 
+    @property
+    def legend(self) -> str:
+        """What the word means that needs it most, and how often these verdicts are right."""
+        lines = [line for block in self.blocks for line in block.lines]
+        return f"{DEGRADES}: {MEANINGS[DEGRADES]}. {HOW_OFTEN}" if any(one.verdict == DEGRADES for one in lines) else ""
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return asdict(self)
 
     def lines(self) -> list[str]:
         """For a terminal."""
-        return [line for block in self.blocks for line in (*_shown(block), "")][:-1]
+        told = [line for block in self.blocks for line in (*_shown(block), "")]
+        return [*told, self.legend] if self.legend else told[:-1]
 
 
 def headlines(
@@ -136,7 +145,7 @@ def _block(
         nothing + (PARTIAL if nothing and is_partial else ""),
         remedy,
         "" if figures is None else price_of(figures, remedy),
-        counts(findings),
+        counts(findings, len(lines)),
     )
 
 
@@ -153,12 +162,15 @@ def _left_over(
     return NOTHING[assumes].replace("anybody", joined_names(rest, "or")) if rest else ""
 
 
-def counts(findings: Sequence[Finding]) -> str:
-    """How many there are of every verdict."""
+def counts(findings: Sequence[Finding], lines: int) -> str:
+    """How many there are of every verdict, and how many of them the lines sum up where that is another number."""
     number = Counter(one.verdict for one in findings)
     told = [f"{number[one]} {(OF_ONE if number[one] == 1 else OF_SEVERAL)[one]}" for one in ORDER if number[one]]
     whole = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
-    return f"{whole}: {', '.join(told)}." if told else f"{whole}."
+    summed_up = number[LEAKS] + number[DEGRADES]
+    said = "the line above sums" if lines == 1 else f"the {lines} lines above sum"
+    more = f"; {said} up the first {summed_up}" if lines != summed_up else ""
+    return f"{whole}: {', '.join(told)}{more}." if told else f"{whole}."
 
 
 # Lines.
