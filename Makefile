@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
-	@echo "make picture      the README's picture of the demo's report"
+	@echo "make picture      the pictures of the demo's report and decision sheet"
 	@echo "make test         the whole test suite"
 	@echo "make freeze       write the messages and verdicts that a test compares with, after a change that was meant"
 	@echo "make soak         tests that take long"
@@ -39,6 +39,7 @@ demo:
 picture: demo
 	@$(PYTHON) tools/env.py test
 	@$(BIN)/python tools/picture.py demo/report.html docs/pictures/report.png
+	@$(BIN)/python tools/picture.py --printed demo/shares/summary.html docs/pictures/decision-sheet.png
 
 test:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)

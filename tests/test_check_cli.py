@@ -16,10 +16,10 @@ from plumbob.commands.estimate_lattice import key_memory
 from plumbob.crypto import calibration
 from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import LatticeShape
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.protocol.schedules import training_schedule
+from plumbob.protocol.shares.shape import LatticeShape
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.run_folder import RunFolder
 from tests.protocol.support import plan_for, trained
 from tests.protocol.test_lattice_shares import lattice_plan
@@ -276,7 +276,7 @@ def test_the_estimate_knows_what_keys_take(split: tuple[int, ...]) -> None:
             public = [*keys.own_public.values(), *keys.peers_public.values()]
             held.append(sum(each.nbytes for each in residues) + sum(map(len, public)))
 
-    trained(plan, cast={party.name: Weighing for party in plan.learners})
+    trained(plan, instead={party.name: Weighing for party in plan.learners})
     assert sum(held) == key_memory(LatticeShape(plan, 40))
 
 

@@ -326,7 +326,7 @@ def test_report_is_made_again(
         "bytes": len(before),
     }
     assert page.read_bytes() == before
-    assert "for whoever says yes or no" in summary.read_text()
+    assert "Plumbob decision sheet" in summary.read_text()
     assert answer(monkeypatch, capsys, "report", str(runs / "arbiter"), "--out", str(elsewhere))["report"]
     assert elsewhere.read_bytes() == before
     assert (tmp_path / "page-summary.html").read_bytes() == summary.read_bytes()

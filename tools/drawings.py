@@ -17,7 +17,7 @@ STYLE = """
   .small { font-size: 12px } .quiet { fill: #52606d } .middle { text-anchor: middle } .end { text-anchor: end }
   .bold { font-weight: 600 }
   .ground { fill: #ffffff } .box { fill: #f5f7fa; stroke: #9aa5b1 }
-  .bank { fill: #dbeafe; stroke: #1d4ed8 } .fund { fill: #ffedd5; stroke: #c2410c }
+  .bank { fill: #dbeafe; stroke: #1d4ed8 } .processor { fill: #ffedd5; stroke: #c2410c }
   .truth { fill: #dcfce7; stroke: #15803d }
   .line { stroke: #52606d; fill: none; stroke-width: 1.5 } .dashed { stroke-dasharray: 5 4 }
   .curve { fill: none; stroke-width: 2.5 }
@@ -26,7 +26,7 @@ STYLE = """
   @media (prefers-color-scheme: dark) {
     text { fill: #e4e7eb } .quiet { fill: #9aa5b1 }
     .ground { fill: #161b22 } .box { fill: #222a35; stroke: #616e7c }
-    .bank { fill: #1e3a5f; stroke: #60a5fa } .fund { fill: #4a2a12; stroke: #fb923c }
+    .bank { fill: #1e3a5f; stroke: #60a5fa } .processor { fill: #4a2a12; stroke: #fb923c }
     .truth { fill: #14391f; stroke: #4ade80 }
     .line { stroke: #9aa5b1 } .head { fill: #9aa5b1 }
     .first { stroke: #fb923c } .second { stroke: #a78bfa } .third { stroke: #4ade80 }
@@ -35,7 +35,8 @@ STYLE = """
 Point = tuple[float, float]
 
 # The ledger's example, which the page speaks of.
-ROWS, BANK, FUND, BATCH, EPOCHS = 455, 8, 22, 64, 5
+ROWS, BANK, PROCESSOR, BATCH, EPOCHS = 3200, 5, 18, 64, 5
+MOST_EQUATIONS, MARKS = 3500, range(0, 3001, 1000)
 CURVES = (
     ("first", "exchange, reshuffled batches", {"protocol": "exchange"}),
     ("second", "exchange, the same batches in every epoch", {"protocol": "exchange", "batches": "fixed"}),
@@ -62,14 +63,14 @@ def views() -> str:
         "What a party knows is its view; an attack turns a view into a claim; the auditor scores it",
         [
             *party(20, 20, "bank", "bank", ("its columns, the labels", *common)),
-            *party(530, 20, "fund", "fund", ("its columns", *common)),
+            *party(530, 20, "processor", "processor", ("its columns", *common)),
             arrow((240, 55), (520, 55)),
             arrow((520, 85), (240, 85)),
             words(380, 45, "ciphertexts, masked sums", "small middle"),
             words(380, 105, "opened sums: its own gradient", "small middle"),
             arrow((630, 147), (630, 182)),
             words(620, 167, "all of this, and nothing else", "small end quiet"),
-            *box(530, 185, 210, 45, "fund", "view of the fund"),
+            *box(530, 185, 210, 45, "processor", "view of the processor"),
             arrow((525, 207), (410, 207)),
             words(467, 198, "attack", "small middle"),
             *box(270, 185, 135, 45, "box", "claim"),
@@ -86,61 +87,90 @@ def ledger() -> str:
     left, top, width, height, steps = 70.0, 50.0, 650.0, 210.0, EPOCHS * (ROWS // BATCH)
 
     def place(step: float, equations: float) -> Point:
-        return left + width * step / steps, top + height * (1 - equations / 500)
+        return left + width * step / steps, top + height * (1 - equations / MOST_EQUATIONS)
 
     drawn = [
-        words(20, 28, f"The fund's equations about {ROWS} labels: {FUND} columns, batches of {BATCH}", "bold"),
+        words(
+            20, 28, f"The processor's equations about {ROWS:,} labels: {PROCESSOR} columns, batches of {BATCH}", "bold"
+        ),
         line([place(0, 0), place(steps, 0)]),
-        line([place(0, 0), place(0, 500)]),
+        line([place(0, 0), place(0, MOST_EQUATIONS)]),
         line([place(0, ROWS), place(steps, ROWS)], "line dashed"),
-        words(place(0, ROWS)[0] + 8, place(0, ROWS)[1] - 7, f"{ROWS} unknown labels", "small quiet"),
+        words(place(0, ROWS)[0] + 8, place(0, ROWS)[1] - 7, f"{ROWS:,} unknown labels", "small quiet"),
         words(place(steps, 0)[0], place(0, 0)[1] + 20, f"{steps} steps, {EPOCHS} epochs", "small end quiet"),
     ]
-    for equations in (0, 100, 200, 300, 400):
-        drawn.append(words(left - 8, place(0, equations)[1] + 4, str(equations), "small end quiet"))
+    for equations in MARKS:
+        drawn.append(words(left - 8, place(0, equations)[1] + 4, f"{equations:,}", "small end quiet"))
     for order, (kind, name, keys) in enumerate(CURVES):
-        plan = Plan.for_columns((BANK, FUND), batch_size=BATCH, epochs=EPOCHS, **keys)
+        plan = Plan.for_columns((BANK, PROCESSOR), batch_size=BATCH, epochs=EPOCHS, **keys)
         account = planned(plan, ROWS).account("features", "labels")
         totals = [0, *(account.totals.tolist() if account is not None else [])]
         # A pass of shares, over all rows, is as long as an epoch.
         length = steps / (len(totals) - 1)
         drawn.append(line([place(step * length, total) for step, total in enumerate(totals)], f"curve {kind}"))
         drawn.append(line([(left, 305 + 22 * order), (left + 30, 305 + 22 * order)], f"curve {kind}"))
-        drawn.append(words(left + 40, 310 + 22 * order, f"{name}: {totals[-1]} at the end", "small"))
+        drawn.append(words(left + 40, 310 + 22 * order, f"{name}: {totals[-1]:,} at the end", "small"))
     return picture((760, 370), "Equations add up over steps until they are as many as the unknowns", drawn)
 
 
 def shares() -> str:
-    """One secret as two halves, and the round that never puts them together."""
+    """What crosses the line in one pass of two parties, and what each side holds after every stage."""
+    stages = (
+        ("weights", (), "half of every weight", "the other half"),
+        (
+            "scores",
+            (("bank", "half of the peer's weights, encrypted"), ("processor", "the same; and products, encrypted")),
+            "half of every score",
+            "the other half",
+        ),
+        (
+            "residuals",
+            (("bank", "sines and cosines of its halves, encrypted"), ("processor", "products with its own, encrypted")),
+            "half, less the labels",
+            "the other half",
+        ),
+        (
+            "gradients",
+            (("bank", "half of every residual, encrypted"), ("processor", "the same; and products, encrypted")),
+            "half of every gradient",
+            "the other half",
+        ),
+        ("new weights", (), "its half, moved", "its half, moved"),
+    )
     drawn = [
-        *party(20, 20, "bank", "bank", ("half of every weight", "half of every score", "half of every gradient")),
-        *party(530, 20, "fund", "fund", ("the other half", "the other half", "the other half")),
-        words(380, 40, "weight = half + half modulo 2¹²⁸", "middle"),
-        words(380, 62, "each half alone is a uniform random number", "small middle quiet"),
-        arrow((240, 90), (520, 90)),
-        arrow((520, 112), (240, 112)),
-        words(380, 84, "own half, encrypted", "small middle"),
-        words(380, 130, "product with own columns, masked", "small middle"),
+        words(125, 28, "bank: its columns, the labels", "middle bold"),
+        words(635, 28, "processor: its columns", "middle bold"),
     ]
-    stages = ("weights", "scores", "residuals", "gradients", "new weights")
-    for place, stage in enumerate(stages):
-        x = 20 + place * 148
-        drawn += box(x, 165, 128, 20, "bank", "")
-        drawn += box(x, 185, 128, 20, "fund", "")
-        drawn.append(words(x + 64, 226, stage, "small middle"))
+    for place, (stage, sent, left, right) in enumerate(stages):
+        y = 45 + 72 * place
+        drawn += box(20, y, 210, 44, "bank", left)
+        drawn += box(530, y, 210, 44, "processor", right)
+        drawn.append(words(380, y - 3 if sent else y + 26, stage, "middle bold"))
+        for line_of, (sender, what) in enumerate(sent):
+            height = y + 20 + 24 * line_of
+            start, end = (240, 520) if sender == "bank" else (520, 240)
+            drawn += [arrow((start, height), (end, height)), words(380, height - 5, what, "small middle quiet")]
         if place + 1 < len(stages):
-            drawn.append(arrow((x + 130, 185), (x + 146, 185)))
-    drawn.append(words(20, 258, "At the end: open = “own” gives each party both halves of its own weights;", "small"))
-    drawn.append(words(20, 276, "open = “never” leaves the halves where they are, also for prediction.", "small"))
-    return picture((760, 295), "In shares every number of a step exists as two halves only", drawn)
+            drawn += [arrow((x, y + 46), (x, y + 70)) for x in (125, 635)]
+    drawn += [
+        words(
+            20,
+            420,
+            "Each half alone is a random number; nobody ever holds both. Keys are erased when training ends.",
+            "small",
+        ),
+        words(20, 440, "open = “never” leaves the weights in halves, also for prediction;", "small"),
+        words(20, 458, "open = “own” gives each party both halves of its own weights.", "small"),
+    ]
+    return picture((760, 475), "One pass of shares: what is sent, and what each party holds after each stage", drawn)
 
 
 def protocols() -> str:
     """Four questions from the top, each with the protocol that a yes leads to."""
     questions = (
         ("Is all data yours, and this an experiment?", "box", "clear", "nothing is encrypted; the yardstick"),
-        ("Must it be the paper's protocol?", "fund", "exchange", "each party reads its own gradient"),
-        ("Must it be FATE's, with a third party?", "fund", "arbiter", "as exchange; a third party holds the key"),
+        ("Must it be the paper's protocol?", "processor", "exchange", "each party reads its own gradient"),
+        ("Must it be FATE's, with a third party?", "processor", "arbiter", "as exchange; a third party holds the key"),
         ("Anything else", "truth", "shares", "the default: nobody sees a gradient"),
     )
     drawn = [words(20, 30, "Which protocol?", "bold")]

@@ -70,7 +70,7 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
     }
     honest = train(plan, tables)
     started = time.perf_counter()
-    run = train(plan, tables, cast={case.by: case.party})
+    run = train(plan, tables, instead={case.by: case.party})
     seconds = time.perf_counter() - started
     spy = run.parties[case.by]
     assert isinstance(spy, AttackingParty)

@@ -2,7 +2,7 @@
 
     RUN/
       plan.toml, run.json, report.html           what may be shown
-      summary.html                               the same on one page, for whoever says yes or no
+      summary.html                               the decision sheet: the same on one page, for whoever says yes or no
       parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
       defences.json                              of `audit --defences`, in place of run.json

@@ -66,7 +66,7 @@ def rows_plan(**keys: Any) -> Plan:
 
 
 def sheet(plan: Plan) -> str:
-    """What the page for whoever says yes or no says is protected."""
+    """What the decision sheet says is protected."""
     return " ".join(decision_on_plan(plan, check(plan), "0.1.0").protected)
 
 

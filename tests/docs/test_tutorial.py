@@ -1,4 +1,4 @@
-"""The five-minute tutorial is run as it is written, and prints what the page shows."""
+"""The five-minute tutorial, and the session in README, are run as written and print what the pages show."""
 
 import os
 import re
@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "tutorial.md"
 # What is typed, and below it what is printed.
-BLOCKS = re.compile(r"```(sh|python)\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+BLOCKS = re.compile(r"```(sh|python)\n([^`]*)```\n\n```text\n(.*?)```", re.DOTALL)
 LEAKING, UNDECIDED = 3, 4
 
 
 @pytest.mark.timeout(900)
-def test_the_tutorial_prints_what_it_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "languages"), [(ROOT / "README.md", ["sh"]), (PAGE, ["sh"] * 4 + ["python"])], ids=["readme", "tutorial"]
+)
+def test_the_page_prints_what_it_says(page: Path, languages: list[str], tmp_path: Path) -> None:
     """Every block runs, in the page's order, in one folder, and its output is the one shown below it."""
-    found = BLOCKS.findall(PAGE.read_text(encoding="utf-8"))
-    assert [language for language, _, _ in found] == ["sh"] * 4 + ["python"]
+    found = BLOCKS.findall(page.read_text(encoding="utf-8"))
+    assert [language for language, _, _ in found] == languages
     for language, code, shown in found:
         printed = typed(code, tmp_path) if language == "sh" else run([sys.executable, "-c", code], tmp_path)
         assert pattern(shown).fullmatch(printed), f"{code}\nprinted\n{printed}\nthe page says\n{shown}"

@@ -29,10 +29,11 @@ from plumbob.net.greeting import Greeting
 from plumbob.net.identity import PREFIX, Identity, Invitation, _checksum
 from plumbob.net.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
 from plumbob.plan import Plan
-from plumbob.protocol import handshake, lattice_shares, messages
+from plumbob.protocol import handshake, messages
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.shares import training as shares_training
 from plumbob.protocol.transcript import Transcript
 from plumbob.run_folder import RunFolder
 from tests.fuzz import lattice
@@ -219,8 +220,8 @@ def opened_seeds() -> list[bytes]:
 
 def take_shares(data: bytes) -> None:
     """Of a body whose length the channel has checked already."""
-    whole = data[: len(data) // lattice_shares.ELEMENT_BYTES * lattice_shares.ELEMENT_BYTES]
-    if lattice_shares.to_bytes(lattice_shares.from_bytes(whole)) != whole:
+    whole = data[: len(data) // shares_training.ELEMENT_BYTES * shares_training.ELEMENT_BYTES]
+    if shares_training.to_bytes(shares_training.from_bytes(whole)) != whole:
         raise AssertionError("shares that are written otherwise")
 
 

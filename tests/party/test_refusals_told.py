@@ -150,6 +150,30 @@ def test_whoever_leaves_a_session_that_cannot_be_resumed_says_so(
     assert words in str(future.exception(PATIENCE))
 
 
+def test_one_peer_is_heard_while_another_is_awaited(tmp_path: Path) -> None:
+    """Whoever refuses may have driven the other one away, too: nobody waits for it any longer."""
+    board, topic = Switchboard(), Topic("predict", "ab" * 32)
+
+    def wait() -> None:
+        with (
+            closing_journal(tmp_path / "bank.db") as journal,
+            conversation(topic, ["broker", "fund"], journal, board.connector("bank"), patience=PATIENCE),
+        ):
+            raise AssertionError("the broker never came")
+
+    def leave() -> None:
+        with (
+            closing_journal(tmp_path / "fund.db") as journal,
+            conversation(topic, ["bank"], journal, board.connector("fund"), patience=PATIENCE),
+        ):
+            raise DataError("its own table")
+
+    future = in_thread(wait)
+    with pytest.raises(DataError):
+        leave()
+    assert "fund stopped: 'it cannot use its own table" in str(future.exception(PATIENCE / 2))
+
+
 def closing_journal(file: Path) -> "closing[SqliteJournal]":
     """Closed at the end."""
     return closing(SqliteJournal(file))

@@ -23,12 +23,12 @@ from plumbob.party.statements import read_statement, sign_statement, statement_m
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
 from plumbob.protocol.account import FirstCommitment
-from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AfterStep
 from plumbob.protocol.prediction import RowLimit
+from plumbob.protocol.program import party_at
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.support import PATIENCE, Killed, Switchboard, run_parties
@@ -63,11 +63,11 @@ class Kept:
 def kept_run(
     folder: Path,
     split: tuple[int, ...],
-    cast: Mapping[str, type[LatticeParty]] = MappingProxyType({}),
+    instead: Mapping[str, type[LatticeParty]] = MappingProxyType({}),
     journals: Mapping[str, Callable[[Path], SqliteJournal]] = MappingProxyType({}),
     tables: Mapping[str, Table] | None = None,
 ) -> Kept:
-    """Trained over journals and links; `cast` plays a party by another class, `journals` may kill one."""
+    """Trained over journals and links; `instead` plays a party by another class, `journals` may kill one."""
     plan = Plan.for_columns(split, epochs=2, test_share=0.2, evidence="keep", days=30)
     names = [party.name for party in plan.parties]
     auditors = {name: AuditorKeys.create(folder / f"auditor-{name}", f"auditor-{name}") for name in names}
@@ -76,8 +76,8 @@ def kept_run(
     given = tables or tables_for(plan, *made_up(40, plan.columns))
     certificates = {name: signer.identity.certificate for name, signer in signers.items()}
 
-    def cast_player(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
-        return player(participant, table, progress, cast.get(participant.name))
+    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+        return party_at(participant, table, progress, instead.get(participant.name))
 
     def start(name: str) -> Any:
         place = folder / name
@@ -107,7 +107,7 @@ def kept_run(
                 journal.close()
 
     with CASTING, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "player", cast_player)
+        patch.setattr(training, "party_at", party_instead)
         run_parties({name: partial(start, name) for name in names})
     return Kept(plan, given, folder, auditors)
 
@@ -213,7 +213,7 @@ class OtherNumbers(LatticeParty):
 )
 def test_a_cheat_is_named_at_its_first_dishonest_message(tmp_path: Path, cheat: type[LatticeParty], named: str) -> None:
     """By step and kind and without a value; the other party's replay stays clean."""
-    kept = kept_run(tmp_path, SPLITS["two"], cast={"label": cheat})
+    kept = kept_run(tmp_path, SPLITS["two"], instead={"label": cheat})
     statement = kept.replayed("label")
     assert not statement["honest"]
     assert named in statement["verdict"]

@@ -21,10 +21,10 @@ from plumbob.party.conversation import Conversation
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
-from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.program import party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
@@ -318,12 +318,12 @@ def test_the_ledger_equals_a_recount(tmp_path: Path, monkeypatch: pytest.MonkeyP
     parties: list[TrainingParty] = []
 
     def remembered(participant: Participant, table: Table | None, progress: Any = None) -> Any:
-        party = player(participant, table, progress)
+        party = party_at(participant, table, progress)
         if isinstance(party, TrainingParty) and participant.name == "label":
             parties.append(party)
         return party
 
-    monkeypatch.setattr(training, "player", remembered)
+    monkeypatch.setattr(training, "party_at", remembered)
     plan = plan_for((2, 3), protocol="exchange", noise="sound", row_norm=1.0, epsilon=4.0, epochs=2, batch_size=20)
     X, y = made_up(columns=plan.columns)
     kills = KillList()

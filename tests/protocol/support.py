@@ -24,12 +24,11 @@ from plumbob.net.identity import Identity
 from plumbob.party.signature import MessageSigner
 from plumbob.plan import PAPER, Plan
 from plumbob.protocol.account import SessionAccount
-from plumbob.protocol.arbiter import Arbiter
-from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind, Message, decode
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.party import AnyParty, TrainingParty
+from plumbob.protocol.program import party_at
 from plumbob.protocol.transcript import Transcript
 
 Labels = NDArray[np.int64]
@@ -199,7 +198,7 @@ def outcomes(
 class Played:
     """A run whose parties are kept."""
 
-    parties: dict[str, TrainingParty | Arbiter]
+    parties: dict[str, AnyParty]
     ends: dict[str, Any]
     participants: dict[str, Participant]
     wire: Wire
@@ -215,14 +214,15 @@ def played(
     data: tuple[Matrix, Labels] | None = None,
     wire: Wire | None = None,
     draws: Mapping[str, Draws] | None = None,
-    cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
+    instead: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
 ) -> Played:
-    """All parties of a plan, each in its thread, over tapped links; `cast` as in a simulation."""
+    """All parties of a plan, each in its thread, over tapped links; `instead` as in a simulation."""
     X, y = data or made_up(columns=plan.columns)
     tables, tap = tables_for(plan, X, y), wire or Wire()
     participants = seated(plan, tap, draws)
     parties = {
-        name: player(participant, tables.get(name), None, cast.get(name)) for name, participant in participants.items()
+        name: party_at(participant, tables.get(name), None, instead.get(name))
+        for name, participant in participants.items()
     }
     ends = outcomes({name: party.run for name, party in parties.items()}, participants)
     return Played(parties, ends, participants, tap)

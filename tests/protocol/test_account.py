@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for
 
@@ -19,7 +19,7 @@ def ends_of(wire: Wire, unsigned: str = "") -> dict[str, Any]:
     """What became of everybody in a run of three that sign; one of them may leave its seals out."""
     participants = seated(PLAN, wire, signed=True)
     tables = tables_for(PLAN, *made_up(40, PLAN.columns))
-    parties = {name: player(one, tables[name]) for name, one in participants.items()}
+    parties = {name: party_at(one, tables[name]) for name, one in participants.items()}
     with pytest.MonkeyPatch.context() as patch:
         if unsigned:
             seal = Participant.seal

@@ -10,6 +10,7 @@ import pytest
 from plumbob.crypto import Slots
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
+from plumbob.protocol import exchange as exchange_program
 from plumbob.protocol import pair_masks
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind, Message
@@ -149,9 +150,9 @@ def test_one_helpers_reply_says_nothing() -> None:
             return self.widths.decode_sums(unpacked)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(exchange_protocols(), "exchange", Curious)
+        patch.setattr(exchange_program, "PARTY", Curious)
         run = played(plan)
-    bits = run.parties["label"]._slots["label"].slot_bits  # type: ignore[union-attr]  # It is an ExchangeParty.
+    bits = run.parties["label"]._slots["label"].slot_bits  # type: ignore[attr-defined]  # It is an ExchangeParty.
     whole = bits // 8 * 8
     unmasked = [
         (value - mask) % 2**bits
@@ -161,13 +162,6 @@ def test_one_helpers_reply_says_nothing() -> None:
     ]
     assert len(unmasked) > 100
     assert uniformity(b"".join((value >> (bits - whole)).to_bytes(whole // 8, "little") for value in unmasked)) > 1e-7
-
-
-def exchange_protocols() -> dict[str, Any]:
-    """Where the simulation looks a protocol's parties up."""
-    from plumbob.protocol import cast
-
-    return cast.PROTOCOLS
 
 
 def test_pair_masks_cancel_and_never_repeat(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,18 +20,18 @@ from plumbob.errors import DataError, PlanError, PlumbobError
 from plumbob.lab.simulate import Run
 from plumbob.model import metrics
 from plumbob.plan import Plan
-from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Session
-from plumbob.protocol.lattice_bound import BoundLattices
-from plumbob.protocol.lattice_company import zero_sum_masks
-from plumbob.protocol.lattice_products import SIGMOID, Products
-from plumbob.protocol.lattice_sets import WEIGHT_BITS, LatticeShape
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import ROW, Answerer, Asker, Served
+from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.shares.bound import BoundLattices
+from plumbob.protocol.shares.holders import zero_sum_masks
+from plumbob.protocol.shares.products import SIGMOID, Products
+from plumbob.protocol.shares.shape import WEIGHT_BITS, LatticeShape
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.report.receipt import keys_in_words
 from plumbob.report.run import headlines_of
 from tests.crypto.lattice.support import to_floats
@@ -246,7 +246,7 @@ def lifted_by(plan: Plan, data: tuple[Matrix, Labels], monkeypatch: pytest.Monke
     def watched(self: Products, number: int, kind: str, opening: MaskedOpening, share: Pairs) -> Pairs:
         whole = lift(self, number, kind, opening, share)
         if kind.startswith(SIGMOID):
-            held[self.company.name].append(to_floats(whole, 128, opening.mask_bits))
+            held[self.holders.name].append(to_floats(whole, 128, opening.mask_bits))
         return whole
 
     with monkeypatch.context() as patched:
@@ -339,7 +339,7 @@ def play_to_the_quality(plan: Plan, wire: Wire) -> None:
     participants = seated(plan, wire)
     tables = tables_for(plan, *made_up(rows=600, columns=plan.columns))
     tasks = {
-        name: partial(run_to_its_quality, player(participant, tables[name]))
+        name: partial(run_to_its_quality, party_at(participant, tables[name]))
         for name, participant in participants.items()
     }
     ends = outcomes(tasks, participants)

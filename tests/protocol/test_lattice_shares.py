@@ -12,13 +12,13 @@ from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import choose, local
 from plumbob.errors import DataError, DivergenceError, PlanError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol import lattice_sets
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.lattice_sets import PULLED, LatticeShape, most_opened_bits
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.shares import shape as shares_shape
+from plumbob.protocol.shares.shape import PULLED, LatticeShape, most_opened_bits
+from plumbob.protocol.shares.training import LatticeParty
 from tests.crypto.support import seeded
 from tests.protocol.support import Labels, Wire, cut, made_up, played, tables_for, trained, uniformity, weights_of
 
@@ -90,7 +90,7 @@ def test_samples_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]
 @pytest.mark.parametrize("l2", [0.0, 0.05])
 def test_rows_in_blocks_add_up_to_the_same(split: tuple[int, ...], l2: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gradients over blocks of rows, each with a key of its own and the last with the penalty, are those of one sum."""
-    monkeypatch.setattr(lattice_sets, "ROWS_SUMMED", 15)
+    monkeypatch.setattr(shares_shape, "ROWS_SUMMED", 15)
     plan = lattice_plan(split, l2=l2)
     roots = {party.name: seeded(f"{party.name} in shares").draw(32) for party in plan.parties}
     run = trained(plan, roots=roots)
@@ -297,7 +297,7 @@ def test_keys_vanish_with_their_last_pass(
 
     monkeypatch.setattr(Participant, "hand_on", recorded)
     plan = lattice_plan(split, epochs=3)
-    trained(plan, cast=dict.fromkeys([party.name for party in plan.learners], EndsWithoutKeys))
+    trained(plan, instead=dict.fromkeys([party.name for party in plan.learners], EndsWithoutKeys))
     assert listed == [passes] * len(split)
 
 
@@ -408,7 +408,7 @@ class Twisted(LatticeParty):
     twist: Callable[[bytes], bytes]
 
     def prepare(self) -> None:
-        [channel] = self.company.channels.values()
+        [channel] = self.holders.channels.values()
         send, kind, twist = channel.send, type(self).kind, type(self).twist
 
         def changed(sent: Kind, step: int, body: bytes) -> None:
@@ -428,7 +428,7 @@ def test_garbage_is_refused(kind: Kind, words: str) -> None:
     twist = staticmethod(lambda body: body[:32] + b"\xff" * (len(body) - 32))
     cheat = type("Cheat", (Twisted,), {"kind": kind, "twist": twist})
     with pytest.raises(Exception, match=words) as refused:
-        trained(lattice_plan(), cast={"features": cheat})
+        trained(lattice_plan(), instead={"features": cheat})
     assert "features" in str(refused.value) or isinstance(refused.value, RemoteProtocolError)
 
 

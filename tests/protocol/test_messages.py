@@ -102,6 +102,7 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "QUERY": 30,
         "QUERY_ROWS": 31,
         "QUERY_VERDICT": 32,
+        "QUERY_DECISION": 33,
         "LATTICE_KEYS": 40,
         "KEY_CHALLENGES": 41,
         "KEY_COMMITMENTS": 42,

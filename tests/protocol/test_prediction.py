@@ -81,17 +81,19 @@ def predicted(
     run: Run,
     queries: Sequence[Sequence[int]],
     wire: Wire | None = None,
-    cast: dict[str, Callable[[Participant, Table, ModelPart], Callable[[], Any]]] | None = None,
+    instead: dict[str, Callable[[Participant, Table, ModelPart], Callable[[], Any]]] | None = None,
+    *,
+    signed: bool = False,
     **options: Any,
 ) -> Session:
-    """One session over tapped links; `cast` gives a party's part to something else."""
+    """One session over tapped links; `instead` gives a party's part to something else."""
     tap = wire or Wire()
     plan, tables = run.model.plan, new_tables(run)
-    participants = seated(plan, tap)
+    participants = seated(plan, tap, signed=signed)
     tasks: dict[str, Callable[[], Any]] = {}
     for name, part in run.model.parts.items():
-        if cast and name in cast:
-            tasks[name] = cast[name](participants[name], tables[name], part)
+        if instead and name in instead:
+            tasks[name] = instead[name](participants[name], tables[name], part)
         elif name == "label":
             tasks[name] = partial(Asker(participants[name], tables[name], part).run, queries)
         else:
@@ -224,7 +226,7 @@ def test_an_answer_without_its_mask_breaks_the_sum() -> None:
 
         return run
 
-    end = predicted(run_of(THREE), [[1, 2]], cast={"features": bare}).ends["label"]
+    end = predicted(run_of(THREE), [[1, 2]], instead={"features": bare}).ends["label"]
     assert isinstance(end, RemoteProtocolError)
     assert "do not add up to scores" in str(end)
 
@@ -257,6 +259,7 @@ def test_the_label_party_says_nothing_but_rows() -> None:
         Kind.PAIR_KEY,
         Kind.QUERY,
         Kind.QUERY_ROWS,
+        Kind.QUERY_DECISION,
     }
     assert set(wire.bodies(Kind.QUERY_ROWS)) == {struct.pack("<QQ", 4, 2)}
 
@@ -332,11 +335,11 @@ def test_all_rows_that_will_be_asked_for_are_announced() -> None:
 
         return run
 
-    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(3), ledger=ledger)
+    session = predicted(run_of(TWO), [], instead={"label": in_pieces}, limit=RowLimit(3), ledger=ledger)
     assert str(session.ends["label"]).startswith("4 rows asked for; features refused: ")
     assert "label asked for 4 rows" in str(session.ends["features"])
     assert ledger.answered() == 0
-    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(4), ledger=ledger)
+    session = predicted(run_of(TWO), [], instead={"label": in_pieces}, limit=RowLimit(4), ledger=ledger)
     assert session.ends["features"] == Served(2, 4)
     assert ledger.answered() == 4
 
@@ -370,17 +373,28 @@ def test_what_another_run_counts_meanwhile_leaves_less_for_a_session() -> None:
     assert ledger.rows == 12
 
 
-def test_one_party_of_several_at_its_limit() -> None:
-    """The others are told that the session is over."""
-    run = run_of(THREE)
+@pytest.mark.parametrize("opened", ["own", "never"])
+def test_one_party_of_several_at_its_limit(opened: str) -> None:
+    """Everybody hears who refused and why before anything is calculated, signs, and counts nothing."""
+    ledger = SessionLedger()
 
-    def strict(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
-        return Answerer(participant, table, part, limit=RowLimit(1)).run
+    def at_its_limit(limit: int) -> Callable[[Participant, Table, ModelPart], Callable[[], Served]]:
+        return lambda one, table, part: Answerer(one, table, part, RowLimit(limit), ledger if limit > 3 else None).run
 
-    session = predicted(run, [[1, 2]], cast={"features": strict})
-    assert isinstance(session.ends["label"], BudgetExceededError)
-    assert isinstance(session.ends["features"], BudgetExceededError)
-    assert session.ends["features-2"] == Served(1, 2)
+    wire, run = Wire(), run_of(THREE, protocol="shares", open=opened)
+    limited = {"features": at_its_limit(3), "features-2": at_its_limit(30)}
+    session = predicted(run, [[1, 2], [3, 4]], wire, limited, signed=True)
+    assert all(isinstance(end, BudgetExceededError) for end in session.ends.values()), session.ends
+    for name in ("label", "features-2"):
+        assert "features refused: features itself allows 3 scored rows, 2 are used" in str(session.ends[name])
+    assert ledger.answered() == 2
+    assert len(wire.bodies(Kind.SCORE_SHARE)) == 2
+
+
+def test_a_decision_that_was_not_ours_is_refused() -> None:
+    """The label party cannot pass a refusal on as a yes, or the reverse, to the one who said it."""
+    session = predicted(run_of(THREE), [[1, 2]], changing(Kind.QUERY_DECISION, bytes([1]) * 34))
+    assert "decided otherwise than we did" in str(session.ends["features"])
 
 
 @pytest.mark.parametrize("rows", [[], [1, 1], [-1], [NEW_ROWS], [0, 10**12]])
@@ -440,7 +454,7 @@ def test_a_session_for_something_else_is_none(purpose: Any) -> None:
     def elsewhere(participant: Participant, table: Table, _part: ModelPart) -> Callable[[], Any]:
         return partial(agree, participant, table.ids, purpose)
 
-    ends = predicted(run_of(TWO), [[1]], wire, cast={"features": elsewhere}).ends
+    ends = predicted(run_of(TWO), [[1]], wire, instead={"features": elsewhere}).ends
     assert f"our purpose is 'predict', theirs is '{purpose}'" in str(ends["label"])
     assert f"our purpose is '{purpose}', theirs is 'predict'" in str(ends["features"])
     assert not wire.bodies(Kind.QUERY)
@@ -453,7 +467,7 @@ def test_other_rows_are_noticed_before_anything_is_asked() -> None:
     def shifted(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
         return Answerer(participant, table.take(range(NEW_ROWS - 1, -1, -1)), part).run
 
-    end = predicted(run_of(TWO), [[1]], wire, cast={"features": shifted}).ends["label"]
+    end = predicted(run_of(TWO), [[1]], wire, instead={"features": shifted}).ends["label"]
     assert "align again" in str(end)
     assert not wire.bodies(Kind.QUERY)
 
@@ -477,7 +491,7 @@ def test_a_part_too_large_for_its_width_is_refused_before_it_is_sent() -> None:
 
         return run
 
-    end = predicted(run_of(TWO), [[1]], wire, cast={"features": far_out}).ends["features"]
+    end = predicted(run_of(TWO), [[1]], wire, instead={"features": far_out}).ends["features"]
     assert isinstance(end, EncodingError)
     assert not answers(wire, "features")
 
@@ -515,6 +529,6 @@ def test_parts_of_two_runs_do_not_predict_together() -> None:
     def from_another_run(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Any]:
         return Answerer(participant, table, replace(part, run="ab" * 32)).run
 
-    ends = predicted(run, [[1, 2]], cast={"features": from_another_run}).ends
+    ends = predicted(run, [[1, 2]], instead={"features": from_another_run}).ends
     assert {type(end) for end in ends.values()} == {RemoteProtocolError}
     assert "features: its run, its ids, their order or its seed differ from ours" in str(ends["label"])

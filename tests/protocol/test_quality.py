@@ -30,13 +30,13 @@ RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
 @pytest.mark.parametrize(("split", "keys"), RUNS, ids=str)
 def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...], keys: dict[str, Any]) -> None:
     """In every protocol, and nobody else; they are those of the finished model on the held-out rows."""
-    from plumbob.protocol.cast import player  # Here, because the whole cast is large.
+    from plumbob.protocol.program import party_at
 
     plan = plan_for(split, **{"epochs": 1, **keys}, test_share=0.3)
     X, y = made_up(rows=60, columns=plan.columns)
     wire = Wire()
     participants, tables = seated(plan, wire), tables_for(plan, X, y)
-    parties = {name: player(participant, tables.get(name)) for name, participant in participants.items()}
+    parties = {name: party_at(participant, tables.get(name)) for name, participant in participants.items()}
     ends = run_together({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
     scores = {name: held_out for name, (_, held_out) in ends.items()}
     assert [name for name, values in scores.items() if values is not None] == ["label"]
@@ -68,12 +68,12 @@ def test_the_fit_at_home_is_that_of_scikit_learn() -> None:
 
 def test_a_label_party_without_columns_has_nothing_alone() -> None:
     """Its own model then says the same of every row."""
-    from plumbob.protocol.cast import player  # Here, because the whole cast is large.
+    from plumbob.protocol.program import party_at
 
     plan = plan_for((0, 5), protocol="exchange", epochs=1, test_share=0.25)
     X, y = made_up(columns=5)
     participants, tables = seated(plan), tables_for(plan, X, y)
-    parties = {name: player(participant, tables[name]) for name, participant in participants.items()}
+    parties = {name: party_at(participant, tables[name]) for name, participant in participants.items()}
     run_together({name: party.run for name, party in parties.items()}, participants)
     label = parties["label"]
     assert isinstance(label, TrainingParty)

@@ -24,11 +24,11 @@ from plumbob.privacy import rows
 from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import row_noise
-from plumbob.protocol.cast import player
-from plumbob.protocol.lattice_sets import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, LatticeShape
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.program import party_at
+from plumbob.protocol.shares.shape import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, LatticeShape
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.widths import LATTICE_BITS
 from tests.privacy.descent import NoisyDescent
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained, weights_of
@@ -318,7 +318,7 @@ def test_a_refused_budget_sends_nothing_about_rows() -> None:
         raise BudgetExceededError(f"{spending.rho} is too much")
 
     seats = {name: replace(seat, spend_rows=refuse) for name, seat in seated(plan, wire).items()}
-    parties = {name: player(seats[name], table) for name, table in tables_for(plan, X, y).items()}
+    parties = {name: party_at(seats[name], table) for name, table in tables_for(plan, X, y).items()}
     ends = outcomes({name: party.run for name, party in parties.items()}, seats)
     assert all(isinstance(end, BudgetExceededError) for end in ends.values())
     assert {message.kind for *_, message in wire.log} <= {
@@ -358,7 +358,7 @@ def test_the_sums_over_shares_stray_less_than_is_paid_for() -> None:
 
     residuals: list[list[int]] = []
     X, y = people(200)
-    run = train(plan, tables_for(plan, X, y), cast={"label": Watched, "features": Watched})
+    run = train(plan, tables_for(plan, X, y), instead={"label": Watched, "features": Watched})
     rows_in_units = np.rint(
         np.hstack([run.transcripts[party.name].X for party in plan.learners]) * 2.0**plan.feature_bits
     ).astype(int)

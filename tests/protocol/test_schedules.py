@@ -7,9 +7,9 @@ import pytest
 from plumbob.errors import LocalProtocolError, RemoteProtocolError
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
-from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.schedule import Due, DueMessages
 from plumbob.protocol.schedules import training_schedule
@@ -29,7 +29,7 @@ def test_a_training_says_what_the_schedule_lists(name: str) -> None:
     wire = Wire()
     participants = seated(plan, wire, signed=True)
     tables = tables_for(plan, *rows_of(plan))
-    parties = {name: player(one, tables.get(name)) for name, one in participants.items()}
+    parties = {name: party_at(one, tables.get(name)) for name, one in participants.items()}
     ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
     assert all(isinstance(end, tuple) for end in ends.values()), ends
     listed = list(training_schedule(plan, ROWS).messages())

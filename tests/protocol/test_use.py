@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import plumbob
-from plumbob.protocol.cast import PROTOCOLS
+from plumbob.plan.protocols import PROTOCOLS
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.program import party_class
 
 HOUSE = Path(plumbob.__file__).parent
 QUANTITIES = {
@@ -27,18 +28,18 @@ def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
 
 def test_a_real_party_uses_what_it_has() -> None:
     """No class that a plan can name overrides `use`, and a value comes back as the same object."""
-    for party_class in PROTOCOLS.values():
-        assert party_class.use is TrainingParty.use
+    for played in (party_class(protocol) for protocol in PROTOCOLS.values() if protocol.program):
+        assert played.use is TrainingParty.use
         value = object()
-        assert party_class.use(party_class.__new__(party_class), "residuals", 1, value) is value
+        assert played.use(played.__new__(played), "residuals", 1, value) is value
 
 
 def test_nothing_of_a_real_party_reaches_another_class() -> None:
-    """Only the lab casts another class for a party: no flag, file or variable of a party does."""
-    players = list(calls("player"))
-    assert players
-    assert [str(file) for file, call in players if "instead" in {word.arg for word in call.keywords}] == []
-    assert [str(file) for file, call in players if len(call.args) > 3] == []
+    """Only the lab puts another class in a party's place: no flag, file or variable of a party does."""
+    begun = list(calls("party_at"))
+    assert begun
+    assert [str(file) for file, call in begun if "instead" in {word.arg for word in call.keywords}] == []
+    assert [str(file) for file, call in begun if len(call.args) > 3] == []
 
 
 def test_quantities_have_the_names_that_attacks_know() -> None:

@@ -1,4 +1,4 @@
-"""The page for whoever says yes or no: each sentence is one that the plan makes true."""
+"""The decision sheet: each sentence is one that the plan makes true."""
 
 from dataclasses import replace
 from typing import Any

@@ -12,7 +12,7 @@ from plumbob.checking.figures import Figures
 from plumbob.crypto import SYSTEM_RANDOMNESS, lattice
 from plumbob.crypto.lattice import KeyContext, KeyProof, KeyTest, Layout, OwnerKey, SlotLayout, TestedKey
 from plumbob.crypto.lattice.context import SEED_BYTES
-from plumbob.protocol.lattice_sets import TERMS, LatticeShape
+from plumbob.protocol.shares.shape import TERMS, LatticeShape
 
 TRIES = 5
 """Of a product that is timed."""

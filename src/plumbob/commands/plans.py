@@ -84,7 +84,7 @@ def _with_lattice_set(plan: Plan) -> Plan:
     """The parameter set that the run would take; left open where it depends on a number of rows that nobody gave."""
     if not plan.kind.has_lattices or plan.lattice_set:
         return plan
-    from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape
+    from plumbob.protocol.shares.shape import MOST_ROWS, LatticeShape
 
     try:
         return plan.replace(lattice_set=LatticeShape(plan, plan.rows or MOST_ROWS).number)

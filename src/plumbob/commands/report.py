@@ -9,7 +9,7 @@ from plumbob.run_folder import RunFolder
 
 
 def run(folder: Path, out: Path | None, prints: bool = False) -> dict[str, object]:
-    """Written to `out`, or beside the record; the page for whoever says yes or no lies beside the report.
+    """Written to `out`, or beside the record; the decision sheet lies beside the report.
 
     With `prints`, both also as PDF files of the same names.
     """
@@ -30,7 +30,7 @@ def run(folder: Path, out: Path | None, prints: bool = False) -> dict[str, objec
         "summary": str(beside),
         **printed,
         "bytes": len(page),
-        "lines": [str(target), f"{beside} (one page, for whoever says yes or no)", *printed.values()],
+        "lines": [str(target), f"{beside} (decision sheet, one page)", *printed.values()],
     }
 
 

@@ -7,7 +7,7 @@ stopped for good: the peers wait.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 PARTING_SECONDS = 60.0
+MOMENT = 0.1  # Seconds for which one peer is awaited before the others are listened to.
 FURTHEST_NUMBER = 1000
 """By how much a peer's number of the run may exceed our own: a dishonest peer could otherwise use up all numbers."""
 MET = "run/"  # Before a peer's name: the fact in the journal which run of its own it is in.
@@ -118,9 +119,9 @@ def conversation(
     waiting = Waiting(links, channels, patience, time.monotonic())
     try:
         with tell_while_waiting(waiting, tell):
-            for peer, link in links.items():
+            for peer, run in _met(links, connector, patience).items():
                 # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
-                journal.note(f"{MET}{peer}", _meet(peer, link, connector, patience).encode())
+                journal.note(f"{MET}{peer}", run.encode())
             _refuse_other_number(topic, links.values())
             yield Conversation(channels, links)
     except OtherNumber:
@@ -160,12 +161,19 @@ def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
         raise OtherNumber(highest)
 
 
-def _meet(peer: str, link: ReliableLink, connector: AnyConnector, patience: float) -> str:
-    try:
-        return link.meet(patience)
-    except TransportError as error:
-        reason = connector.why_not(peer)
-        raise error if reason is None else type(reason)(f"{error} The last attempt: {reason}") from None
+def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, patience: float) -> dict[str, str]:
+    """By peer, its side of the run. All are listened to in turn: one may refuse while another is still awaited."""
+    deadline = time.monotonic() + patience
+    while True:
+        runs = {peer: link.meet(min(MOMENT, patience)) for peer, link in links.items()}
+        missing = next((peer for peer, run in runs.items() if not run), None)
+        if missing is None:
+            return runs
+        if time.monotonic() > deadline:
+            break
+    words = f"{missing}: expected it within {patience:g} s; is it running, with this plan?{links[missing].last_end}"
+    reason = connector.why_not(missing)
+    raise TransportError(words) if reason is None else type(reason)(f"{words} The last attempt: {reason}")
 
 
 def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None]) -> ReliableLink:

@@ -22,7 +22,6 @@ from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import (
@@ -35,6 +34,7 @@ from plumbob.protocol.prediction import (
     refuse_beyond,
 )
 from plumbob.protocol.schedules import ROWS_AT_ONCE
+from plumbob.protocol.shares.scoring import largest_reply
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
@@ -125,14 +125,19 @@ def _end_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
     try:
         yield
     except BudgetExceededError:
-        journal.flush()
+        _close(journal)
         talk.leave(SECONDS_TO_HEAR)
         raise
+    _close(journal)
+    talk.leave()
+
+
+def _close(journal: SqliteJournal) -> None:
+    """Everybody has signed for the last time."""
     journal.flush()
     if isinstance(journal.witness, Witness):
         journal.witness.close()
         journal.witness = None
-    talk.leave()
 
 
 def row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:

@@ -26,12 +26,12 @@ from plumbob.party.prediction import Brought, replay_prediction
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers, Seal, SessionAccount
-from plumbob.protocol.cast import player
 from plumbob.protocol.channel import NOTHING, Channel, chained
 from plumbob.protocol.handshake import Hello, Participant, session_identity
 from plumbob.protocol.journal import NoJournal
 from plumbob.protocol.messages import HEADER, Kind, decode_header
 from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.run_folder import RunFolder
 
@@ -385,7 +385,7 @@ def _run_again(
             replay_prediction(participant, _table_of(table), continued)
             return hashlib.sha256(continued.part).hexdigest()
         _swap_again(evidence, channels, plan)
-        party = player(participant, table, progress)
+        party = party_at(participant, table, progress)
         run_to_its_quality(party)
     except PlumbobError as error:
         journal.refuse_rest()

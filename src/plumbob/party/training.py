@@ -11,10 +11,9 @@ from plumbob.party.evidence import Witness
 from plumbob.party.party_run import PartyRun
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
-from plumbob.protocol.arbiter import Arbiter
-from plumbob.protocol.cast import player
 from plumbob.protocol.outcome import account_record, party_record, run_record
-from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty
+from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
@@ -99,7 +98,7 @@ def _train(
         for name, signature in swap_signatures(talk.channels, party_run.signature, party_run.plan).items():
             folder.keep_signature(name, signature)
     participant = party_run.participant(talk, journal, draws)
-    party = player(participant, party_run.table, progress)
+    party = party_at(participant, party_run.table, progress)
     transcript, scores = run_to_its_quality(party)
     part = party.model_part() if isinstance(party, TrainingParty) else None
     if party_run.keeping is not None and isinstance(journal.witness, Witness):
@@ -114,9 +113,7 @@ def _train(
         part = replace(part, balanced_threshold=threshold_at_home(party, scores))
     if part is not None:
         part.save(folder.part_file(party_run.name))
-    # An arbiter hears how many rows there are, and never the seed of their order.
-    rows, seed = (party.training_rows, b"") if isinstance(party, Arbiter) else (len(party.shard), party.session.seed)
-    record = run_record(party_run.plan, participant.engine.name, draws, [shown], rows, seed)
+    record = run_record(party_run.plan, participant.engine.name, draws, [shown], party.training_rows, party.seed)
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = () if party_run.signature is None else party_run.signature.accepted
@@ -132,7 +129,7 @@ def _train(
     return replace(record, notes=notes, account=account_record(participant)), absurd
 
 
-def _divergence(party: TrainingParty | Arbiter) -> DivergenceError | None:
+def _divergence(party: AnyParty) -> DivergenceError | None:
     """Why this party's result is none, if it is none."""
     try:
         if isinstance(party, TrainingParty):

@@ -19,6 +19,8 @@ class Protocol:
     noises: frozenset[str]
     shows_gradients: bool
     """Whether a party reads its own gradient in every step; otherwise everything stays shared until it is opened."""
+    program: str = ""
+    """The module that runs it, with its `PARTY`; none where all is calculated in one place, or elsewhere."""
     carries_class_weights: bool = False
     carries_momentum: bool = False
     has_arbiter: bool = False
@@ -64,13 +66,21 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 carries_class_weights=True,
                 carries_momentum=True,
             ),
-            Protocol("exchange", keys="paillier", sigmoids=LINEAR, noises=ON_RESIDUALS, shows_gradients=True),
+            Protocol(
+                "exchange",
+                keys="paillier",
+                sigmoids=LINEAR,
+                noises=ON_RESIDUALS,
+                shows_gradients=True,
+                program="plumbob.protocol.exchange",
+            ),
             Protocol(
                 "arbiter",
                 keys="paillier",
                 sigmoids=LINEAR,
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
+                program="plumbob.protocol.arbiter",
                 has_arbiter=True,
             ),
             Protocol(
@@ -79,6 +89,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=frozenset({"fourier"}),
                 noises=NO_NOISE | {"rows"},
                 shows_gradients=False,
+                program="plumbob.protocol.shares.training",
                 carries_class_weights=True,
                 carries_momentum=True,
                 most_parties=MOST_SHARING,

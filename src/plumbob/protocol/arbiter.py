@@ -22,7 +22,7 @@ from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import shows_quality
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.party import AnyParty, TrainingParty
 from plumbob.protocol.primitive import admit_from
 from plumbob.protocol.transcript import ArbiterTranscript
 from plumbob.protocol.widths import columns_of, slots_for, widths_for
@@ -99,11 +99,9 @@ class ArbitratedParty(TrainingParty):
         return slots_for(self.plan, self.widths, self.columns, len(self.shard))
 
 
-class Arbiter:
+class Arbiter(AnyParty):
     """Holds the key, and no data."""
 
-    training_rows: int
-    """Heard from the others."""
     key: PrivateKey
     """Made in `run`; it stays in this object."""
 
@@ -161,3 +159,6 @@ def public_mask(slots: Slots) -> list[int]:
 def arbiter_name(participant: Participant) -> str:
     """The party that holds the key; the plan has one where the protocol needs it."""
     return next(party.name for party in participant.plan.parties if party.role == "arbiter")
+
+
+PARTY = ArbitratedParty

@@ -130,3 +130,6 @@ class ExchangeParty(TrainingParty):
             return {}
         slots = self._slots[self.participant.name]
         return {peer: Learner(self.participant.channels[peer], key, slots) for peer, key in self.peer_keys.items()}
+
+
+PARTY = ExchangeParty

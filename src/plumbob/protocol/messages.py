@@ -75,6 +75,7 @@ class Kind(IntEnum):
     QUERY = 30  # prediction: how many rows are asked for, now and in all; 0 ends the session
     QUERY_ROWS = 31  # prediction: which ones
     QUERY_VERDICT = 32  # prediction: whether they will be answered; if not, the limit and the rows used
+    QUERY_DECISION = 33  # prediction of three and more: all verdicts; any refusal ends the session
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,7 +19,7 @@ from plumbob.data.encoding import EncodedColumn, restore_encoding, store_encodin
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
-from plumbob.protocol.lattice_bound import AnyBound, BoundLattice, BoundLattices
+from plumbob.protocol.shares.bound import AnyBound, BoundLattice, BoundLattices
 
 FORMAT = 3
 NEVER_OPENED = (

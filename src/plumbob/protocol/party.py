@@ -30,7 +30,7 @@ from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.row_promise import refuse_large_delta, run_failure, spending_of_a_run
-from plumbob.protocol.transcript import Transcript
+from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 # One party's part of a score stays below this in a run that converges; the sigmoid is flat long before.
@@ -42,7 +42,21 @@ AfterStep = Callable[[Batch, int], None]
 """Called after each step with its batch and the number of steps in all."""
 
 
-class TrainingParty(ABC):
+class AnyParty(ABC):
+    """Whoever takes part in a run, with columns or without."""
+
+    participant: Participant
+    training_rows: int
+    """How many rows are trained on; an arbiter hears it from the others."""
+    seed: bytes = b""
+    """Of the order of rows. An arbiter never hears it."""
+
+    @abstractmethod
+    def run(self) -> Transcript | ArbiterTranscript:
+        """The whole training; after a restart, what is left of it."""
+
+
+class TrainingParty(AnyParty):
     """A party that holds columns."""
 
     def __init__(self, participant: Participant, table: Table, progress: AfterStep | None = None) -> None:
@@ -94,6 +108,7 @@ class TrainingParty(ABC):
         draw = self.participant.draws.of("noise at home").draw
         treatment = row_noise.treatment(self.plan, self.participant.name, draw, failure)
         self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
+        self.training_rows, self.seed = len(self.shard), self.session.seed
         self._refuse_steep_rate()
         self.widths = widths_for(self.plan, len(self.shard))
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.

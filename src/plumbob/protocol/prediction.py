@@ -7,13 +7,15 @@ its row: whoever asks two parties for different rows gets nothing. With two part
 Weights that were never opened stay shared (`shares`); what is opened is the joint score.
 
 One session serves several queries, a step each, until the label party ends it or a feature party's limit is reached.
+Where several parties answer, they begin once the label party has told them that all will: one alone can refuse a query,
+and nobody then answers or counts it. Everybody signs at the end, however it comes.
 """
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from plumbob.arrays import Vector
 from plumbob.counting import counted
@@ -22,12 +24,12 @@ from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, R
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
-from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.schedule import Due
+from plumbob.protocol.shares.scoring import LatticePredictor
 
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
 MODULUS_BITS = 128
@@ -96,51 +98,37 @@ class Asker:
         self.participant.begin_step(self._step)
         self._follow(schedules.asked, self._step)
         self._follow(schedules.query, self._step, len(rows))
-        for channel in self.participant.data_peers.values():
+        peers = self.participant.data_peers
+        for channel in peers.values():
             channel.send(Kind.QUERY, self._step, QUERY.pack(len(rows), len(rows) + to_follow))
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
-        if refusals := self._refusals():
-            sign_refusal(self.participant, self._step)
-            self.end(leaving_out=list(refusals))
-            raise BudgetExceededError(
-                f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals.values())}"
-            )
+        verdicts = {peer: channel.receive(Kind.QUERY_VERDICT, self._step) for peer, channel in peers.items()}
+        for channel in peers.values() if len(peers) > 1 else ():
+            channel.send(Kind.QUERY_DECISION, self._step, b"".join(verdicts.values()))
+        if refusals := refusals_in(verdicts):
+            sign_last(self.participant, self._step)
+            raise BudgetExceededError(f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals)}")
         self._follow(schedules.scored_rows, self.part.training_rows, self._step, len(rows))
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step, {}, {})
         return scores
 
-    def end(self, leaving_out: Sequence[str] = ()) -> None:
+    def end(self) -> None:
         """Nothing more will be asked."""
         self._step += 1
         self._follow(schedules.asked, self._step)
-        for peer, channel in self._peers:
-            if peer not in leaving_out:
-                channel.send(Kind.QUERY, self._step, QUERY.pack(0, 0))
+        for channel in self.participant.data_peers.values():
+            channel.send(Kind.QUERY, self._step, QUERY.pack(0, 0))
+        sign_last(self.participant, self._step)
 
     def _follow(self, messages: Callable[..., Iterable[Due]], *numbers: int) -> None:
         self.participant.follow(partial(messages, self.participant.plan, *numbers))
-
-    def _refusals(self) -> dict[str, str]:
-        """By peer, in words."""
-        refusals = {}
-        for peer, channel in self._peers:
-            verdict, most, used = VERDICT.unpack(channel.receive(Kind.QUERY_VERDICT, self._step))
-            if verdict != WILL_ANSWER:
-                limit = RowLimit(most, verdict == BEYOND_THE_PLAN)
-                cure = limit.cure(f"ask {peer} to raise its --most-rows")
-                refusals[peer] = f"{peer} refused: {limit.in_words(used, peer)}; {cure}"
-        return refusals
 
     def _refuse(self, rows: Sequence[int]) -> None:
         if not len(rows) or len(set(rows)) != len(rows) or min(rows) < 0 or max(rows) >= len(self.table):
             raise LocalProtocolError(
                 f"a query asks for at least one of the {len(self.table)} aligned rows, each once, counted from 0"
             )
-
-    @property
-    def _peers(self) -> list[tuple[str, Channel]]:
-        return list(self.participant.data_peers.items())
 
 
 @dataclass(frozen=True)
@@ -159,7 +147,10 @@ class RowLedger(Protocol):
         """How many rows were answered so far."""
 
     def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
-        """Count these; BudgetExceededError, with nothing counted, where they or those announced go beyond a limit."""
+        """Count these; BudgetExceededError, with nothing counted, where they or those announced go beyond a limit.
+
+        Fewer than none takes back what was counted and never answered.
+        """
 
 
 @dataclass
@@ -211,6 +202,7 @@ class Answerer:
             queries, rows = queries + 1, rows + len(query.rows)
             # What was answered need not be kept: a session that breaks off starts over.
             self.participant.finish_step(queries, {}, {})
+        sign_last(self.participant, queries + 1)
         return Served(queries, rows)
 
     def _follow(self, messages: Callable[..., Iterable[Due]], *numbers: int) -> None:
@@ -236,13 +228,29 @@ class Answerer:
         return Query(rows, max(count, in_all))
 
     def _spend(self, step: int, query: Query) -> None:
-        """Say whether we will answer, before anything is calculated."""
+        """Say whether we will answer, and hear whether all will, before anything is calculated."""
         # First, so that a session that breaks off has counted too much rather than too little.
         verdict = self.participant.journal.decide(self._verdict(query))
         self._channel.send(Kind.QUERY_VERDICT, step, verdict)
-        if verdict[0] != WILL_ANSWER:
-            sign_refusal(self.participant, step)
-            self._refuse(query, verdict)
+        refusals = self._decision(step, verdict)
+        if not refusals:
+            return
+        if verdict[0] == WILL_ANSWER:
+            self._ledger.add(-len(query.rows))
+        sign_last(self.participant, step)
+        asked = f"{self._asker} asked for {counted(query.in_all, 'row')}"
+        raise BudgetExceededError(f"{asked}; {'; '.join(refusals)}. Nobody has answered this query")
+
+    def _decision(self, step: int, own: bytes) -> list[str]:
+        """Everybody's refusals in words; both sides of one have the same numbers."""
+        names = [party.name for party in self.participant.plan.feature_parties]
+        verdicts = {self.participant.name: own}
+        if len(names) > 1:
+            told = self._channel.receive(Kind.QUERY_DECISION, step)
+            verdicts = {peer: told[at * VERDICT.size :][: VERDICT.size] for at, peer in enumerate(names)}
+        if verdicts[self.participant.name] != own:
+            raise RemoteProtocolError(f"{self._asker}: it tells everybody that we decided otherwise than we did")
+        return refusals_in(verdicts, self.participant.name)
 
     def _verdict(self, query: Query) -> bytes:
         limit = self._limit or RowLimit(0)
@@ -252,15 +260,6 @@ class Answerer:
             refused = BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN
             return VERDICT.pack(refused, limit.rows, self._ledger.answered())
         return VERDICT.pack(WILL_ANSWER, 0, 0)
-
-    def _refuse(self, query: Query, verdict: bytes) -> NoReturn:
-        """Both sides get the same numbers."""
-        refused, most, used = VERDICT.unpack(verdict)
-        limit = RowLimit(most, refused == BEYOND_THE_PLAN)
-        words = limit.in_words(used, self.participant.name)
-        cure = limit.cure("raise yours: --most-rows, or most_rows in party.toml")
-        asked = counted(query.in_all, "row")
-        raise BudgetExceededError(f"{self._asker} asked for {asked}; {words}; {cure}") from None
 
     @property
     def _channel(self) -> Channel:
@@ -274,11 +273,24 @@ def begun(participant: Participant, table: Table, part: ModelPart) -> "Scoring":
     return make(participant, session, table, part)
 
 
-def sign_refusal(participant: Participant, step: int) -> None:
-    """For those who answer: they have not heard of it, and await what everybody signs before scores are opened."""
-    participant.follow(partial(schedules.refusal, participant.plan, step))
-    if not participant.plan.is_closed:
-        participant.seal(step)
+def refusals_in(verdicts: Mapping[str, bytes], reader: str = "") -> list[str]:
+    """By whom and by which limit a query is refused, in the words for one of the parties; none where all answer."""
+    refusals = []
+    for peer, verdict in verdicts.items():
+        refused, most, used = VERDICT.unpack(verdict)
+        limit = RowLimit(most, refused == BEYOND_THE_PLAN)
+        raising = "raise yours: --most-rows, or most_rows in party.toml"
+        cure = limit.cure(raising if peer == reader else f"ask {peer} to raise its --most-rows")
+        if refused != WILL_ANSWER:
+            who = "" if peer == reader else f"{peer} refused: "
+            refusals.append(f"{who}{limit.in_words(used, peer)}; {cure}")
+    return refusals
+
+
+def sign_last(participant: Participant, step: int) -> None:
+    """Nothing comes after it: what nobody signs, nobody answers for."""
+    participant.follow(partial(schedules.last_seals, participant.plan, step))
+    participant.meet(step)
 
 
 class Scoring(Protocol):

@@ -16,9 +16,8 @@ from plumbob.model.links import log_odds
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol import schedules
 from plumbob.protocol.account import LAST
-from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.openings import shows_quality
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.party import AnyParty, TrainingParty
 from plumbob.protocol.prediction import OpenedScoring, Scoring, SharedScoring
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
@@ -26,7 +25,7 @@ HELD_OUT = "held-out rows"
 Metrics = dict[str, float | None]
 
 
-def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript | ArbiterTranscript, Vector | None]:
+def run_to_its_quality(party: AnyParty) -> tuple[Transcript | ArbiterTranscript, Vector | None]:
     """The whole training, then the scores of held-out rows, which only the label party gets."""
     transcript = party.run()
     scores = _held_out_scores(party) if isinstance(party, TrainingParty) else None

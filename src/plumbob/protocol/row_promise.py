@@ -8,8 +8,8 @@ from plumbob.errors import PlanError, PrivacyError
 from plumbob.plan import Plan
 from plumbob.plan.rules import delta_mistake
 from plumbob.privacy.rows import RowCost, RowSpending
-from plumbob.protocol.lattice_sets import FAILURE_BITS, FAILURE_BITS_OF_STAGES, HIDING_BITS, LatticeShape
 from plumbob.protocol.row_noise import rho_of_a_run, row_cost
+from plumbob.protocol.shares.shape import FAILURE_BITS, FAILURE_BITS_OF_STAGES, HIDING_BITS, LatticeShape
 
 
 def run_failure(plan: Plan, rows: int) -> float:

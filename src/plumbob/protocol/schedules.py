@@ -17,10 +17,10 @@ from plumbob.crypto.proof import ROOTS
 from plumbob.data import all_steps, largest_batch, steps_per_epoch
 from plumbob.plan import Plan
 from plumbob.protocol.account import seal_bytes
-from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, shows_quality
 from plumbob.protocol.schedule import Due, text
+from plumbob.protocol.shares.shape import LatticeShape, Stage
 from plumbob.protocol.widths import columns_of, slots_for, widths_for
 
 HASH_BYTES = 32
@@ -407,16 +407,18 @@ def asked(plan: Plan, step: int) -> Iterator[Due]:
 
 
 def query(plan: Plan, step: int, rows: int) -> Iterator[Due]:
-    """Which ones, and whether they will be answered."""
+    """Which ones, and whether they will be answered: where several parties answer, all hear of every verdict."""
     for party in plan.feature_parties:
         yield Due(Kind.QUERY_ROWS, step, plan.label_party.name, party.name, ROW_BYTES * rows)
         yield Due(Kind.QUERY_VERDICT, step, party.name, plan.label_party.name, VERDICT_BYTES)
+    for party in plan.feature_parties if hides_among_others(plan) else ():
+        size = VERDICT_BYTES * len(plan.feature_parties)
+        yield Due(Kind.QUERY_DECISION, step, plan.label_party.name, party.name, size)
 
 
-def refusal(plan: Plan, step: int) -> Iterator[Due]:
-    """What still comes where a query is refused: those who answer await the signatures that come before an answer."""
-    if not plan.is_closed:
-        yield from seals(permutations(names_of(plan), 2), step, len(plan.learners))
+def last_seals(plan: Plan, step: int) -> Iterator[Due]:
+    """At the end of a session of prediction, or where a query is refused."""
+    yield from seals(permutations(names_of(plan), 2), step, len(plan.learners))
 
 
 # Alignment: a step is a chunk.

@@ -1,4 +1,4 @@
-"""The page for the person who says yes or no: one side of paper, with room for a signature."""
+"""The decision sheet: one side of paper for the person who says yes or no, with room for a signature."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def summary_page(decision: Decision) -> str:
     """The decision sheet as a page of its own."""
     masthead = tag(
         "header",
-        tag("p", "Plumbob, for whoever says yes or no", class_="brand"),
+        tag("p", "Plumbob decision sheet", class_="brand"),
         tag("h1", decision.title),
         tag("p", decision.about, class_="about"),
         class_="masthead",

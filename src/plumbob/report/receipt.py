@@ -9,9 +9,9 @@ from plumbob.checking.row_notes import BOUND
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
-from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
 from plumbob.protocol.row_noise import norms
 from plumbob.protocol.row_promise import kept_cost
+from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
 from plumbob.record import PartyRecord, RunRecord
 
 

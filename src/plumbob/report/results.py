@@ -11,7 +11,7 @@ from plumbob.run_folder import RunFolder
 
 
 def write_report(record: RunRecord, out: Path) -> None:
-    """The report beside the record, and one page for whoever says yes or no."""
+    """The report beside the record, and the decision sheet."""
     RunFolder(out).keep_pages(page_of(record), summary_of(record))
 
 

@@ -22,7 +22,7 @@ from plumbob.crypto.lattice import (
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.errors import CiphertextRefusedError
 from plumbob.lab.simulate import Run
-from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.shares.training import LatticeParty
 from tests.crypto.lattice.support import (
     EVALUATOR_SEED,
     TINY,

@@ -8,7 +8,7 @@ import pytest
 from plumbob.crypto.lattice import sets
 from plumbob.crypto.lattice.sets import MOST_MODULUS_BITS, ParameterSet
 from plumbob.errors import CryptoError
-from plumbob.protocol.lattice_sets import PROFILES
+from plumbob.protocol.shares.shape import PROFILES
 
 OFFERED = sorted({each for profile in PROFILES for each in profile}, key=lambda each: each.number)
 PAGE = Path(__file__).parents[3] / "docs" / "lattice.md"

@@ -20,11 +20,12 @@ from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.lab.simulate import JointModel, train
 from plumbob.lab.simulate.training import connected_participants, run_together
 from plumbob.plan import Plan
+from plumbob.plan.protocols import PROTOCOLS
 from plumbob.protocol.arbiter import Arbiter
-from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.exchange import ExchangeParty
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.program import party_class
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 
@@ -97,7 +98,7 @@ def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript | ArbiterTran
     tables = tables_for(plan, *made_up(columns=plan.columns))
     participants = connected_participants(plan, "auto", 1, {})
     parties: Parties = {
-        name: PROTOCOLS[plan.protocol](participant, tables[name]) if name in tables else Arbiter(participant)
+        name: party_class(plan.kind)(participant, tables[name]) if name in tables else Arbiter(participant)
         for name, participant in participants.items()
     }
     tasks: dict[str, Callable[[], Transcript | ArbiterTranscript]] = {name: one.run for name, one in parties.items()}
@@ -213,15 +214,15 @@ class Broken(RuntimeError):
 @pytest.mark.parametrize("victim", ["label", "features"])
 def test_a_failing_party_ends_the_others_quickly(protocol: str, victim: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever fails in the middle of a run, the others end at once, and the cause is what is raised."""
-    party_class = PROTOCOLS[protocol]
-    original = party_class.step
+    played = party_class(PROTOCOLS[protocol])
+    original = played.step
 
     def step(self: TrainingParty, batch: Any) -> Any:
         if self.participant.name == victim and batch.step == 2:
             raise Broken("in step 2")
         return original(self, batch)
 
-    monkeypatch.setattr(party_class, "step", step)
+    monkeypatch.setattr(played, "step", step)
     started = time.monotonic()
     with pytest.raises(Broken, match="in step 2"):
         trained(plan_for((2, 3), protocol=protocol))

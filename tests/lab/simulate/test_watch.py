@@ -28,7 +28,7 @@ def test_each_epoch_is_told_as_the_record_has_it(protocol: str, split: tuple[int
     plan = plan_for(split, protocol=protocol, **KEYS)
     tables = tables_for(plan, *data(split))
     watch = EpochWatch(plan, tables, lambda epoch, metrics: told.update({epoch: metrics}))
-    watched = train(plan, tables, engine="python", cast=watch.cast())
+    watched = train(plan, tables, engine="python", instead=watch.watched())
     record = assessed(watched, tables).record
     assert [{"epoch": float(epoch), **told[epoch]} for epoch in sorted(told)] == [
         {name: pytest.approx(value) for name, value in epoch.items()} for epoch in record.epochs
@@ -39,4 +39,4 @@ def test_each_epoch_is_told_as_the_record_has_it(protocol: str, split: tuple[int
 def test_where_nobody_could_follow_nobody_does(protocol: str) -> None:
     """Shares have no weights before the end, and clear no parties."""
     plan = plan_for((2, 3), protocol=protocol, **KEYS)
-    assert EpochWatch(plan, {}, lambda epoch, metrics: None).cast() == {}
+    assert EpochWatch(plan, {}, lambda epoch, metrics: None).watched() == {}

@@ -10,8 +10,8 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.rules.interface import Judgement, blocked, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
-from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.releases import scored_bits
+from plumbob.protocol.shares.shape import LatticeShape
 
 
 def in_scores(figures: Figures, party: str) -> Judgement:

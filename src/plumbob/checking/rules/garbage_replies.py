@@ -8,8 +8,8 @@ from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Blo
 from plumbob.checking.rules.falsified import without_openings
 from plumbob.checking.rules.interface import AttackRule, Judgement, blocked
 from plumbob.checking.verdict_words import DEGRADES
-from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.shares.shape import LatticeShape
 
 DIGITS = 15
 """Coefficients of a key, each -1, 0 or 1, that one opened weight carries out."""

@@ -16,7 +16,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.rules.interface import AttackRule, finding
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.plan import Plan, in_words
-from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.record import Finding
 
 RULE = AttackRule(

@@ -84,7 +84,7 @@ class AttackingParty:
 def claim_of(party: object, view: View) -> Claim | NotApplicable:
     """What a party that attacked believes; nothing where it read nothing."""
     if not isinstance(party, AttackingParty):
-        raise DataError(f"{view.party}: expected a party that attacked, got an honest one; cast it with `arm`")
+        raise DataError(f"{view.party}: expected a party that attacked, got an honest one; train with what `arm` gives")
     if not party.readings:
         return NotApplicable("no step of this run had room for a reading", party.conditions())
     return party.believed(view)

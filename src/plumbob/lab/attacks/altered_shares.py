@@ -13,9 +13,9 @@ from plumbob.arrays import Vector
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import View
 from plumbob.model.logistic import fit_logistic
-from plumbob.protocol.lattice_sets import WEIGHT_BITS
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import Share
+from plumbob.protocol.shares.shape import WEIGHT_BITS
+from plumbob.protocol.shares.training import LatticeParty
 
 RAISED = 5
 """By how much: values of five deviations still fit into a score, and what is left of an honest one is small beside."""
@@ -33,7 +33,7 @@ class AlteredShares(Hook):
 
 def victim_of(me: LatticeParty) -> str:
     """The first peer that has columns."""
-    return next(peer for peer in me.company.peers if me.company.columns(peer))
+    return next(peer for peer in me.holders.peers if me.holders.columns(peer))
 
 
 def believed(scores: Vector, view: View) -> Vector:

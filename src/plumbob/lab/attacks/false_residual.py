@@ -21,9 +21,9 @@ from plumbob.crypto.lattice import Pairs, Small, pairs
 from plumbob.lab.attacks.chosen_labels import known_rows, no_longer, solved
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import AttackStage, Condition, NotApplicable, StagedAttack, ValueClaim
-from plumbob.protocol.lattice_sets import SLOT_BITS
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.shares.shape import SLOT_BITS
+from plumbob.protocol.shares.training import LatticeParty
 
 PEOPLE = 5
 """One run each."""

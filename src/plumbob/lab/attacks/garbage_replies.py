@@ -16,11 +16,11 @@ from plumbob.lab.attacks.active import ActiveAttack, Reading
 from plumbob.lab.attacks.hooks import Bare
 from plumbob.lab.attacks.interface import CarriedOut, Condition, NotApplicable, View
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_products import GRADIENTS
-from plumbob.protocol.lattice_sets import WEIGHT_BITS, most_opened_bits
-from plumbob.protocol.lattice_shares import LatticeParty, LatticeStepSize
 from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.releases import opened_bits
+from plumbob.protocol.shares.products import GRADIENTS
+from plumbob.protocol.shares.shape import WEIGHT_BITS, most_opened_bits
+from plumbob.protocol.shares.training import LatticeParty, LatticeStepSize
 
 DIGITS = 15
 """Coefficients of a key in one opened weight: numbers to base three with this many digits fit, six places apart."""
@@ -41,7 +41,7 @@ class GarbageReplies(Bare):
 
     def sums(self, me: LatticeParty, step: int, shared: dict[str, Share]) -> dict[str, Share]:
         """Nothing of its own, so that only the peer's share of its sums is left."""
-        return {**shared, me.company.name: [0] * me.columns} if self.is_last(me, step) else shared
+        return {**shared, me.holders.name: [0] * me.columns} if self.is_last(me, step) else shared
 
     def after(self, me: LatticeParty) -> None:
         if len(me.weights):
@@ -58,7 +58,7 @@ class GarbageReplies(Bare):
         layout = layout_of(me)
         degree, known = layout.parameters.degree, len(set(places_of(layout)))
         bits = math.ceil(known * math.log2(3))
-        most, withstood = opened_bits(me.plan, me.company.name), layout.parameters.most_opened_bits
+        most, withstood = opened_bits(me.plan, me.holders.name), layout.parameters.most_opened_bits
         to_one = most_opened_bits(me.plan, len(me.shard))
         needed = f"more than the {withstood} that the key withstands"
         reference = ATTACKS[0].reference
@@ -76,7 +76,7 @@ class GarbageReplies(Bare):
 
 def layout_of(me: LatticeParty) -> Layout:
     """Of the products with the attacker's matrix."""
-    return me.products.layout(GRADIENTS, me.company.name)
+    return me.products.layout(GRADIENTS, me.holders.name)
 
 
 def _unit(me: LatticeParty) -> int:

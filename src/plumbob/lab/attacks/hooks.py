@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from plumbob.lab.attacks.active import AttackingParty
 from plumbob.lab.attacks.interface import Claim, Condition, View
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.shares.training import LatticeParty
 
 
 class Hook(AttackingParty):

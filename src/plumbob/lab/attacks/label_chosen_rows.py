@@ -50,10 +50,10 @@ from plumbob.lab.attacks.row_tactics import (
 )
 from plumbob.plan import Plan
 from plumbob.privacy.noise_cost import label_scale
-from plumbob.protocol.lattice_sets import has_penalty_products
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.shares.shape import has_penalty_products
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.widths import columns_of
 
 
@@ -272,7 +272,7 @@ def arm(plan: Plan, name: str) -> type[ChoosingParty] | OpenedWeights | NotAppli
     if plan.is_closed:
         return NotApplicable('shares with open = "never": no sum and no weight ever comes back')
     if not plan.kind.is_encrypted:
-        return NotApplicable("clear is calculated in one place: there is no party to cast")
+        return NotApplicable("clear is calculated in one place: no party takes part")
     if plan.kind.has_lattices:
         return OpenedWeights()
     return ChosenRowsArbitratedParty if plan.kind.has_arbiter else ChosenRowsParty

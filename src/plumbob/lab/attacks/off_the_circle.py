@@ -20,9 +20,9 @@ from plumbob.lab.attacks.hooks import Bare
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS, PERIOD
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import ANGLE_BITS, LAST_BITS
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.shares.shape import ANGLE_BITS, LAST_BITS
+from plumbob.protocol.shares.training import LatticeParty
 
 ENTRY = 64
 """What stands for a chosen person in the attacker's column: large, so that the last place of a weight shows little."""
@@ -63,7 +63,7 @@ class OffTheCircle(Bare):
         bits = factor_bits(me)
         size = factor_size(bits) * 2.0**bits
         halves = [np.cos(turned), np.sin(turned)]
-        if me.company.is_pair and not me.company.is_first:
+        if me.holders.is_pair and not me.holders.is_first:
             halves.reverse()
         falsified = factors.copy()
         falsified[:, here] = 0
@@ -106,15 +106,15 @@ def _scores_at(me: LatticeParty, sines: Vector) -> Vector:
 
 def _size(me: LatticeParty) -> float:
     """Of the sine that is read: the last party chooses it, for the others the last one's amplitude is in it."""
-    if me.company.place < len(me.company.names) - 1:
+    if me.holders.place < len(me.holders.names) - 1:
         return factor_size(angles.FACTOR_BITS) * float(AMPLITUDES[HARMONIC])
     return factor_size(factor_bits(me))
 
 
 def factor_bits(me: LatticeParty) -> int:
     """Fraction bits of this party's factors: the last of three or more has fewer."""
-    is_last = me.company.place == len(me.company.names) - 1
-    return LAST_BITS if is_last and not me.company.is_pair else angles.FACTOR_BITS
+    is_last = me.holders.place == len(me.holders.names) - 1
+    return LAST_BITS if is_last and not me.holders.is_pair else angles.FACTOR_BITS
 
 
 def factor_size(fraction_bits: int) -> float:

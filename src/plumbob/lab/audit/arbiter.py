@@ -67,7 +67,7 @@ def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: T
         return
     for name, view in truth.views.items():
         tell(f"{ARBITER} by {arbiter.name}+{name}, in a run of its own")
-        run = train(plan, tables, cast={name: ColludingParty})
+        run = train(plan, tables, instead={name: ColludingParty})
         party, holder = run.parties[name], run.parties[arbiter.name]
         if not isinstance(party, ColludingParty) or not isinstance(holder, Arbiter):
             raise TypeError("expected the arbiter and a party that joins it")

@@ -43,8 +43,8 @@ from plumbob.lab.audit.staging import RunsAgain
 from plumbob.lab.audit.truth import RunSource, Truth
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan, suggestion
-from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.program import party_class
 from plumbob.record import Finding
 
 AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack, StagedAttack)
@@ -155,11 +155,11 @@ def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | N
         return scored(attack, by, armed, truth)
     plan = plan_again(truth.plan)
     armed = after_those_in_doubt(armed, truth, by)
-    party_class = armed if isinstance(armed, type) else hooked(PROTOCOLS[plan.protocol], armed)
+    attacker = armed if isinstance(armed, type) else hooked(party_class(plan.kind), armed)
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes(truth.rows):
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
-        run = train(plan, tables_again(truth), cast={by: party_class}, engine=engine_for(plan), progress=progress)
+        run = train(plan, tables_again(truth), instead={by: attacker}, engine=engine_for(plan), progress=progress)
     except RemoteProtocolError as error:
         return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
     again = Truth.of(run)

@@ -13,8 +13,8 @@ from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.audit.again import in_clear, plan_again, tables_again
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run, train
-from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.program import party_class
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -68,7 +68,7 @@ class RunsAgain:
 def acted_out(truth: Truth, by: str, hook: Hook) -> Run:
     """The same training with a hook on one party's quantities."""
     plan = plan_again(truth.plan)
-    return train(plan, tables_again(truth), cast={by: hooked(PROTOCOLS[plan.protocol], hook)})
+    return train(plan, tables_again(truth), instead={by: hooked(party_class(plan.kind), hook)})
 
 
 def _at_their_mean(every: Table, asked: Table) -> Table:

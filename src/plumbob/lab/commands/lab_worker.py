@@ -132,11 +132,11 @@ def _train(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
     watch = EpochWatch(computed, loaded.test, lambda epoch, metrics: _tell_epoch(emit, epoch, metrics))
     progress = EventProgress(emit)
     with training.marked(begun, RunFolder(job.out), progress):
-        trained = train(computed, loaded.tables, cast=watch.cast(), progress=progress)
+        trained = train(computed, loaded.tables, instead=watch.watched(), progress=progress)
     finished = assessed(trained, loaded.tables, loaded.test)
     if job.is_calculated:
         finished = _as_calculated(job.plan, finished)
-    if not watch.cast():
+    if not watch.watched():
         # Nothing could be told on the way; in `shares` there is nothing now either.
         for metrics in finished.record.epochs:
             _tell_epoch(emit, int(metrics["epoch"] or 0), metrics)

@@ -10,7 +10,7 @@ from plumbob.errors import DataError, PlanError
 from plumbob.lab.page.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
 from plumbob.lab.page.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
 from plumbob.plan import KEYS, PROTOCOLS, Party, Plan, in_words
-from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.record import Finding
 
 FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")

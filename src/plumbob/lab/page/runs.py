@@ -57,7 +57,7 @@ class Runs:
         return path.read_text(encoding="utf-8")
 
     def summary(self, name: str) -> str:
-        """One page of a run for whoever decides; an older run has none, and gets it from its record."""
+        """A run's decision sheet; an older run has none, and gets it from its record."""
         file = RunFolder(self.path(name)).summary_file
         return file.read_text(encoding="utf-8") if file.is_file() else summary_of(self.record(name))
 

@@ -242,7 +242,7 @@ class Lab:
         return _page(self.runs.report(name), _as_attachment(f"{name}-report.html") if is_saved else {})
 
     async def summary(self, request: Request) -> Response:
-        """One page of a run for whoever decides."""
+        """A run's decision sheet."""
         return _page(self.runs.summary(request.path_params["name"]))
 
     async def run_plan(self, request: Request) -> Response:

@@ -101,7 +101,7 @@ def _share_read(effort: Effort, size: int, party: type[TrainingParty], replies: 
     keys = {"protocol": "exchange", "batch_size": size, "epochs": 1, "replies": replies, "key_bits": key_bits}
     plan = Plan.for_columns(FEW, **(SMALL_STEPS | keys), test_only_keys=key_bits < 2048)
     tables = dict(zip(("label", "features"), split_array(*_data(effort, size), FEW), strict=True))
-    right = exact_readings(train(plan, tables, cast={"features": party}), "features")
+    right = exact_readings(train(plan, tables, instead={"features": party}), "features")
     return max((int(flags.sum()) for flags in right), default=0) / size
 
 

@@ -26,16 +26,15 @@ from plumbob.lab.simulate.checkpoint import Checkpoint
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, SessionAccount
-from plumbob.protocol.arbiter import Arbiter
-from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.clear import train_clear
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.outcome import account_record, party_record, run_record
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty
+from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.shares.scoring import LatticePredictor
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
@@ -96,7 +95,7 @@ class Run:
     """Of each party with columns."""
     model: JointModel
     arbiter: ArbiterTranscript | None = None
-    parties: dict[str, TrainingParty | Arbiter] = field(default_factory=dict)
+    parties: dict[str, AnyParty] = field(default_factory=dict)
     """The party objects themselves, for who must look inside: an active attack keeps what it read there."""
 
     def save(self, folder: Path) -> None:
@@ -120,13 +119,13 @@ def train(
     jobs: int | None = None,
     roots: Mapping[str, bytes] = MappingProxyType({}),
     progress: AfterStep | None = None,
-    cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
+    instead: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Run:
     """Train as the plan says. `tables` are aligned: the same ids in the same order.
 
-    `cast` gives a party's part to another class, one that overrides a step: that is what an active attack is.
+    `instead` gives a party's part to another class, one that overrides a step: that is what an active attack is.
     `roots` gives what a party's draws begin from, where a test wants it to draw the same again; the record says so.
     `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
     `checkpoint` is where an interrupted run is taken up, and where this one can be.
@@ -146,7 +145,7 @@ def train(
                 name: replace(participant, journal=checkpoint.journal(name))
                 for name, participant in participants.items()
             }
-        parties = _parties_at(participants, tables, progress, cast)
+        parties = _parties_at(participants, tables, progress, instead)
         tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
         results = run_together(tasks, participants)
         run = _finish(plan, parties, [transcript for transcript, _ in results.values()])
@@ -195,18 +194,18 @@ def _parties_at(
     participants: Mapping[str, Participant],
     tables: Mapping[str, Table],
     progress: AfterStep | None,
-    cast: Mapping[str, type[TrainingParty]],
-) -> dict[str, TrainingParty | Arbiter]:
+    instead: Mapping[str, type[TrainingParty]],
+) -> dict[str, AnyParty]:
     """Who sits where; the label party alone reports how far they are."""
     return {
-        name: player(one, tables.get(name), progress if name == one.plan.label_party.name else None, cast.get(name))
+        name: party_at(
+            one, tables.get(name), progress if name == one.plan.label_party.name else None, instead.get(name)
+        )
         for name, one in participants.items()
     }
 
 
-def _finish(
-    plan: Plan, parties: dict[str, TrainingParty | Arbiter], results: Iterable[Transcript | ArbiterTranscript]
-) -> Run:
+def _finish(plan: Plan, parties: dict[str, AnyParty], results: Iterable[Transcript | ArbiterTranscript]) -> Run:
     """What is left of a run in which everybody came to the end."""
     ends = [replace(end, frames=_frames(parties[end.party].participant)) for end in results]
     transcripts = {end.party: end for end in ends if isinstance(end, Transcript)}

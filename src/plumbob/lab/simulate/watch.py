@@ -13,9 +13,9 @@ from plumbob.arrays import Vector
 from plumbob.data import Batch, Table, steps_per_epoch
 from plumbob.model.links import log_odds
 from plumbob.plan import Plan
-from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.program import party_class
 from plumbob.protocol.quality import Metrics, measured
 
 WATCHABLE = ("exchange", "arbiter")
@@ -34,11 +34,11 @@ class EpochWatch:
         self._lock = threading.Lock()
         self._scores: dict[int, dict[str, Vector]] = {}
 
-    def cast(self) -> dict[str, type[TrainingParty]]:
+    def watched(self) -> dict[str, type[TrainingParty]]:
         """The protocol's own parties, which tell in addition when an epoch is over."""
         if self._plan.protocol not in WATCHABLE:
             return {}
-        return {party.name: _telling(PROTOCOLS[self._plan.protocol], self._note) for party in self._plan.learners}
+        return {party.name: _telling(party_class(self._plan.kind), self._note) for party in self._plan.learners}
 
     def _note(self, epoch: int, name: str, part: ModelPart) -> None:
         scores = part.partial_scores(self._tables[name])

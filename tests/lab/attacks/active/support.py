@@ -15,8 +15,8 @@ from plumbob.lab.audit.redteam import claim_after
 from plumbob.lab.simulate import Run
 from plumbob.model import logistic
 from plumbob.plan import Plan
-from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.program import party_class
 from tests.protocol.support import made_up, trained, weights_of
 
 Integers = NDArray[np.int64]
@@ -98,10 +98,10 @@ def staged(
     rows: int = 64,
     others: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
 ) -> Staged:
-    """The first party of this role attacks; `others` may be cast too."""
+    """The first party of this role attacks; `others` may be replaced too."""
     by = plan.label_party.name if role == "label" else plan.feature_parties[0].name
     data = made_up(rows=rows, columns=plan.columns)
     hook = attacker if isinstance(attacker, Hook) else None
-    party_class = attacker if isinstance(attacker, type) else hooked(PROTOCOLS[plan.protocol], attacker)
-    run = trained(plan, data, cast={by: party_class, **others})
+    played = attacker if isinstance(attacker, type) else hooked(party_class(plan.kind), attacker)
+    run = trained(plan, data, instead={by: played, **others})
     return Staged(plan, by, run, trained(plan, data), hook)

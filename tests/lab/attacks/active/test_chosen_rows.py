@@ -151,7 +151,7 @@ def test_whoever_may_choose_chooses_those_in_doubt() -> None:
 
 
 def test_weights_that_are_never_opened_say_nothing() -> None:
-    """`open = "never"` leaves no number to read, and `clear` no party to cast."""
+    """`open = "never"` leaves no number to read, and `clear` no party."""
     assert isinstance(arm(plan_for((5, 6), protocol="shares", open="never"), "features"), NotApplicable)
     assert isinstance(arm(plan_for((5, 6), protocol="clear"), "features"), NotApplicable)
 

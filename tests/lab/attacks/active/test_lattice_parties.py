@@ -12,11 +12,11 @@ from plumbob.lab.attacks.hooks import hooked
 from plumbob.lab.audit import audit
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_keys import Keys
-from plumbob.protocol.lattice_products import GRADIENTS, matrix_kind
-from plumbob.protocol.lattice_sets import LatticeShape
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.releases import opened_bits, scored_bits
+from plumbob.protocol.shares.keys import Keys
+from plumbob.protocol.shares.products import GRADIENTS, matrix_kind
+from plumbob.protocol.shares.shape import LatticeShape
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.record import Finding
 from tests.lab.attacks.lattice.support import coefficients
 from tests.protocol.support import cut, trained, weights_of
@@ -100,7 +100,7 @@ def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, b
     honest = run_of(TWO, "own")
     plan = honest.model.plan
     hook, peer = GarbageReplies(), "label" if by == "features" else "features"
-    run = trained(plan, cut("breast-cancer", ROWS, plan.columns), cast={by: hooked(LatticeParty, hook)})
+    run = trained(plan, cut("breast-cancer", ROWS, plan.columns), instead={by: hooked(LatticeParty, hook)})
     attacker = run.parties[by]
     assert isinstance(attacker, LatticeParty)
     victim: Any = run.parties[peer]

@@ -58,7 +58,7 @@ def steered(setting: str, is_large: bool) -> Played:
     large = LargeInExchange if protocol == "exchange" else LargeWithArbiter
     party_class = large if is_large else arm(plan, by)
     assert isinstance(party_class, type)
-    return played(plan, made_up(rows=ROWS, columns=12), cast={by: party_class})
+    return played(plan, made_up(rows=ROWS, columns=12), instead={by: party_class})
 
 
 def errors_of(run: Played, by: str) -> Matrix:
@@ -117,7 +117,7 @@ def test_pushes_close_to_the_limit_read_nearly_exactly(setting: str, start: str)
     """20 of 20 values, also where the peers' weights move on their own, and nobody notices."""
     by, protocol, split = SETTINGS[setting]
     plan = steering_plan(protocol, split, start=start)
-    run = played(plan, made_up(rows=ROWS, columns=12), cast={by: MiddlingInExchange})
+    run = played(plan, made_up(rows=ROWS, columns=12), instead={by: MiddlingInExchange})
     assert not any(isinstance(end, Exception) for end in run.ends.values())
     assert np.abs(errors_of(run, by)).max() < EXACT
 

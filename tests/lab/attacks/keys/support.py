@@ -17,11 +17,11 @@ from plumbob.data import Batch, Table
 from plumbob.party import training
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
-from plumbob.protocol.cast import player
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import decode
 from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.program import party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 from tests.crypto.owners import ciphertexts
@@ -127,8 +127,8 @@ def score(parties: Mapping[str, object], guesses: Mapping[int, Sequence[int]]) -
 def against(attacker: type[ExchangeParty], victim: type[PublicKey], plan: Plan, draws: Draws | None = None) -> Played:
     """The label party attacks a feature party that uses its key through `victim`."""
     own = {} if draws is None else {"label": draws}
-    cast = {"label": attacker, "features": victim_on(victim)}
-    return played(plan, made_up(ROWS, plan.columns), draws=own, cast=cast)
+    instead = {"label": attacker, "features": victim_on(victim)}
+    return played(plan, made_up(ROWS, plan.columns), draws=own, instead=instead)
 
 
 # The same through journals and links that outlive their connections.
@@ -138,14 +138,14 @@ def on_network(
     plan: Plan,
     tables: Mapping[str, Table],
     folder: Path,
-    cast: Mapping[str, type[TrainingParty]],
+    instead: Mapping[str, type[TrainingParty]],
     journals: Mapping[str, SqliteJournal] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parties, and what each ended with, a record or an error; each has a journal of its own, or the one given."""
     board, parties = Switchboard(), dict[str, Any]()
 
-    def cast_player(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
-        parties[participant.name] = player(participant, table, progress, cast.get(participant.name))
+    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+        parties[participant.name] = party_at(participant, table, progress, instead.get(participant.name))
         return parties[participant.name]
 
     def start(name: str) -> Callable[[], Any]:
@@ -163,7 +163,7 @@ def on_network(
         return work
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "player", cast_player)
+        patch.setattr(training, "party_at", party_instead)
         ends = outcomes({party.name: start(party.name) for party in plan.parties})
     return parties, ends
 

@@ -93,7 +93,7 @@ def attack(
 
     def run() -> tuple[dict[str, Any], dict[str, Any]]:
         if request.param == "simulated":
-            play = played(PLAN, (X, Y), cast={"label": MalformedOwner})
+            play = played(PLAN, (X, Y), instead={"label": MalformedOwner})
             return dict(play.parties), play.ends
         return on_network(PLAN, tables_for(PLAN, X, Y), tmp_path, {"label": MalformedOwner})
 

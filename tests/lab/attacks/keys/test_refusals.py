@@ -17,10 +17,10 @@ from plumbob.crypto.limbs import Limbs
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol import arbiter, exchange
-from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, offer_key
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.program import party_at
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
 from tests.crypto.support import CountingEngine
 from tests.protocol.quick_keys import made_key, use_quick_keys
@@ -128,7 +128,7 @@ class Stage:
         participants[self.path.victim] = replace(participants[self.path.victim], engine=self.engine)
         self._teach(participants[self.path.sender], lie)
         return outcomes(
-            {name: player(participant, tables.get(name)).run for name, participant in participants.items()},
+            {name: party_at(participant, tables.get(name)).run for name, participant in participants.items()},
             participants,
         )
 

@@ -59,9 +59,9 @@ def restarted(
     readings: list[Vector] = []
     ends = []
     use_quick_keys(patch)
-    cast = {"features": type("Reading", (Restarter,), {"readings": readings})}
+    instead = {"features": type("Reading", (Restarter,), {"readings": readings})}
     for number in range(count):
-        _, ended = on_network(PLAN, tables_for(PLAN, X, Y), folder, cast, journals(number))
+        _, ended = on_network(PLAN, tables_for(PLAN, X, Y), folder, instead, journals(number))
         ends.append(ended["label"])
     return np.array(readings), ends
 

@@ -73,14 +73,14 @@ Stage = Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]
 
 def simulated(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """All in one process."""
-    run = played(PLAN, (X, Y), cast={"features": ZeroParty})
+    run = played(PLAN, (X, Y), instead={"features": ZeroParty})
     return dict(run.parties), run.ends
 
 
 def networked(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """With journals and links."""
-    cast: dict[str, type[TrainingParty]] = {"features": ZeroParty}
-    return on_network(PLAN, tables_for(PLAN, X, Y), folder, cast)
+    instead: dict[str, type[TrainingParty]] = {"features": ZeroParty}
+    return on_network(PLAN, tables_for(PLAN, X, Y), folder, instead)
 
 
 STAGES = pytest.mark.parametrize("stage", [simulated, networked])

@@ -10,12 +10,12 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.lattice import Owner, choose, local
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.simulate import Run
-from plumbob.protocol.lattice_bound import BoundLattice
-from plumbob.protocol.lattice_prediction import LatticePredictor
-from plumbob.protocol.lattice_sets import WEIGHT_BITS, LatticeShape
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.releases import scored_bits
+from plumbob.protocol.shares.bound import BoundLattice
+from plumbob.protocol.shares.scoring import LatticePredictor
+from plumbob.protocol.shares.shape import WEIGHT_BITS, LatticeShape
 from tests.protocol.support import outcomes, seated, tables_for, trained
 from tests.protocol.test_lattice_shares import lattice_plan
 

@@ -8,7 +8,7 @@ import pytest
 from plumbob.crypto.lattice import Layout, Owner, ParameterSet, streams
 from plumbob.crypto.lattice.products import request_stream
 from plumbob.errors import PlanError
-from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
+from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
 from tests.crypto.lattice.support import make_key, random_pairs, to_ints
 from tests.crypto.lattice.test_sets import OFFERED
 from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, minus, polynomial, received, times

@@ -3,10 +3,10 @@
 import pytest
 
 from plumbob.errors import DivergenceError, RemoteProtocolError
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.releases import opened_bits
+from plumbob.protocol.shares.training import LatticeParty
 from tests.protocol.support import Wire, played
 from tests.protocol.test_lattice_shares import lattice_plan
 

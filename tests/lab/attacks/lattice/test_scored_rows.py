@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from plumbob.arrays import Vector
 from plumbob.crypto.lattice import local
 from plumbob.plan import Plan
-from plumbob.protocol.cast import player
-from plumbob.protocol.lattice_sets import WEIGHT_BITS, most_opened_bits
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import SCORE_PART
+from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.releases import opened_bits, scored_bits
+from plumbob.protocol.shares.shape import WEIGHT_BITS, most_opened_bits
+from plumbob.protocol.shares.training import LatticeParty
 from tests.protocol.support import made_up, outcomes, seated, tables_for
 from tests.protocol.test_lattice_shares import lattice_plan
 
@@ -53,8 +53,8 @@ def read_and_true(plan: Plan) -> tuple[Vector, Vector]:
     """What the label party takes for the peer's column of the held-out rows, and that column."""
     participants, tables = seated(plan), tables_for(plan, *made_up(rows=ROWS))
     parties: dict[str, Any] = {
-        "label": player(participants["label"], tables["label"], None, Dishonest),
-        "features": player(participants["features"], tables["features"]),
+        "label": party_at(participants["label"], tables["label"], None, Dishonest),
+        "features": party_at(participants["features"], tables["features"]),
     }
     ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
     return ends["label"][1] / FACTOR, parties["features"].shard.X_test[:, COLUMN]

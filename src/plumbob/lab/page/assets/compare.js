@@ -50,7 +50,7 @@ export class Compare {
   links(run) {
     const at = `runs/${run.name}`;
     const report = [
-      h("a", { href: `${at}/summary.html`, target: "_blank", rel: "noopener" }, "one page"),
+      h("a", { href: `${at}/summary.html`, target: "_blank", rel: "noopener" }, "decision sheet"),
       h("a", { href: `${at}/report`, target: "_blank", rel: "noopener" }, "report"),
       h("a", { href: `${at}/report?download`, download: "", "aria-label": `Save the report of ${run.name}` }, "save"),
     ];

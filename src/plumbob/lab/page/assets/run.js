@@ -166,7 +166,7 @@ export class RunPanel {
     this.bar.hidden = true;
     this.status.textContent = text;
     const report = h("a", { href: `runs/${this.name}/report`, target: "_blank", rel: "noopener" }, "Read the report");
-    const summary = h("a", { href: `runs/${this.name}/summary.html`, target: "_blank", rel: "noopener" }, "One page for whoever decides");
+    const summary = h("a", { href: `runs/${this.name}/summary.html`, target: "_blank", rel: "noopener" }, "Decision sheet");
     if (kind === "done") this.status.append(" ", report, " ", summary);
     this.showButton();
     this.finished();

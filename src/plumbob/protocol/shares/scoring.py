@@ -20,12 +20,12 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
-from plumbob.protocol.lattice_bound import BoundLattice, BoundLattices, ends_of
-from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
-from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, LatticeShape
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.shares.bound import BoundLattice, BoundLattices, ends_of
+from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine, zero_sum_masks
+from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, LatticeShape
 from plumbob.protocol.widths import columns_of
 
 NO_SHARES = "this part holds no shares of this plan's weights; is it from another run?"
@@ -43,7 +43,7 @@ class LatticePredictor:
 
     def __init__(self, participant: Participant, table: Table) -> None:
         self.participant, self.plan, self.table = participant, participant.plan, table
-        self.company = ColumnHolders.at(participant)
+        self.holders = ColumnHolders.at(participant)
 
     own: list[int]
     ends: dict[str, BoundLattice]
@@ -62,19 +62,19 @@ class LatticePredictor:
 
     def prepare_prediction(self, part: ModelPart, session: Session) -> None:
         """The shares of the weights, the keys they were bound with, and this table's rows as numbers."""
-        lengths = {name: self.company.columns(name) for name in self.company.names}
+        lengths = {name: self.holders.columns(name) for name in self.holders.names}
         found = {name: len(share) for name, share in part.shares.items()}
-        needed = BoundLattice if self.company.is_pair else BoundLattices
+        needed = BoundLattice if self.holders.is_pair else BoundLattices
         if found != lengths or not isinstance(part.bound, BoundLattice | BoundLattices):
             raise DataError(NO_SHARES)
         if not isinstance(part.bound, needed):
             raise DataError(NO_SHARES)
-        self.own, self.ends = part.shares[self.company.name], ends_of(part.bound, self.company.peers)
+        self.own, self.ends = part.shares[self.holders.name], ends_of(part.bound, self.holders.peers)
         plan = self.plan.replace(lattice_set=part.bound.lattice_set)
         self.shape = LatticeShape(plan, part.training_rows)
         self.session = session
         self._predicted = self.participant.fix_numbers({"rows": self._entries(part.encode(self.table))})["rows"]
-        self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, session)
+        self.pair_keys = {} if self.holders.is_pair else agree_pair_keys(self.participant, session)
 
     def _entries(self, X: Matrix) -> lattice.Small:
         """In units of the last fraction bit, and no wider than a matrix's entries: new rows may lie far out."""
@@ -90,22 +90,22 @@ class LatticePredictor:
 
     def _open(self, step: int, rows: NDArray[np.intp]) -> Vector | None:
         cut = self._cut(self._shared_scores(step, self._predicted[rows]))
-        self.participant.meet(step, self.company.names)
+        self.participant.meet(step, self.holders.names)
         if not self._is_label:
             hidden = self._hidden(step, rows.tolist(), cut)
-            channel = self.company.channels[self.company.label]
+            channel = self.holders.channels[self.holders.label]
             channel.send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
-            self.participant.seal(step, [self.company.label])
+            self.participant.seal(step, [self.holders.label])
             return None
-        shares = {peer: channel.receive(Kind.SCORE_SHARE, step) for peer, channel in self.company.channels.items()}
-        self.participant.check_seals(step, self.company.names)
+        shares = {peer: channel.receive(Kind.SCORE_SHARE, step) for peer, channel in self.holders.channels.items()}
+        self.participant.check_seals(step, self.holders.names)
         for peer, body in shares.items():
             cut = [a + b for a, b in zip(cut, OPENED_SCORES.from_bytes(body, peer), strict=True)]
         return OPENED_SCORES.opened(cut, [0] * len(cut))
 
     def _hidden(self, step: int, rows: list[int], cut: list[int]) -> list[int]:
         """Among the shares of the other feature parties: masks that cancel in their sum, if all answered these rows."""
-        modulus, name, label = 1 << OPENED_SCORES.bits, self.company.name, self.company.label
+        modulus, name, label = 1 << OPENED_SCORES.bits, self.holders.name, self.holders.label
         zero = zero_sum_masks(self.pair_keys, self.session, name, label, step, rows, modulus)
         return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
@@ -113,15 +113,15 @@ class LatticePredictor:
         """This party's share of the scores, modulo one period."""
         mine = local.scores(self.engine, entries, self.own, self.shape.input_bits)
         total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
-        matrix = lattice.PrivateMatrix(self.engine, self.shape.scores(self.company.name, len(entries)), entries)
-        for peer, channel in self.company.channels.items():
+        matrix = lattice.PrivateMatrix(self.engine, self.shape.scores(self.holders.name, len(entries)), entries)
+        for peer, channel in self.holders.channels.items():
             # Drawn for these rows alone: randomness that hid others must not hide them too.
             answering_key = self.participant.draws.of("answers", peer).draw(SEED_BYTES)
             evaluator = Evaluator(matrix, self._tested_keys[peer], 0, answering_key, Register())
             answer = evaluator.reply(self.ends[peer].received)
             channel.send(Kind.LATTICE_REPLY, step, answer.reply)
             total = total + answer.share[:, 0]
-        for peer, channel in self.company.channels.items():
+        for peer, channel in self.holders.channels.items():
             layout = self.shape.scores(peer, len(entries))
             reply = channel.receive(Kind.LATTICE_REPLY, step)
             total = total + Owner(self._owner_keys[peer], 0, layout).open(reply)[:, 0]
@@ -134,7 +134,7 @@ class LatticePredictor:
         """
         dropped = SCORE_FRACTION - OPENED_SCORES.fraction_bits
         values = (int(value) % (1 << ANGLE_BITS) for value in shared.tolist())
-        if not self.company.is_pair:
+        if not self.holders.is_pair:
             return [((value + (1 << dropped >> 1)) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
         if self._is_label:
             return [(value >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
@@ -142,7 +142,7 @@ class LatticePredictor:
 
     @property
     def _is_label(self) -> bool:
-        return self.company.is_first
+        return self.holders.is_first
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
@@ -150,10 +150,10 @@ class LatticePredictor:
 
     @cached_property
     def _owner_keys(self) -> dict[str, lattice.OwnerKey]:
-        name = self.company.name
+        name = self.holders.name
         return {peer: end.owner_key(self.engine, self.shape, name, peer) for peer, end in self.ends.items()}
 
     @cached_property
     def _tested_keys(self) -> dict[str, lattice.TestedKey]:
-        name = self.company.name
+        name = self.holders.name
         return {peer: end.tested_key(self.engine, self.shape, name, peer) for peer, end in self.ends.items()}

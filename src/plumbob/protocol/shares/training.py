@@ -37,11 +37,17 @@ from plumbob.protocol.account import Numbers
 from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
-from plumbob.protocol.lattice_bound import AnyBound, bind_lattice
-from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
-from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
-from plumbob.protocol.lattice_products import GRADIENTS, SCORES, Products, matrix_kind, slot_kind
-from plumbob.protocol.lattice_sets import (
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import WEIGHTS, Share
+from plumbob.protocol.part import ModelPart
+from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.row_noise import whole_noise_of_a_run
+from plumbob.protocol.shares.bound import AnyBound, bind_lattice
+from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine, zero_sum_masks
+from plumbob.protocol.shares.keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
+from plumbob.protocol.shares.products import GRADIENTS, SCORES, Products, matrix_kind, slot_kind
+from plumbob.protocol.shares.series import shared_series
+from plumbob.protocol.shares.shape import (
     ANGLE_BITS,
     DROPPED_BITS,
     GRADIENT_RING,
@@ -51,12 +57,6 @@ from plumbob.protocol.lattice_sets import (
     WEIGHT_BITS,
     LatticeShape,
 )
-from plumbob.protocol.lattice_sigmoid import shared_series
-from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS, Share
-from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.row_noise import whole_noise_of_a_run
 
 ELEMENT_BYTES = 16
 LARGEST_WEIGHT = WEIGHTS.limit / 2  # Opened weights beyond this say that the run diverged: nobody saw it earlier.
@@ -97,14 +97,14 @@ class LatticeParty(TrainingParty):
         self.shape.prove()
         self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         self.row_noise = self._drawn_noise()
-        self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, self.session)
+        self.pair_keys = {} if self.holders.is_pair else agree_pair_keys(self.participant, self.session)
         self.share_start()
         keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
         counts = self.participant.polynomials
-        self.products = Products(self.company, self.session, self.shape, self.engine, keys, self.use, counts=counts)
+        self.products = Products(self.holders, self.session, self.shape, self.engine, keys, self.use, counts=counts)
 
     def _agreed_keys(self, products: Sequence[KeyedProduct]) -> Keys:
-        return agree_keys(self.participant, self.engine, self.company.channels, products)
+        return agree_keys(self.participant, self.engine, self.holders.channels, products)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
@@ -114,7 +114,7 @@ class LatticeParty(TrainingParty):
         cost = self.shape.row_cost
         if cost is None:
             return None
-        columns = sum(map(self.company.columns, self.company.names))
+        columns = sum(map(self.holders.columns, self.holders.names))
         self.noise_draws = cost.passes * columns
         return whole_noise_of_a_run(cost, columns, self.participant.draws.of("noise").draw)
 
@@ -122,24 +122,24 @@ class LatticeParty(TrainingParty):
         """A random vector to each peer; what is left of the starting weights stays here."""
         left = self.use("start", 0, [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights])
         # Whole numbers hide the start if they are many bits wider; those of a ring are uniform in it.
-        bound = local.RING if self.company.is_pair else 1 << START_BITS
-        for peer, channel in self.company.channels.items():
+        bound = local.RING if self.holders.is_pair else 1 << START_BITS
+        for peer, channel in self.holders.channels.items():
             given = self.participant.draws.of("share of the start", peer).many_below(bound, len(left))
             channel.send(Kind.START_SHARE, 0, to_bytes(given))
             left = [value - share for value, share in zip(left, given, strict=True)]
-        self.held = {name: self._start_of(name, left) for name in self.company.names}
+        self.held = {name: self._start_of(name, left) for name in self.holders.names}
         self.velocities = {name: [0] * len(share) for name, share in self.held.items()}
 
     def _start_of(self, name: str, left: Share) -> Share:
-        reduce = self.company.shares.reduce
-        if name == self.company.name:
+        reduce = self.holders.shares.reduce
+        if name == self.holders.name:
             return [reduce(value) for value in left]
-        body = self.company.channels[name].receive(Kind.START_SHARE, 0)
+        body = self.holders.channels[name].receive(Kind.START_SHARE, 0)
         return [reduce(value) for value in from_bytes(body)]
 
     def _listed_products(self) -> Iterator[KeyedProduct]:
         """Everything that needs a key, in the order in which keys travel."""
-        names = self.company.names
+        names = self.holders.names
         for last, shape in self.shape.keyed_passes:
             for owner, evaluator in permutations(names, 2):
                 scores, gradients, _ = shape.sets_for(evaluator)
@@ -163,7 +163,7 @@ class LatticeParty(TrainingParty):
         residuals = self._shared_residuals(batch.step, self._shared_scores(batch.step))
         sums = self._shared_sums(batch.step, residuals)
         size = LatticeStepSize.of(self.products.shape)
-        for name in self.company.names:
+        for name in self.holders.names:
             self._descend(name, sums[name], size)
         self.products.keys.forget(batch.step)
         return np.zeros(0)
@@ -174,7 +174,7 @@ class LatticeParty(TrainingParty):
             return
         self._entered = None  # Before the next one is made: both need not fit memory.
         self.products.shape = self.shape.at(len(rows))
-        shape, name = self.products.shape, self.company.name
+        shape, name = self.products.shape, self.holders.name
         is_whole = len(rows) == len(self.shard)
         entries = self._integers if is_whole else np.concatenate([self._integers[rows], self._penalty])
         scores = lattice.PrivateMatrix(self.engine, shape.scores(name), entries[: len(rows)])
@@ -197,8 +197,8 @@ class LatticeParty(TrainingParty):
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
         rows, matrix = self._used_rows(SCORES, number, self.level.scores)
-        mine = local.scores(self.engine, rows, self.held[self.company.name], self.shape.input_bits)
-        lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
+        mine = local.scores(self.engine, rows, self.held[self.holders.name], self.shape.input_bits)
+        lent = {peer: local.pairs_of(self.held[peer]) for peer in self.holders.peers}
         total = mine >> np.uint64(dropped)
         for answered, opened in self.products.with_matrix(SCORES, number, lent, matrix).values():
             total = total + answered[:, 0] + opened[:, 0]
@@ -232,12 +232,12 @@ class LatticeParty(TrainingParty):
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
         """This party's shares of every party's sums of residuals times features, and of its penalty."""
-        name = self.company.name
-        shared = {party: [0] * self.company.columns(party) for party in self.company.names}
+        name = self.holders.name
+        shared = {party: [0] * self.holders.columns(party) for party in self.holders.names}
         mine = shared[name]
         for place, block in enumerate(self.products.shape.sum_blocks):
             rows, matrix = self._used_rows(GRADIENTS, number, self.level.gradients[place], place)
-            lent = {party: self._multiplied(block, residuals, party) for party in self.company.names}
+            lent = {party: self._multiplied(block, residuals, party) for party in self.holders.names}
             mine = added(mine, local.sums(self.engine, rows, lent[name]))
             for peer, ways in self.products.with_matrix(GRADIENTS, number, lent, matrix, place).items():
                 for party, share in zip((name, peer), ways, strict=True):
@@ -262,21 +262,21 @@ class LatticeParty(TrainingParty):
     def _lifted_sums(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
         """From the ring of the products to that of the weights."""
         reduced = {name: [value % (1 << GRADIENT_RING) for value in share] for name, share in shared.items()}
-        if self.company.is_pair:
-            is_first = self.company.is_first
+        if self.holders.is_pair:
+            is_first = self.holders.is_first
             return {
                 name: [local.lift(value, GRADIENT_RING, is_first) for value in share] for name, share in reduced.items()
             }
         every = local.pairs_of([value for share in reduced.values() for value in share])
         lifted = iter(local.integers_of(self.products.lift(number, GRADIENTS, self.products.shape.lifted_sums, every)))
-        whole = self.company.shares.reduce
+        whole = self.holders.shares.reduce
         return {name: [whole(next(lifted)) for _ in share] for name, share in reduced.items()}
 
     # 4. Updates.
 
     def _descend(self, name: str, sums: Share, size: "LatticeStepSize") -> None:
         """One party's weights and velocity after the step."""
-        ring = self.company.shares
+        ring = self.holders.shares
         self.velocities[name] = [
             ring.reduce(ring.cut(u * size.momentum, MOMENTUM_BITS) + ring.cut(g * size.factor, size.shift) + p)
             for u, g, p in zip(self.velocities[name], sums, self._public_pulls(name), strict=True)
@@ -289,8 +289,8 @@ class LatticeParty(TrainingParty):
         if not self.plan.l2 or self.shape.has_penalty_products:
             return [0] * len(self.held[name])
         factor = round(math.ldexp(self.plan.rate * self.plan.l2, PULL_BITS))
-        pulls = [self.company.shares.cut(value * factor, PULL_BITS) for value in self.held[name]]
-        if self.plan.intercept and name == self.company.label:
+        pulls = [self.holders.shares.cut(value * factor, PULL_BITS) for value in self.held[name]]
+        if self.plan.intercept and name == self.holders.label:
             pulls[-1] = 0
         return pulls
 
@@ -303,7 +303,7 @@ class LatticeParty(TrainingParty):
         rows = self.use(f"rows for {kind}", number, honest.entries)
         if rows is honest.entries:
             return rows, honest
-        return rows, lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.company.name, block), rows)
+        return rows, lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.holders.name, block), rows)
 
     @cached_property
     def _integers(self) -> lattice.Small:
@@ -340,8 +340,8 @@ class LatticeParty(TrainingParty):
     def restore(self, state: State) -> None:
         super().restore(state)
         self.held, self.velocities = (
-            {name: [self.company.shares.reduce(value) for value in from_bytes(state[prefix + name])] for name in names}
-            for prefix, names in ((WEIGHTS_OF, self.company.names), (VELOCITY_OF, self.company.names))
+            {name: [self.holders.shares.reduce(value) for value in from_bytes(state[prefix + name])] for name in names}
+            for prefix, names in ((WEIGHTS_OF, self.holders.names), (VELOCITY_OF, self.holders.names))
         )
         self.products.counts.restore(state["polynomials"])
         self.products.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
@@ -354,24 +354,24 @@ class LatticeParty(TrainingParty):
             self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, supplied)
             return
         self.participant.meet(0)
-        for peer, channel in self.company.channels.items():
+        for peer, channel in self.holders.channels.items():
             given = self._hidden(peer, self._cut(self.held[peer]))
             channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(given))
         self.participant.seal(0)
-        missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0) for peer, channel in self.company.channels.items()}
+        missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0) for peer, channel in self.holders.channels.items()}
         self.participant.check_seals(0)
-        total = self._cut(self.held[self.company.name])
+        total = self._cut(self.held[self.holders.name])
         for peer, body in missing.items():
             total = [a + b for a, b in zip(total, WEIGHTS.from_bytes(body, peer), strict=True)]
         self.weights = WEIGHTS.opened(total, [0] * len(total))
 
     def _cut(self, share: Share) -> Share:
         dropped = WEIGHT_BITS - WEIGHTS.fraction_bits
-        return [self.company.shares.cut(value, dropped) % (1 << WEIGHTS.bits) for value in share]
+        return [self.holders.shares.cut(value, dropped) % (1 << WEIGHTS.bits) for value in share]
 
     def _hidden(self, receiver: str, cut: Share) -> Share:
         """Among the shares that others send there: masks that cancel in their sum."""
-        name, modulus, every = self.company.name, 1 << WEIGHTS.bits, range(len(cut))
+        name, modulus, every = self.holders.name, 1 << WEIGHTS.bits, range(len(cut))
         zero = zero_sum_masks(self.pair_keys, self.session, name, receiver, 0, every, modulus)
         return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
@@ -395,7 +395,7 @@ class LatticeParty(TrainingParty):
         return lattice_engine(self.participant)
 
     @cached_property
-    def company(self) -> ColumnHolders:
+    def holders(self) -> ColumnHolders:
         return ColumnHolders.at(self.participant)
 
 
@@ -438,3 +438,6 @@ def from_bytes(data: bytes) -> Share:
     """The inverse of `to_bytes`, of a body whose length was checked."""
     starts = range(0, len(data), ELEMENT_BYTES)
     return [int.from_bytes(data[start : start + ELEMENT_BYTES], "little") for start in starts]
+
+
+PARTY = LatticeParty

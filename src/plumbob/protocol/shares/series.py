@@ -17,8 +17,8 @@ from plumbob.crypto.lattice import Pairs, Small, angles, pairs
 from plumbob.crypto.lattice.interface import Angles, SlotValues
 from plumbob.errors import LocalProtocolError
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
-from plumbob.protocol.lattice_products import Products, slot_kind
-from plumbob.protocol.lattice_sets import LAST_BITS, SLOT_BITS, TERMS, TURN_BITS, Stage
+from plumbob.protocol.shares.products import Products, slot_kind
+from plumbob.protocol.shares.shape import LAST_BITS, SLOT_BITS, TERMS, TURN_BITS, Stage
 
 RowWeights = NDArray[np.int64]
 
@@ -26,7 +26,7 @@ RowWeights = NDArray[np.int64]
 def shared_series(products: Products, number: int, scores: Angles, row_weights: RowWeights | None) -> Pairs:
     """This party's share of the series of all rows, with 40 fraction bits, modulo 2**128."""
     stages = Stages(products, number, row_weights)
-    make = stages.of_pair if products.company.is_pair else stages.of_many
+    make = stages.of_pair if products.holders.is_pair else stages.of_many
     return np.concatenate([make(place, piece, scores[piece]) for place, piece in enumerate(products.shape.pieces)])
 
 
@@ -35,24 +35,24 @@ class Stages:
 
     def __init__(self, products: Products, number: int, row_weights: RowWeights | None) -> None:
         self.products, self.number, self.row_weights = products, number, row_weights
-        self.company, self.shape = products.company, products.shape
+        self.holders, self.shape = products.holders, products.shape
 
     def of_pair(self, place: int, piece: slice, scores: Angles) -> Pairs:
         """Two parties: one inner product of sines and cosines for each row."""
         [stage], layout = self.shape.stages, self.shape.slots(piece)
-        factors = self._first_factors(scores, piece) if self.company.is_first else self._last_factors(scores)
+        factors = self._first_factors(scores, piece) if self.holders.is_first else self._last_factors(scores)
         factors = self.products.use("factors", self.number, factors)
         share = self.products.multiply_slots(self.number, place, stage, layout, factors)
-        return pairs.lift(share, layout.parameters.slot_modulus, self.company.is_first)
+        return pairs.lift(share, layout.parameters.slot_modulus, self.holders.is_first)
 
     def of_many(self, place: int, piece: slice, scores: Angles) -> Pairs:
         """Of three and more; a party brings its own factors to its first stage, and what it holds to the others."""
         held: Pairs | None = None
         for stage in self.shape.stages:
-            if self.company.place not in stage.holders:
+            if self.holders.place not in stage.holders:
                 continue
             values: SlotValues = self._own_factors(scores, piece) if held is None else held
-            if not stage.is_turn and self.company.place in stage.owners:
+            if not stage.is_turn and self.holders.place in stage.owners:
                 # An imaginary part is the sum of real ones times imaginary ones.
                 values = _halves_swapped(values)
             layout = self.shape.slots(piece, is_turn=stage.is_turn)
@@ -68,16 +68,16 @@ class Stages:
         if stage.is_masked:
             lifted = self.products.lift(self.number, slot_kind(place, stage), self.shape.staged(stage), flat)
         else:
-            lifted = pairs.lift(flat, modulus, self.company.place == stage.holders.start)
+            lifted = pairs.lift(flat, modulus, self.holders.place == stage.holders.start)
         if not stage.is_turn:
             return pairs.round_off(lifted, stage.fraction_bits - SLOT_BITS)
         return pairs.modulo(pairs.round_off(lifted, stage.fraction_bits - TURN_BITS), modulus).reshape(shared.shape)
 
     def _own_factors(self, scores: Angles, piece: slice) -> Small:
         """Real parts first; the last party's have the amplitudes."""
-        if self.company.is_first:
+        if self.holders.is_first:
             factors = self._first_factors(scores, piece)
-        elif self.company.place < self.shape.parties - 1:
+        elif self.holders.place < self.shape.parties - 1:
             factors = self._turning_factors(scores)
         else:
             factors = _halves_swapped(self._last_factors(scores, LAST_BITS))

@@ -29,10 +29,10 @@ from plumbob.crypto.lattice import (
 from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
 from plumbob.protocol.handshake import PolynomialCounts, Session
-from plumbob.protocol.lattice_company import ColumnHolders, said_by
-from plumbob.protocol.lattice_keys import Keys, key_context
-from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.shares.holders import ColumnHolders, said_by
+from plumbob.protocol.shares.keys import Keys, key_context
+from plumbob.protocol.shares.shape import LatticeShape, Stage
 
 SCORES, SIGMOID, GRADIENTS = "scores", "sigmoid", "gradients"
 
@@ -49,7 +49,7 @@ class Use(Protocol):
 class Products:
     """One party's ends of all products of a run."""
 
-    company: ColumnHolders
+    holders: ColumnHolders
     session: Session
     shape: LatticeShape
     engine: lattice.LatticeEngine
@@ -71,7 +71,7 @@ class Products:
         self, kind: str, number: int, lent: Mapping[str, Pairs], matrix: PrivateMatrix, block: int = 0
     ) -> dict[str, tuple[Pairs, Pairs]]:
         """With each peer: shares of (own matrix with what it lends, its matrix with what we lend)."""
-        name, channels = self.company.name, self.company.channels
+        name, channels = self.holders.name, self.holders.channels
         owners = {
             peer: Owner(
                 self.keys.own[self.key_for(matrix_kind(kind, block), number, name, peer)],
@@ -88,9 +88,9 @@ class Products:
         return {peer: (answered[peer], self._opened(number, peer, owner)) for peer, owner in owners.items()}
 
     def _answered(self, kind: str, number: int, peer: str, matrix: PrivateMatrix, block: int) -> Pairs:
-        channel = self.company.channels[peer]
+        channel = self.holders.channels[peer]
         request = channel.receive_view(Kind.LATTICE_REQUEST, number)
-        key = self.keys.tested[self.key_for(matrix_kind(kind, block), number, peer, self.company.name)]
+        key = self.keys.tested[self.key_for(matrix_kind(kind, block), number, peer, self.holders.name)]
         evaluator = Evaluator(matrix, key, number, self.answering_key, self.register)
         answer = said_by(peer, lambda: evaluator.reply(request))
         self.counts.randomisations += matrix.layout.replies
@@ -99,7 +99,7 @@ class Products:
 
     def _opened(self, number: int, peer: str, owner: Owner) -> Pairs:
         self.counts.decryptions += owner.layout.replies
-        return owner.open(self.company.channels[peer].receive_view(Kind.LATTICE_REPLY, number))
+        return owner.open(self.holders.channels[peer].receive_view(Kind.LATTICE_REPLY, number))
 
     def layout(self, kind: str, evaluator: str, block: int = 0) -> Layout:
         """Of a product with that party's matrix."""
@@ -110,8 +110,8 @@ class Products:
     def multiply_slots(self, number: int, piece: int, stage: Stage, layout: SlotLayout, values: SlotValues) -> Pairs:
         """This party's share of a stage's products, with its own numbers on its side of them."""
         owners, evaluators = (self._names_at(places) for places in (stage.owners, stage.evaluators))
-        if self.company.name in owners:
-            own = self.keys.own[self.key_for(slot_kind(piece, stage), number, self.company.name, *evaluators)]
+        if self.holders.name in owners:
+            own = self.keys.own[self.key_for(slot_kind(piece, stage), number, self.holders.name, *evaluators)]
             shares = self._asked(number, SlotOwner(own, number, layout), evaluators, values)
         else:
             keys = [self.key_for(slot_kind(piece, stage), number, owner, *evaluators) for owner in owners]
@@ -119,22 +119,22 @@ class Products:
         return reduce(partial(pairs.add_modulo, modulus=layout.parameters.slot_modulus), shares)
 
     def _names_at(self, places: range) -> list[str]:
-        return [self.company.names[place] for place in places]
+        return [self.holders.names[place] for place in places]
 
     def _asked(self, number: int, owner: SlotOwner, evaluators: Sequence[str], values: SlotValues) -> Iterator[Pairs]:
         """One request for all evaluators; then the owner's share of each one's products."""
         request, layout = owner.request(values), owner.layout
         self.counts.encryptions += layout.requests
         for name in evaluators:
-            self.company.channels[name].send(Kind.LATTICE_REQUEST, number, request)
+            self.holders.channels[name].send(Kind.LATTICE_REQUEST, number, request)
         for name in evaluators:
             self.counts.decryptions += layout.replies
-            yield owner.open(self.company.channels[name].receive_view(Kind.LATTICE_REPLY, number))
+            yield owner.open(self.holders.channels[name].receive_view(Kind.LATTICE_REPLY, number))
 
     def _answered_slots(self, number: int, key: TestedKey, layout: SlotLayout, values: SlotValues) -> Pairs:
         """Answer one owner's request in slots; the share of the products that stays here."""
         owner = key.context.owner
-        channel = self.company.channels[owner]
+        channel = self.holders.channels[owner]
         request = channel.receive_view(Kind.LATTICE_REQUEST, number)
         evaluator = SlotEvaluator(self.engine, layout, key, number, self.answering_key, self.register)
         answer = said_by(owner, lambda: evaluator.reply(request, values))
@@ -146,21 +146,21 @@ class Products:
 
     def lift(self, number: int, kind: str, opening: MaskedOpening, share: Pairs) -> Pairs:
         """A share (count, 2) as whole numbers, among the plan's first `holders` parties; the label party adds up."""
-        if self.company.is_first:
-            peers = self.company.names[1 : opening.holders]
+        if self.holders.is_first:
+            peers = self.holders.names[1 : opening.holders]
             hidden = [self._hidden_by(peer, number, opening, len(share)) for peer in peers]
             return opening.lifted(share, self.use("masked numbers", number, hidden))
-        label = self.company.label
-        context = self.key_for(kind, number, self.company.name, label).in_pass(number).encode(self.shape.profile[2])
+        label = self.holders.label
+        context = self.key_for(kind, number, self.holders.name, label).in_pass(number).encode(self.shape.profile[2])
         # Bound to what it hides: the same masks never serve two vectors.
         content = fingerprint(self.answering_key, b"masked " + context, np.ascontiguousarray(share, dtype="<u8"))
         key = derive(self.answering_key, "masks", context, content)
         masks = opening.masks(key, len(share))
-        self.company.channels[label].send(Kind.MASKED_SHARE, number, opening.to_bytes(opening.hidden(share, masks)))
+        self.holders.channels[label].send(Kind.MASKED_SHARE, number, opening.to_bytes(opening.hidden(share, masks)))
         return pairs.negate(masks)
 
     def _hidden_by(self, peer: str, number: int, opening: MaskedOpening, count: int) -> Pairs:
-        body = self.company.channels[peer].receive(Kind.MASKED_SHARE, number)
+        body = self.holders.channels[peer].receive(Kind.MASKED_SHARE, number)
         return said_by(peer, partial(opening.from_bytes, body))
 
 

@@ -1,0 +1,1 @@
+"""`shares`: everything stays shared between the parties until it is opened; products run on lattices."""
