@@ -28,10 +28,10 @@ from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
-from plumbob.protocol.cast import player
-from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.program import party_at
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 from tests.party.processes import PATIENCE, context, free_port
@@ -213,7 +213,7 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
         resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
     refusals.SECONDS_TO_TELL = circumstances.seconds_to_tell
     if circumstances.hook is not None:
-        training.player = partial(player, instead=hooked(LatticeParty, circumstances.hook))  # type: ignore[attr-defined]
+        training.party_at = partial(party_at, instead=hooked(LatticeParty, circumstances.hook))  # type: ignore[attr-defined]
     sys.argv = words
     cli.main()
 

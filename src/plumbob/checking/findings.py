@@ -9,11 +9,11 @@ from typing import Any, SupportsIndex, overload
 from plumbob.checking.figures import Figures
 from plumbob.checking.gains import WORSE_THAN_NOTHING
 from plumbob.checking.headlines import Headlines, headlines, is_named
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, HOW_OFTEN, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
-MORE = "--verbose shows all {count} findings, the reason for each, and what no finding covers."
+MORE = "--verbose shows all {count} findings, their reasons, and what no finding covers."
 NAMED_BY_REPLAY = "The plan keeps evidence, so a replay would name it."
 # A colour beside the word, never instead of it.
 COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d", NOT_APPLICABLE: "#6b7280"}
@@ -102,7 +102,11 @@ def _with_evidence(figures: Figures, finding: Finding) -> Finding:
 def lines_of(findings: Findings, told: Headlines | None = None) -> list[str]:
     """Both headlines, a table of verdicts, the numbers behind those that matter, and what the verdicts mean."""
     given = {finding.verdict for finding in findings}
-    meanings = [f"{verdict}: {MEANINGS[verdict]}." for verdict in ORDER if verdict in given]
+    meanings = [
+        f"{verdict}: {MEANINGS[verdict]}. {HOW_OFTEN.get(verdict, '')}".rstrip()
+        for verdict in ORDER
+        if verdict in given
+    ]
     headlines = (told or findings.headlines).lines()
     return [*headlines, "", *table_lines(findings), "", *reasons(findings), "", *meanings]
 

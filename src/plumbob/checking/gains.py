@@ -154,10 +154,10 @@ def _equations(case: _Case) -> str:
     if target == "features" and theirs == 1 and not plan.is_closed:
         return f"work out {case.whose} only column, up to one factor, for {case.scored}"
     known = f"if it already knows all parties' columns of {unknown_weights(plan)}"
+    weights = "the joint weights" if plan.is_closed else f"{case.whose} weights"
     if target == "weights":
-        weights = "the joint weights" if plan.is_closed else f"{case.whose} weights"
         return f"work out {weights}, {known} scored people"
-    return f"learn one number that mixes {case.their_columns} for {case.scored}, {known} of them"
+    return f"work out {weights}, and one number that mixes {case.their_columns} for {case.scored}, {known} of them"
 
 
 def _arbiter(case: _Case) -> str:
@@ -191,7 +191,7 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "model-difference": _difference,
     "prediction-equations": _equations,
     "arbiter-key": _arbiter,
-    "score-control": lambda case: "turn decisions about scored people round, with values of its choice",
+    "score-control": lambda case: "sway decisions with values of its choice",
     "keys": lambda case: "break the short keys, and then read every label and every score",
 }
 IN_GENERAL = {

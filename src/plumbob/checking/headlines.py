@@ -15,6 +15,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.gains import gain
 from plumbob.checking.names import joined_names, sentence, spoken_names
 from plumbob.checking.rules import leaves_a_trace
+from plumbob.checking.rules.prediction_equations import RULE as EQUATIONS
 from plumbob.checking.verdict_words import (
     ASSUMPTIONS,
     BLOCKED,
@@ -24,9 +25,9 @@ from plumbob.checking.verdict_words import (
     HOW_OFTEN,
     LEAKS,
     MEANINGS,
-    NOT_APPLICABLE,
     ORDER,
 )
+from plumbob.counting import counted
 from plumbob.record import Finding
 
 HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
@@ -40,10 +41,7 @@ FEW_PARTIES = 3
 """Up to this many, each pair of parties has a line of its own."""
 MOST_GAINS = 3
 TARGETS = ("labels", "features", "scores", "weights", "ids")
-OF_ONE, OF_SEVERAL = (
-    {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "is blocked", NOT_APPLICABLE: "is not applicable"},
-    {LEAKS: "leak", DEGRADES: "degrade", BLOCKED: "are blocked", NOT_APPLICABLE: "are not applicable"},
-)
+OF_SEVERAL = {LEAKS: "leak", DEGRADES: "degrade"}
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,11 @@ class Headlines:
     def legend(self) -> str:
         """What the word means that needs it most, and how often these verdicts are right."""
         lines = [line for block in self.blocks for line in block.lines]
-        return f"{DEGRADES}: {MEANINGS[DEGRADES]}. {HOW_OFTEN}" if any(one.verdict == DEGRADES for one in lines) else ""
+        return (
+            f"{DEGRADES}: {MEANINGS[DEGRADES]}. {HOW_OFTEN[DEGRADES]}"
+            if any(one.verdict == DEGRADES for one in lines)
+            else ""
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -108,8 +110,8 @@ class Headlines:
 
     def lines(self) -> list[str]:
         """For a terminal."""
-        told = [line for block in self.blocks for line in (*_shown(block), "")]
-        return [*told, self.legend] if self.legend else told[:-1]
+        told = [line for block in self.blocks for line in (*_shown(block), "")][:-1]
+        return [*told, *([self.legend] if self.legend else [])]
 
 
 def headlines(
@@ -165,12 +167,14 @@ def _left_over(
 def counts(findings: Sequence[Finding], lines: int) -> str:
     """How many there are of every verdict, and how many of them the lines sum up where that is another number."""
     number = Counter(one.verdict for one in findings)
-    told = [f"{number[one]} {(OF_ONE if number[one] == 1 else OF_SEVERAL)[one]}" for one in ORDER if number[one]]
-    whole = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
-    summed_up = number[LEAKS] + number[DEGRADES]
-    said = "the line above sums" if lines == 1 else f"the {lines} lines above sum"
-    more = f"; {said} up the first {summed_up}" if lines != summed_up else ""
-    return f"{whole}: {', '.join(told)}{more}." if told else f"{whole}."
+    told = {
+        one: f"{number[one]} {one if number[one] == 1 else OF_SEVERAL.get(one, one)}" for one in ORDER if number[one]
+    }
+    summed_up = [one for one in (LEAKS, DEGRADES) if one in told]
+    if lines != sum(number[one] for one in summed_up):
+        told[summed_up[-1]] += f" ({counted(lines, 'line')} above)"
+    whole = counted(len(findings), "finding")
+    return f"{whole}: {', '.join(told.values())}." if told else f"{whole}."
 
 
 # Lines.
@@ -200,7 +204,9 @@ def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) ->
 
 
 def _says_all(earlier: HeadlineLine, line: HeadlineLine) -> bool:
-    """Whether a line about another target has said it: a row that is read holds scores, too."""
+    """Whether a line about another target has said it: a row that is read holds scores, too, and weights come first."""
+    if line.target == "weights" and line.attacks == earlier.attacks == (EQUATIONS.name,):
+        return (line.by, line.against) == (earlier.by, earlier.against)
     return all(set(getattr(line, part)) <= set(getattr(earlier, part)) for part in ("by", "against", "gains"))
 
 

@@ -25,7 +25,7 @@ RULE = AttackRule(
 )
 RULES = (RULE,)
 MEASURED_LABELS = "of one who joined 1,000 or 10,000, the sign of the difference was the label in 36 of 36 trials"
-MEASURED_ROWS = "of one who joined 1,000 or 10,000, the mean correlation with that row was .94 to .96"
+MEASURED_ROWS = "of one who joined 1,000 or 10,000, the mean correlation with that row was .93 to .96"
 
 
 def further(figures: Figures) -> Iterator[Finding]:

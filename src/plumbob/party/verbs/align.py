@@ -26,8 +26,8 @@ from plumbob.report.progress import StepProgress
 from plumbob.verb import Caller, Result
 
 ANOTHER_LIST = (
-    "You have aligned with these parties before. Two lists that differ by one person show whether that person is in the "
-    "other table (docs/alignment.md, Guessing)"
+    "you have aligned with these parties before; two lists that differ by one person show whether that person is in "
+    "the other table (docs/alignment.md)"
 )
 CHOSEN_BY_COLUMN = "all parties know which, and nothing else about the column that decided"
 

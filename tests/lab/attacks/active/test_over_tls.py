@@ -1,4 +1,4 @@
-"""A hook on a real party's quantities: the same command, the same certificates, TLS, and a row that was never scored."""
+"""A hook on a real party's quantities: the same command and certificates, TLS, and a row that was never scored."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def test_a_label_party_reads_a_row_over_tls(tmp_path: Path, attack: str) -> None
     plan = lattice_plan(SPLIT, open="never")
     X, y = made_up(ROWS, plan.columns)
     truth = trained(plan.replace(protocol="clear", open="own"), (X, y)).transcripts["features"].X
-    labels = one_hot(ROWS, [PERSON]) if attack == "chosen-labels" else y
+    labels = one_hot(ROWS, [PERSON]).astype(np.int64) if attack == "chosen-labels" else y
     tables = tables_for(plan, X, labels)
     organisations = Organisations(plan, tables, tmp_path)
     hook = FalseResidual(PERSON) if attack == "false-residual" else None
