@@ -12,11 +12,12 @@ EXTRAS := test export lab ray docs wheel
 # Several test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo picture test freeze soak fuzz check format docs reference bench bench-peers wheel test-wheel sanitize clean
+.PHONY: help demo picture claims test freeze soak fuzz check format docs reference bench bench-peers wheel test-wheel sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
 	@echo "make picture      the pictures of the demo's report and decision sheet"
+	@echo "make claims       measure the figures of the pages again, for an hour at most, and say what no longer holds"
 	@echo "make test         the whole test suite"
 	@echo "make freeze       write the messages and verdicts that a test compares with, after a change that was meant"
 	@echo "make soak         tests that take long"
@@ -40,6 +41,9 @@ picture: demo
 	@$(PYTHON) tools/env.py test
 	@$(BIN)/python tools/picture.py demo/report.html docs/pictures/report.png
 	@$(BIN)/python tools/picture.py --printed demo/shares/summary.html docs/pictures/decision-sheet.png
+
+claims: picture
+	@$(BIN)/python tools/claims.py run
 
 test:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)

@@ -31,8 +31,8 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, read_table, split_array
 from plumbob.data.cells import ColumnChoices
 from plumbob.lab.simulate import train
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss

@@ -269,6 +269,15 @@ class Wave(PartyVerb, words="party wave", section=SET_UP):
 NEW_KEY = """    tides: int = key("model", 3, "how often the tide turns", low=0, flag="Turns of the tide")
 
     protocol: str"""
+TRAINED_WITH_IT = """
+import warnings
+from sklearn.metrics import roc_auc_score
+warnings.simplefilter("ignore")
+from plumbob import VerticalLogisticRegression, datasets
+X, y = datasets.load("breast-cancer")
+model = VerticalLogisticRegression(protocol="clear", sigmoid="arctan").fit(X, y)
+print(roc_auc_score(y, model.decision_function(X)))
+"""
 # The installed package must not come before the copy.
 IN_THE_COPY = """
 import sys
@@ -320,3 +329,15 @@ def test_a_new_key_is_one_field(tmp_path: Path) -> None:
     written = said_in_the_copy(source, "plan", "new", "--tides", "5")
     assert re.search(r"tides = 5 +# how often the tide turns", written)
     assert "Turns of the tide" in said_in_the_copy(source, "check", "--help-all")
+
+
+def test_a_new_sigmoid_is_one_entry(tmp_path: Path) -> None:
+    """One file for the curve, its name in the plan and on the command line, its verdicts and its training in clear."""
+    source = copy_of_the_house(tmp_path)
+    sigmoids = source / "plumbob/plan/sigmoids.py"
+    last = '            Sigmoid("exact",'
+    assert last in sigmoids.read_text()
+    arctan = '            Sigmoid("arctan", lambda scores: np.arctan(scores) / np.pi, 0.5, 1.0, math.inf),\n'
+    sigmoids.write_text(sigmoids.read_text().replace(last, arctan + last))
+    assert 'sigmoid = "arctan"' in said_in_the_copy(source, "plan", "new", "--protocol", "clear", "--sigmoid", "arctan")
+    assert float(printed_in_the_copy(source, TRAINED_WITH_IT)) > 0.9

@@ -131,7 +131,8 @@ def test_fingerprints_are_shown_for_reading_aloud(
     assert call(monkeypatch, "invite", "--home", str(joined[0])) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == bank["token"]
-    assert " ".join(line.strip() for line in lines[2:]) == bank["fingerprint"]
+    assert " ".join(line.strip() for line in lines[2:4]) == bank["fingerprint"]
+    assert lines[4] == f"peers dial {bank['address']}"
 
 
 def test_refusals_end_with_1_and_a_sentence(

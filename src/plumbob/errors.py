@@ -57,6 +57,10 @@ class DeadlineError(TransportError):
     """Nothing came in the time that was given; the connection itself may be sound."""
 
 
+class PeerAwayError(TransportError):
+    """A peer was not there in the time that it was waited for; nothing was said yet."""
+
+
 class IdentityError(TransportError):
     """A key, a certificate or an invitation was refused, here or by the peer: only a person can change that."""
 

@@ -206,7 +206,7 @@ class RunRecord:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The record as it stands in run.json."""
         return asdict(replace(self, transcripts={}), dict_factory=_for_json)
 
     @classmethod

@@ -94,7 +94,7 @@ class RunFolder:
         return self.party_folder(name) / "rows.csv"
 
     def make_party_folder(self, name: str) -> None:
-        """For its owner alone."""
+        """Makes a party's folder, readable by its owner alone."""
         self.party_folder(name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def record(self) -> RunRecord:

@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 
 from plumbob.model import bounds, logistic
 from plumbob.model.logistic import starting_weights
-from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.plan.sigmoids import SIGMOIDS
 
 RATES_AND_NORMS = [(0.01, 1.0), (0.1, 1.0), (1.0, 1.0), (0.1, 5.0), (0.5, 3.0)]
 

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from plumbob.errors import DivergenceError
 from plumbob.model import logistic
-from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.plan.sigmoids import SIGMOIDS
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(30, 4))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbob.model.sigmoid import AMPLITUDES, HARMONICS, PERIOD, SIGMOIDS
+from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS, PERIOD, SIGMOIDS
 
 SCORES = np.linspace(-6, 6, 2401)
 

@@ -103,9 +103,9 @@ def test_two_sound_sides_are_ready(homes: tuple[Home, Home], plan: Plan | None) 
     """Each check passes on both sides, and a message of the plan's largest size really went through."""
     here, there = both(homes, (plan, plan))
     assert problems(here) == problems(there) == {}
-    names = ["certificate", "certificate", "table", "connection", "version", "clock", "plan", "size"]
+    names = ["certificate", "certificate", "table", "address", "connection", "version", "clock", "plan", "size"]
     assert [check.name for check in there] == names
-    assert [check.name for check in here] == [*names[:3], "port", *names[3:]]
+    assert [check.name for check in here] == [*names[:4], "port", *names[4:]]
     size = LARGEST if plan is None else largest_message(plan)
     assert f"a message of {size / 1e6:.1f} MB each way" in there[-1].line
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,16 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import engines
-from plumbob.errors import BudgetExceededError, DataError, PlumbobError
+from plumbob.errors import BudgetExceededError, DataError, PeerAwayError, PlumbobError
 from plumbob.lab.simulate import Run
 from plumbob.net.reliable import FRAME, MESSAGE
-from plumbob.party import prediction
+from plumbob.party import aligned, prediction
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
+from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import RowLimit, Served
 from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
@@ -128,7 +131,8 @@ def change(file: Path, old: str, new: str) -> None:
 
 def predicted(organisations: Organisations, *limit: str, asked: Iterable[str] = ()) -> dict[str, Command]:
     """`party predict` at all, with a limit at one; when all have ended."""
-    words = {"label": ["--out", str(organisations.folder / "scores.csv"), *asked], "features": limit}
+    out = ["--out", str(organisations.folder / "scores.csv"), "--wait", str(PATIENCE)]
+    words = {"label": [*out, *asked], "features": limit}
     commands = {
         name: organisations.type(name, "predict", str(organisations.plan_file), *words.get(name, ()))
         for name in organisations.names
@@ -160,22 +164,28 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     assert "40 are used, 0 are left" in predicted(organisations, asked=["--ids", "0"])["features"].complained
 
 
-def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -> None:
-    """Whoever asked names the mistake; those who waited to answer end with it and do not wait their patience out."""
+def test_ids_that_nobody_aligned_are_named_and_never_scored(organisations: Organisations) -> None:
+    """They stand in the file without a score; where no other id is asked for, everybody ends at once and hears why."""
     commands = predicted(organisations, asked=["--ids", "0", "--ids", "P4711"])
+    assert [command.process.exitcode for command in commands.values()] == [0, 0, 0], commands["label"].complained
+    header, scored, absent = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()
+    assert header == "id,score,probability,predicted,held_out,model"
+    assert scored.split(",")[::5] == ["0", "joint"]
+    assert absent == "P4711,,,,,none"
+    assert "1 id has no score, because some party does not have the row" in commands["label"].printed
+    commands = predicted(organisations, asked=["--ids", "P4711"])
     assert [command.process.exitcode for command in commands.values()] == [1, 1, 1]
-    assert "of 2 ids asked for, 1 is not among the 40 aligned rows; for new rows" in commands["label"].complained
+    assert "'P4711' is not among the 40 aligned rows; for new rows" in commands["label"].complained
     for name in ("features", "features-2"):
         assert "label takes no part: 'it cannot use its own table as it is" in commands[name].complained
         assert "P4711" not in commands[name].complained
-    assert not (organisations.folder / "scores.csv").exists()
 
 
 @pytest.mark.usefixtures("nobody_waits")
 def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_path: Path) -> None:
     """Then it is told here all the same, soon, and no session is left."""
     home = organisations.home("label")
-    with pytest.raises(DataError, match="of 1 id asked for, 1 is not among"):
+    with pytest.raises(DataError, match="'nobody' is not among the 40 aligned rows"):
         Home.open(home).predict(organisations.plan_file, ids=["nobody"], out=tmp_path / "scores.csv")
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
@@ -233,7 +243,7 @@ def test_new_rows_need_no_label(cell: str | None, organisations: Organisations, 
     commands = [organisations.type(name, "align", plan, "--jobs", "1", *words[name]) for name in organisations.names]
     assert [command.wait() for command in commands] == [0, 0, 0], commands[0].complained
     assert "12 rows in common" in commands[0].printed
-    words["label"] += ["--out", str(organisations.folder / "scores.csv")]
+    words["label"] += ["--out", str(organisations.folder / "scores.csv"), "--wait", str(PATIENCE)]
     commands = [organisations.type(name, "predict", plan, *words[name]) for name in organisations.names]
     assert [command.wait() for command in commands] == [0, 0, 0], commands[0].complained
     scored = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()[1:]
@@ -241,6 +251,71 @@ def test_new_rows_need_no_label(cell: str | None, organisations: Organisations, 
     expected = dict(zip(organisations.tables["label"].ids, run.model.scores(organisations.tables), strict=True))
     assert set(scores) == {row[0] for row in rows[:12]}
     assert all(abs(scores[identity] - expected[identity]) < 1e-6 for identity in scores)
+
+
+def keep_list(organisations: Organisations, name: str, rows: int) -> None:
+    """As if the first rows had been aligned under this name."""
+    ids = organisations.tables["label"].ids[:rows]
+    for party in organisations.names:
+        home = Home.open(organisations.home(party))
+        aligned.keep(home, PLAN, Alignment(ids, "", rows, dict.fromkeys(organisations.names, rows)), name)
+
+
+def asked_of(organisations: Organisations, *words: str) -> Command:
+    """`party predict` at the label party alone, when it has ended."""
+    out = ["--out", str(organisations.folder / "scores.csv"), "--wait", str(PATIENCE)]
+    command = organisations.type("label", "predict", str(organisations.plan_file), *out, *words)
+    command.wait()
+    return command
+
+
+def test_a_service_of_several_lists(organisations: Organisations) -> None:
+    """It refuses another list at once, and more rows than its limit, and continues; the third party's log says why."""
+    for name, rows in (("june", 5), ("july", 7), ("august", 2)):
+        keep_list(organisations, name, rows)
+    served = ["--name", "june", "--name", "july", "--sessions", "3"]
+    plan = str(organisations.plan_file)
+    services = [
+        organisations.type("features", "serve", plan, *served, "--most-rows", "12"),
+        organisations.type("features-2", "serve", plan, *served),
+    ]
+    assert "12 rows asked for" not in asked_of(organisations, "--name", "july").complained
+    for _ in range(2):
+        unknown = asked_of(organisations, "--name", "august")
+        assert unknown.process.exitcode == 1
+        refusal = "the list august is not answered here, only the list june, the list july"
+        assert f"takes no part: '{refusal}'" in unknown.complained
+    assert asked_of(organisations, "--name", "june").process.exitcode == 0
+    assert len((organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()) == 1 + 5 + 35
+    beyond = asked_of(organisations, "--name", "june", "--ids", "0")
+    words = "features itself allows 12 scored rows, 12 are used, 0 are left"
+    assert f"1 row asked for; features refused: {words}" in beyond.complained
+    assert [service.wait() for service in services] == [0, 0], services[0].complained
+    for service, whose in zip(services, ("", "features refused: "), strict=True):
+        assert "answered 12 rows in 2 sessions, refused 1 request" in service.printed
+        assert service.complained.count(f"refused: label asked for 1 row; {whose}{words}") == 1
+        assert service.complained.count(f"label was refused: {refusal}") <= 2
+
+
+def test_a_peer_that_is_away(organisations: Organisations) -> None:
+    """The label party hears soon which one, and may score by a model of its own columns; the file says so."""
+    home = organisations.home("label")
+    part_file = organisations.run_folder("label") / "parties" / "label" / "part.json"
+    part = ModelPart.load(part_file)
+    out, asked = organisations.folder / "scores.csv", Home.open(home).predict
+    with pytest.raises(PeerAwayError, match=r"features: .* And features-2: .* Nothing was scored\. Let the peer type"):
+        asked(organisations.plan_file, out=out, wait=0.1)
+    with pytest.raises(DataError, match="kept no model of its own columns"):
+        asked(organisations.plan_file, out=out, wait=0.1, local_if_away=True)
+    part_file.unlink()
+    replace(part, alone=np.arange(3.0)).save(part_file)
+    result = asked(organisations.plan_file, ids=["0"], out=out, wait=0.1, local_if_away=True)
+    assert result["model"] == "own"
+    assert "Scored by label's own model, without the peers' columns" in str(result)
+    identity, score, *_, model = out.read_text(encoding="utf-8").splitlines()[1].split(",")
+    X = part.encode(organisations.tables["label"])
+    assert (identity, model) == ("0", "own")
+    assert float(score) == pytest.approx(X[0] @ np.arange(3.0))
 
 
 def told(home: Path) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """`party serve`: a side that nobody sits in front of trains once, and then answers again and again."""
 
+import json
 import shutil
 import subprocess
 import threading
@@ -52,6 +53,10 @@ def test_it_trains_and_answers_twice(homes: tuple[Home, Home], tmp_path: Path, m
         bank.predict(files[bank], ids=asked, out=tmp_path / f"{count}.csv", verbose=False)
     thread.join(150)
     assert [(one["sessions"], one["rows"]) for one in served] == [(2, 8)]
+    lines = [json.loads(line) for line in (fund.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    done = [(line["verb"], line.get("rows")) for line in lines if line["result"] == "done"]
+    assert done[-4:] == [("train", 88), ("answer", 3), ("answer", 5), ("serve", 8)]
+    assert {line["plan"] for line in lines if line["verb"] == "answer"} == {Plan.load(files[fund]).hash()[:12]}
     # What is trained already is not trained again, and whoever asks has nothing to serve.
     assert "answers no predictions" in str(bank.serve(files[bank], verbose=False))
 

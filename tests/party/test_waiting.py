@@ -25,7 +25,7 @@ class Seen:
 def said(now: float, **peers: Seen) -> str:
     """The sentence at this time, of a conversation that began at 100 and waits 600 s at most."""
     seen: Any = peers
-    return Waiting(seen, seen, 600.0, 100.0).sentence(now)
+    return Waiting(seen, seen, 600.0, 100.0, 600.0).sentence(now)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from plumbob.data import batches, seed_from_int, stream
 from plumbob.errors import DivergenceError
-from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.plan.sigmoids import SIGMOIDS
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 
 

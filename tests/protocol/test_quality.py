@@ -1,5 +1,6 @@
 """Quality at the end of a run between organisations: who gets it, from which rows, and what it stands beside."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from plumbob.lab.simulate.training import run_together
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.quality import _local_scores, judged_at_home, run_to_its_quality
+from plumbob.protocol.quality import judged_at_home, run_to_its_quality, weights_alone
 from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
 from tests.protocol.test_lattice_shares import CURE
 
@@ -45,7 +46,9 @@ def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...]
     assert isinstance(label, TrainingParty)
     assert len(scores["label"]) == 18 == len(label.shard.X_test)
     assert not wire.bodies(Kind.SCORE_SHARE, sender="label")
-    found, curves = judged_at_home(label, scores["label"])
+    alone = weights_alone(label)
+    assert alone is not None
+    found, curves = judged_at_home(label, scores["label"], alone)
     assert set(found) == {"joint", "local-only"} == set(curves)
     auc, low, high = (found["joint"][name] for name in ("auc", "auc_low", "auc_high"))
     assert auc is not None
@@ -77,4 +80,4 @@ def test_a_label_party_without_columns_has_nothing_alone() -> None:
     run_together({name: party.run for name, party in parties.items()}, participants)
     label = parties["label"]
     assert isinstance(label, TrainingParty)
-    assert len(set(_local_scores(label).tolist())) == 1
+    assert len(set(replace(label.model_part(), alone=weights_alone(label)).scores_alone(tables["label"]))) == 1

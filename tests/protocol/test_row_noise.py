@@ -18,8 +18,8 @@ from plumbob.data import Table, split_array, stream
 from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
 from plumbob.lab.simulate import train
 from plumbob.model.logistic import largest_rate, signs_of
-from plumbob.model.sigmoid import AMPLITUDES, SIGMOIDS
 from plumbob.plan import Plan, rules
+from plumbob.plan.sigmoids import AMPLITUDES, SIGMOIDS
 from plumbob.privacy import rows
 from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.rows import RowSpending

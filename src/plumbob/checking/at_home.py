@@ -16,8 +16,8 @@ from plumbob.checking.rehearsal import can_rehearse, rehearsed
 from plumbob.data import Table, batches, build_shard, seed_from_int
 from plumbob.model import logistic, metrics
 from plumbob.model.logistic import starting_weights
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import SIGMOIDS
 
 SAMPLED = 20
 """Batches whose rank is taken."""

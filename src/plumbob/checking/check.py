@@ -18,8 +18,8 @@ from plumbob.checking.ledger import gains
 from plumbob.checking.names import in_plain_words, plain, renamed, stand_ins
 from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.rules import RULES, further
-from plumbob.checking.rules.interface import AttackRule
-from plumbob.checking.rules.interface import finding as finding_of
+from plumbob.checking.rules.rule import AttackRule
+from plumbob.checking.rules.rule import finding as finding_of
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan

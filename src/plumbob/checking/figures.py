@@ -13,8 +13,8 @@ from plumbob.checking.coalitions import JOINT
 from plumbob.crypto.profiles import SLACK_BITS
 from plumbob.data import all_steps, largest_batch
 from plumbob.model.logistic import uniform_reach
-from plumbob.model.sigmoid import LINEAR, SIGMOIDS
 from plumbob.plan import Party, Plan, RowLevels, total_passes
+from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy.noise_cost import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
 from plumbob.protocol.openings import WEIGHTS, most_scored_rows
@@ -175,7 +175,7 @@ class Figures:
         return len(self.plan.learners) == 2 and all(party.name != JOINT for party in self.plan.learners)
 
     def peers(self, name: str) -> tuple[Party, ...]:
-        """Other parties with columns."""
+        """The other parties that hold columns."""
         return tuple(party for party in self.plan.learners if party.name != name and party.features)
 
     def peer_columns(self, name: str) -> int:
@@ -192,8 +192,8 @@ class Figures:
     @property
     def label_signal(self) -> float:
         """What a label adds to a residual, in units of a score."""
-        slope = LINEAR if self.plan.sigmoid == "minimax" else 1.0
-        return SIGMOIDS[self.plan.sigmoid].label_weight / slope * label_scale(self.plan.label_flip_epsilon)
+        sigmoid = SIGMOIDS[self.plan.sigmoid]
+        return sigmoid.label_weight / sigmoid.slope * label_scale(self.plan.label_flip_epsilon)
 
     @property
     def flipped(self) -> float:
@@ -202,8 +202,8 @@ class Figures:
 
     def peer_spread(self, name: str) -> float:
         """The deviation of the other parties' scores on early visits, for columns of size 1 or clipped rows."""
-        if self.plan.sigmoid in ("exact", "piecewise"):
-            return 0.0  # Their residuals never have the wrong sign.
+        if not SIGMOIDS[self.plan.sigmoid].may_mislead:
+            return 0.0
         columns = self.plan.columns - self.plan.party(name).features
         if columns == 0 and not self.plan.intercept:
             return 0.0
@@ -356,7 +356,7 @@ class Figures:
 
     @property
     def slot_bits(self) -> int:
-        """An honest sum's width."""
+        """How many bits an honest sum takes."""
         helpers = len(self.plan.learners) - (1 if self.plan.arbiter is None else 0)
         return self.widths.sums(self.longest_batch, helpers)
 

@@ -35,6 +35,7 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.checking.figures import USUAL_AUC, USUAL_DRIFT, Figures
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.plan.sigmoids import SIGMOIDS
 
 NORMAL_QUANTILE = 1.96
 IN_GENERAL = 0.25
@@ -212,7 +213,7 @@ def _drift(figures: Figures) -> float:
     """Short rows hardly move their weights."""
     plan = figures.plan
     shorter = min(1.0, 2.0 * plan.row_norm / math.sqrt(max(plan.columns, 1))) if plan.row_norm else 1.0
-    return USUAL_DRIFT * shorter if plan.sigmoid not in ("exact", "piecewise") else 0.0
+    return USUAL_DRIFT * shorter if SIGMOIDS[plan.sigmoid].may_mislead else 0.0
 
 
 def _explained_share(auc: float) -> float:

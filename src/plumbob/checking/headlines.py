@@ -105,11 +105,11 @@ class Headlines:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The block as it stands in the JSON."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """For a terminal."""
+        """The block as it is printed on a terminal."""
         told = [line for block in self.blocks for line in (*_shown(block), "")][:-1]
         return [*told, *([self.legend] if self.legend else [])]
 

@@ -61,5 +61,5 @@ def in_plain_words(findings: Iterable[Finding], names: Mapping[str, str]) -> Ite
 
 
 def plain(text: str) -> str:
-    """A sentence without stand-ins."""
+    """The sentence with its stand-ins replaced by ordinary words."""
     return sentence(STANDING_IN.sub(lambda found: joined_names(found[0].replace("-", " ").split("+")), text))

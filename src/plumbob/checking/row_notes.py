@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.plan.rules import delta_mistake
+from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
 from plumbob.privacy.rows import RowCost, RowRule, coin_flip_bound, failures_in_delta, odds_factor, row_rule

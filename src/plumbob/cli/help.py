@@ -172,7 +172,7 @@ def shown_example(example: str) -> str:
 
 
 def coded(codes: Mapping[int, str]) -> list[HelpEntry]:
-    """Exit codes as entries."""
+    """The exit codes, laid out like entries of the help."""
     return [(str(code), meaning) for code, meaning in codes.items()]
 
 

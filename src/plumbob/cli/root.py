@@ -105,7 +105,7 @@ def first_page(verbs: Sequence[type[Verb]]) -> dict[str, list[str]]:
 
 
 def by_section(verbs: Sequence[type[Verb]]) -> dict[str, list[str]]:
-    """Their last words."""
+    """The last word of each verb, under the section that lists it."""
     sections: dict[str, list[str]] = {}
     for verb in verbs:
         sections.setdefault(verb.section, []).append(verb.words.split()[-1])

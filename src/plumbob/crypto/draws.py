@@ -135,7 +135,7 @@ class Draws:
 
 
 def new_root() -> bytes:
-    """From the kernel."""
+    """A root of draws from the kernel's randomness."""
     return os.urandom(LINK_BYTES)
 
 

@@ -67,7 +67,7 @@ class RistrettoGroup(Protocol):
         """The sum of each pair; CryptoError as in `times`. A point and its negative give the identity."""
 
     def new_sum(self) -> PointSum:
-        """Nothing added yet."""
+        """A sum of points to which nothing was added yet."""
 
 
 def choose(name: str = "auto", threads: int | None = None) -> RistrettoGroup:

@@ -47,7 +47,7 @@ rows by their place in the files; None where nobody said anything, which is enou
 
 
 def id_column_of(columns: IdColumns, party: str) -> str | None:
-    """In this party's file."""
+    """The name of the id column in this party's file."""
     if isinstance(columns, Mapping):
         return columns.get(party)
     return columns if isinstance(columns, str) else None

@@ -70,7 +70,7 @@ class ColumnSummary:
 
     @property
     def cells(self) -> list[str]:
-        """For a printed table."""
+        """One column as a line of the printed table."""
         gaps = f"{self.gaps / self.rows:.1%}" if self.gaps else "none"
         ends = [self.lowest, self.highest]
         return [self.name, self.kind, str(self.different), gaps, str(self.encoded), *ends, self.remark]
@@ -90,7 +90,7 @@ class TableSummary:
         return sum(column.encoded for column in self.columns)
 
     def lines(self) -> list[str]:
-        """For people."""
+        """The summary as it is printed."""
         head = ["column", "kind", "distinct", "gaps", "encoded", "lowest", "highest", ""]
         cells = [head, *(column.cells for column in self.columns)]
         if not any(column.lowest for column in self.columns):
@@ -106,7 +106,7 @@ class TableSummary:
         return [*table, total, *unnamed, *(column.advice for column in self.columns if column.advice)]
 
     def to_dict(self) -> dict[str, object]:
-        """For programs."""
+        """The summary as it stands in the JSON."""
         columns = [{**asdict(column), "remark": column.remark, "advice": column.advice} for column in self.columns]
         return {"rows": self.rows, "width": self.width, "columns": columns, "left_out": list(self.left_out)}
 

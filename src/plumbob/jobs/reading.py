@@ -36,7 +36,7 @@ class Read:
     """The plan's value where it differs."""
 
     def line(self) -> str:
-        """For people."""
+        """The sentence that is printed."""
         taken = "" if self.taken_as is None else f", taken as {self.taken_as}"
         where = f": {self.where}" if self.where else ""
         return f"{self.key} = {shown(self.value)}{taken}  ({self.source}{where})"
@@ -232,7 +232,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def number(name: str, value: Any) -> float:
-    """Any finite number."""
+    """Reads any finite number."""
     try:
         result = float("nan") if isinstance(value, bool) else float(value)
         if result != result or result in (float("inf"), float("-inf")):

@@ -167,7 +167,7 @@ def measure(rounds: int, progress: Callable[[str], None]) -> dict[str, PassCost]
 
 
 def lines(measured: dict[str, PassCost]) -> list[str]:
-    """For people."""
+    """The measurements as they are printed."""
     found = ["One pass of lattice products, both parties, one thread, CPU seconds:"] if measured else []
     for name, cost in measured.items():
         parts = ", ".join(f"{stage} {seconds:.4f}" for stage, seconds in cost.seconds.items())

@@ -190,7 +190,7 @@ class LabelsRead:
 
     @property
     def in_words(self) -> str:
-        """How many of them."""
+        """How many of the labels were read, in words."""
         if self.read == self.guessed:
             return "none"
         return "every label" if self.read == 1.0 else f"{shown(self.read, 'percent')} of the labels"

@@ -10,7 +10,7 @@ import math
 
 from plumbob.errors import PlanError
 from plumbob.model.logistic import uniform_reach
-from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.plan.sigmoids import SIGMOIDS
 
 # Laurent and Massart (2000), Lemma 1: a Gaussian form Z'PZ with trace, Frobenius and operator norm at most 1 exceeds
 # 1 + 2 sqrt(x) + 2x with probability at most exp(-x). That is at most 4k for x = ck and every k >= 1 with this c.

@@ -11,21 +11,20 @@ import math
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.model.sigmoid import CUBIC, LINEAR, SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import CUBIC, LINEAR, SIGMOIDS
 
 EDGE = 0.98
 SLOPE_BEYOND = 0.1
-LOG_ODDS = ("exact", "fourier")
 
 
 def log_odds(plan: Plan, scores: Vector) -> Vector:
     """What the scores of this plan's model say as log-odds."""
-    if plan.sigmoid in LOG_ODDS:
+    sigmoid = SIGMOIDS[plan.sigmoid]
+    if sigmoid.is_log_odds:
         return scores
     edge = _score_at_edge(plan.sigmoid)
     inside = np.clip(scores, -edge, edge)
-    sigmoid = SIGMOIDS[plan.sigmoid]
     likely = 0.5 + sigmoid.curve(inside) / (2.0 * sigmoid.label_weight)
     beyond: Vector = SLOPE_BEYOND * (scores - inside)
     return np.log(likely / (1.0 - likely)) + beyond
@@ -33,19 +32,18 @@ def log_odds(plan: Plan, scores: Vector) -> Vector:
 
 def link_in_words(plan: Plan) -> str:
     """How scores were turned into probabilities, for the report."""
-    if plan.sigmoid in LOG_ODDS:
+    sigmoid = SIGMOIDS[plan.sigmoid]
+    if sigmoid.is_log_odds:
         return "Probabilities are the sigmoid of the score."
-    formula = {"taylor": "1/2 + score / 4", "minimax": "1/2 + the cubic of the score", "piecewise": "1/2 + score"}
-    return f'Probabilities are {formula[plan.sigmoid]}, the link that "{plan.sigmoid}" fits, cut off near 2 % and 98 %.'
+    return f'Probabilities are {sigmoid.link}, the link that "{plan.sigmoid}" fits, cut off near 2 % and 98 %.'
 
 
 def odds_factor(plan: Plan, positive_share: float | None) -> float:
     """By what a weight is multiplied before it is an exponent of odds, around the share of positives in training."""
-    if plan.sigmoid in LOG_ODDS or positive_share is None or not 0 < positive_share < 1:
-        return 1.0
     sigmoid = SIGMOIDS[plan.sigmoid]
-    slope = {"taylor": 1.0, "minimax": LINEAR, "piecewise": 1.0}[plan.sigmoid] / (2.0 * sigmoid.label_weight)
-    return slope / (positive_share * (1.0 - positive_share))
+    if sigmoid.is_log_odds or positive_share is None or not 0 < positive_share < 1:
+        return 1.0
+    return sigmoid.slope / (2.0 * sigmoid.label_weight) / (positive_share * (1.0 - positive_share))
 
 
 def _score_at_edge(name: str) -> float:

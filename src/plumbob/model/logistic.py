@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DivergenceError, PlanError
-from plumbob.model.sigmoid import Sigmoid
+from plumbob.plan.sigmoids import Sigmoid
 
 
 def starting_weights(start: str, n_columns: int, generator: np.random.Generator) -> Vector:

@@ -17,12 +17,14 @@ from plumbob.plan.differences import MARK_DIGITS, differing_keys
 
 VERSION = 3
 LARGEST_GREETING = 1024  # bytes
+LONGEST_SENTENCE = 200  # characters
+GREETING_SECONDS = 10.0
 
 Purpose = Literal["doctor", "propose", "align", "train", "predict"]
 Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
 ListName = Annotated[str, msgspec.Meta(pattern=rf"\A({PARTY_NAME.pattern})?\Z")]
 Marks = Annotated[str, msgspec.Meta(pattern=rf"\A([0-9a-f]{{{MARK_DIGITS}}}){{0,100}}\Z")]
-Sentence = Annotated[str, msgspec.Meta(pattern=r"\A[ -~]{0,200}\Z")]
+Sentence = Annotated[str, msgspec.Meta(pattern=rf"\A[ -~]{{0,{LONGEST_SENTENCE}}}\Z")]
 RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]
 
 

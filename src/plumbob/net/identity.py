@@ -13,7 +13,9 @@ import hashlib
 import os
 import shlex
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -35,6 +37,12 @@ LARGEST_CERTIFICATE = 4096  # bytes of DER; ours have about 450
 # The peer's clock may be a little behind ours on the day the certificate is made.
 HEAD_START = datetime.timedelta(hours=1)
 SIGNATURE_PREFIX = b"plumbob signature 1\n"
+# Before an encrypted key: the salt with which its passphrase was stretched. OpenSSL's own stretching is weak.
+STRETCHED = "scrypt 65536 8 1 "
+SALT_BYTES = 16
+SHORTEST_PASSPHRASE = 12  # characters
+Passphrase = Callable[[], str]
+"""Asks for it, or reads it from where the operator put it; it is called only where the key is encrypted."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +106,21 @@ class Certificate:
             ) from None
 
 
+def _no_passphrase() -> str:
+    raise IdentityError("the key is encrypted, and nobody can be asked for its passphrase")
+
+
 class Identity:
     """This party's certificate and key. Prints as its name; the key is used here and by TLS, and shown nowhere."""
 
-    def __init__(self, folder: Path, certificate: Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+    def __init__(
+        self, folder: Path, certificate: Certificate, key: ec.EllipticCurvePrivateKey, password: str = ""
+    ) -> None:
         self.folder = folder
         self.certificate = certificate
         self._key = key
+        self.password = password
+        """What opens the key's file; empty where it is not encrypted."""
 
     def __repr__(self) -> str:
         return f"Identity({self.name})"
@@ -124,7 +140,13 @@ class Identity:
 
     @classmethod
     def create(
-        cls, folder: Path, name: str, *, days: int = VALID_DAYS, valid_from: datetime.datetime | None = None
+        cls,
+        folder: Path,
+        name: str,
+        *,
+        days: int = VALID_DAYS,
+        valid_from: datetime.datetime | None = None,
+        passphrase: str = "",
     ) -> Self:
         """A new key and certificate in a folder that only the owner can enter; never over an old one."""
         if not PARTY_NAME.fullmatch(name):
@@ -140,8 +162,12 @@ class Identity:
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = _self_signed(key, name, valid_from or now() - HEAD_START, days)
         write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
-        write_private(folder / KEY_FILE, _pem(key))
-        return cls.load(folder)
+        write_private(folder / KEY_FILE, _pem(key, passphrase))
+        return cls.load(folder, lambda: passphrase)
+
+    def encrypt(self, passphrase: str) -> None:
+        """Write the key's file again under another passphrase; an empty one leaves it unencrypted."""
+        write_over(self.key_file, _pem(self._key, passphrase))
 
     def renewed(self, days: int = VALID_DAYS) -> Self:
         """The same name and key with a certificate that holds from now on, in the old one's place."""
@@ -150,17 +176,17 @@ class Identity:
         if fresh.not_valid_after_utc <= self.certificate.valid_until:
             raise IdentityError(f"the certificate holds until {_day(self.certificate.valid_until)}; give it more days")
         write_over(self.certificate_file, fresh.public_bytes(serialization.Encoding.PEM))
-        return self.load(self.folder)
+        return type(self)(self.folder, read_certificate(self.certificate_file), self._key, self.password)
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: Path, passphrase: Passphrase = _no_passphrase) -> Self:
         """Raises IdentityError for missing files, looser permissions, or files that do not belong together."""
         refuse_loose(folder)
-        key = _read_key(folder / KEY_FILE)
+        key, password = _read_key(folder / KEY_FILE, passphrase)
         certificate = read_certificate(folder / CERTIFICATE_FILE)
         if _public_key(x509.load_der_x509_certificate(certificate.der)) != key.public_key():
             raise IdentityError(f"{folder}: {KEY_FILE} and {CERTIFICATE_FILE} do not belong together; restore both")
-        return cls(folder, certificate, key)
+        return cls(folder, certificate, key, password)
 
     def sign(self, purpose: str, data: bytes) -> bytes:
         """A signature that holds for this purpose and no other; the same each time, so that a restart repeats it."""
@@ -228,16 +254,33 @@ def refuse_loose(path: Path) -> None:
         raise IdentityError(f"{path}: accessible to other users; run: chmod {mode} {shlex.quote(str(path))}")
 
 
-def _read_key(file: Path) -> ec.EllipticCurvePrivateKey:
+def _read_key(file: Path, passphrase: Passphrase) -> tuple[ec.EllipticCurvePrivateKey, str]:
+    """(the key, what opens its file)."""
     refuse_loose(file)
+    password = ""
     try:
-        key = serialization.load_pem_private_key(file.read_bytes(), password=None)
+        text = file.read_text(encoding="ascii")
+        if text.startswith(STRETCHED):
+            password = _stretched(passphrase(), text.partition("\n")[0].removeprefix(STRETCHED))
+        key = serialization.load_pem_private_key(text.encode(), password=password.encode() or None)
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        if password:
+            raise IdentityError(f"{file}: the passphrase does not open the key; try again") from None
         # Without its cause: that could quote the file.
         raise IdentityError(f"{file}: the key cannot be read ({type(error).__name__}); restore it") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise IdentityError(f"{file}: expected a P-256 key, got another kind; restore it")
-    return key
+    return key, password
+
+
+@cache
+def _stretched(passphrase: str, salt: str) -> str:
+    """Slow on purpose, for whoever guesses; once per process for whoever knows."""
+    cost, block, lanes = map(int, STRETCHED.split()[1:])
+    made = hashlib.scrypt(
+        passphrase.encode(), salt=bytes.fromhex(salt), n=cost, r=block, p=lanes, maxmem=256 * cost * block, dklen=32
+    )
+    return made.hex()
 
 
 def _refuse_days(days: int) -> None:
@@ -279,10 +322,16 @@ def _digital_signature_only() -> x509.KeyUsage:
     )
 
 
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+def _pem(key: ec.EllipticCurvePrivateKey, passphrase: str = "") -> bytes:
+    """The key's file; text before a PEM block does not bother those who read it."""
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    if not passphrase:
+        return key.private_bytes(*form, serialization.NoEncryption())
+    if len(passphrase) < SHORTEST_PASSPHRASE:
+        raise IdentityError(f"expected a passphrase of at least {SHORTEST_PASSPHRASE} characters; take a longer one")
+    salt = os.urandom(SALT_BYTES).hex()
+    password = _stretched(passphrase, salt).encode()
+    return f"{STRETCHED}{salt}\n".encode() + key.private_bytes(*form, serialization.BestAvailableEncryption(password))
 
 
 def _public_key(certificate: x509.Certificate) -> ec.EllipticCurvePublicKey:

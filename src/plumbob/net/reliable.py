@@ -27,8 +27,9 @@ from msgspec import structs
 
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
+from plumbob.net.answered_lists import LISTENING_SECONDS, AnsweredLists
 from plumbob.net.connector import Connection
-from plumbob.net.greeting import Greeting
+from plumbob.net.greeting import GREETING_SECONDS, Greeting
 
 log = logging.getLogger("plumbob.net")
 
@@ -38,10 +39,8 @@ REMEMBERED = 64  # Digests of messages received.
 # Messages received and not yet asked for: beyond either number the network has to wait, but one is always taken.
 WAITING = 64
 WAITING_BYTES = 1 << 26
-GREETING_SECONDS = 10.0
 ABORT_SECONDS = 5.0
 LAST_WORDS_SECONDS = 1.0
-LISTENING_SECONDS = 5.0  # How long a reader listens before it looks whether it is still wanted.
 OUTDATED_GREETINGS = 3  # So many in a row are no coincidence.
 LONGEST_WORDS = 500  # Characters of a peer's reason that an error repeats.
 
@@ -67,7 +66,7 @@ class ReliableLink:
 
     `stored` says how many messages of the peer are on our disk, `digest` the SHA-256 of one that was just received, if
     somebody else has calculated it, `on_confirmed` hears how many of ours are on the peer's disk, and `on_waiting`
-    hears, for a person to read, why a connection was not taken.
+    hears, for a person to read, why a connection was not taken. `lists` are those that an answering side has.
     """
 
     def __init__(
@@ -80,9 +79,11 @@ class ReliableLink:
         digest: Callable[[int], bytes | None] = lambda number: None,
         on_confirmed: Callable[[int], None] = lambda count: None,
         on_waiting: Callable[[str], None] = lambda words: None,
+        lists: AnsweredLists | None = None,
     ) -> None:
         self.peer = peer
         self._terms = terms
+        self._lists = lists
         self._stored = stored
         self._known_digest = digest
         self._on_confirmed = on_confirmed
@@ -105,6 +106,7 @@ class ReliableLink:
         self._ended: Connection | None = None
         self._last_end = ""
         """How the last connection ended, for whoever waits in vain for a message."""
+        self._told = ""
         self._peer_run: str | None = None
         self._peer_number = 0
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
@@ -209,8 +211,11 @@ class ReliableLink:
         """Greet on a new connection and use it from now on, in place of an older one. Returns when it has ended."""
         try:
             theirs = self._greet(connection)
-            if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
-                self._dismiss(connection, self._say_to_wait(theirs))
+            name = self._terms.name if self._lists is None else self._lists.chosen
+            # Where the list is still open, it is the peer's.
+            name = theirs.name if name is None else name
+            if (theirs.purpose, theirs.name) != (self._terms.purpose, name):
+                self._dismiss(connection, self._say_to_wait(theirs, name))
                 return
             self._hear_refusal(theirs)
             try:
@@ -240,17 +245,25 @@ class ReliableLink:
             self._ended, self._last_end = connection, f" (the last connection ended: {error})"
 
     def _greet(self, connection: Connection) -> Greeting:
-        ours = structs.replace(
-            self._terms, received=self._expected, clock=time.time(), knows=self._peer_run or self._terms.knows
-        )
-        connection.send(greeting.encode(ours))
+        if self._lists is not None:
+            return self._lists.greet(connection, self._greeting, lambda: self._is_closed)
+        connection.send(greeting.encode(self._greeting(self._terms.name)))
         return greeting.decode(connection.receive(GREETING_SECONDS), self.peer)
 
-    def _say_to_wait(self, theirs: Greeting) -> str:
-        """Somebody who looks in for another purpose does not end a run, but somebody should know."""
-        reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(self._terms)}; do the same on both"
+    def _greeting(self, name: str, refuses: str = "") -> Greeting:
+        known = self._peer_run or self._terms.knows
+        return structs.replace(
+            self._terms, name=name, received=self._expected, clock=time.time(), knows=known, refuses=refuses
+        )
+
+    def _say_to_wait(self, theirs: Greeting, name: str) -> str:
+        """Somebody who looks in for another purpose does not end a run, but somebody should know, once."""
+        ours = structs.replace(self._terms, name=name)
+        reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(ours)}; do the same on both"
         self._last_end = f" ({reason})"
-        self._on_waiting(reason)
+        if reason != self._told:
+            self._told = reason
+            self._on_waiting(reason)
         return reason
 
     def _hear_refusal(self, theirs: Greeting) -> None:

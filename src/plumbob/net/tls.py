@@ -82,7 +82,8 @@ def _context(side: int, identity: Identity, peers: Sequence[Peer]) -> ssl.SSLCon
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
     context.minimum_version = context.maximum_version = VERSION
-    context.load_cert_chain(identity.certificate_file, identity.key_file)
+    # Never without a password: for an encrypted key OpenSSL would ask whoever sits at the terminal.
+    context.load_cert_chain(identity.certificate_file, identity.key_file, password=identity.password)
     context.load_verify_locations(cadata=b"".join(peer.certificate for peer in peers))
     return context
 

@@ -15,12 +15,15 @@ from typing import Protocol
 
 from plumbob.errors import (
     CiphertextRefusedError,
+    IdentityError,
     KeyRefusedError,
+    PeerAwayError,
     PlumbobError,
     RemoteProtocolError,
     TransportError,
 )
 from plumbob.net import Connection
+from plumbob.net.answered_lists import AnsweredLists
 from plumbob.net.greeting import Greeting, Purpose
 from plumbob.net.reliable import Memory, ReliableLink
 from plumbob.party.status import Watch
@@ -84,6 +87,8 @@ class Conversation:
 
     channels: dict[str, Channel]
     links: dict[str, ReliableLink]
+    list_name: str = ""
+    """Of the rows that this is about."""
 
     def leave(self, seconds: float = PARTING_SECONDS) -> list[str]:
         """Wait until the peers have everything; the names of those who did not say so in time."""
@@ -106,24 +111,30 @@ def conversation(
     connector_for: Callable[[Callable[[Connection], None]], AnyConnector],
     *,
     patience: float,
+    meeting: float | None = None,
+    lists: AnsweredLists | None = None,
     tell: Callable[[str], None] = lambda words: None,
     watch: Watch | None = None,
 ) -> Iterator[Conversation]:
-    """Meet every peer, and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on."""
-    links = {peer: _link(topic, peer, journal, tell) for peer in peers}
+    """Meet every peer, and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on.
+
+    All of them have `meeting` seconds to come, `patience` if nothing is said.
+    """
+    links = {peer: _link(topic, peer, journal, tell, lists) for peer in peers}
     channels = {peer: Channel(peer, link, patience, journal) for peer, link in links.items()}
     if watch is not None:
         watch.links, watch.channels = links, channels
     connector = connector_for(lambda connection: links[connection.peer].attach(connection))
     connector.open()
-    waiting = Waiting(links, channels, patience, time.monotonic())
+    meeting = patience if meeting is None else meeting
+    waiting = Waiting(links, channels, patience, time.monotonic(), meeting)
     try:
         with tell_while_waiting(waiting, tell):
-            for peer, run in _met(links, connector, patience).items():
+            for peer, run in _met(links, connector, meeting).items():
                 # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
                 journal.note(f"{MET}{peer}", run.encode())
             _refuse_other_number(topic, links.values())
-            yield Conversation(channels, links)
+            yield Conversation(channels, links, topic.name if lists is None else lists.chosen or "")
     except OtherNumber:
         raise
     except BaseException as error:
@@ -161,22 +172,33 @@ def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
         raise OtherNumber(highest)
 
 
-def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, patience: float) -> dict[str, str]:
-    """By peer, its side of the run. All are listened to in turn: one may refuse while another is still awaited."""
-    deadline = time.monotonic() + patience
+def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: float) -> dict[str, str]:
+    """By peer, its side of the run. All are listened to in turn: one may refuse while another is still awaited.
+
+    PeerAwayError names all who did not come, and why if that is known.
+    """
+    deadline = time.monotonic() + seconds
     while True:
-        runs = {peer: link.meet(min(MOMENT, patience)) for peer, link in links.items()}
-        missing = next((peer for peer, run in runs.items() if not run), None)
-        if missing is None:
+        runs = {peer: link.meet(min(MOMENT, seconds)) for peer, link in links.items()}
+        missing = [peer for peer, run in runs.items() if not run]
+        if not missing:
             return runs
         if time.monotonic() > deadline:
             break
-    words = f"{missing}: expected it within {patience:g} s; is it running, with this plan?{links[missing].last_end}"
-    reason = connector.why_not(missing)
-    raise TransportError(words) if reason is None else type(reason)(f"{words} The last attempt: {reason}")
+    reasons = {peer: connector.why_not(peer) for peer in missing}
+    words = " And ".join(
+        f"{peer}: expected it within {seconds:g} s; is it running, with this plan?{links[peer].last_end}"
+        + (f" The last attempt: {reason}" if reason else "")
+        for peer, reason in reasons.items()
+    )
+    # Waiting longer does not help where only a person can.
+    is_refused = any(isinstance(reason, IdentityError) for reason in reasons.values())
+    raise IdentityError(words) if is_refused else PeerAwayError(words)
 
 
-def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None]) -> ReliableLink:
+def _link(
+    topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None], lists: AnsweredLists | None
+) -> ReliableLink:
     state = journal.link_state(peer)
     greeting = Greeting(
         purpose=topic.purpose,
@@ -195,4 +217,5 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
         digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),
         on_waiting=tell,
+        lists=lists,
     )

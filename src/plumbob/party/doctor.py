@@ -35,6 +35,7 @@ from plumbob.net.websocket import Timeouts
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
+from plumbob.party.reach import WayToPeer, apart, reach_of
 from plumbob.party.rows import aligned_table, own_table
 from plumbob.party.sizes import largest_message
 from plumbob.party.waiting import SECONDS_BETWEEN
@@ -91,7 +92,18 @@ def examine(
     if not peers:
         yield Check("peers", False, "nobody is joined yet", f"{TO_TYPE}plumbob party join TOKEN")
         return
-    yield from _meet(home, peers, _Visit(plan), seconds, progress, timeouts)
+    reaches = [reach_of(home.settings, peer.name) for peer in peers]
+    for one in (*reaches, *_apart(home, plan)):
+        yield Check("address", one.is_possible, one.found, one.todo, one.peer)
+    possible = [peer for peer, one in zip(peers, reaches, strict=True) if one.is_possible]
+    if possible:
+        yield from _meet(home, possible, _Visit(plan), seconds, progress, timeouts)
+
+
+def _apart(home: Home, plan: Plan | None) -> Iterator[WayToPeer]:
+    """Of the plan's parties, or of all that were joined."""
+    names = home.pinned if plan is None else [party.name for party in plan.parties if party.name in home.pinned]
+    return apart(home.settings, names)
 
 
 def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
@@ -339,7 +351,7 @@ def _version(theirs: Greeting, peer: str) -> Check:
     if theirs.plumbob == __version__:
         return Check("version", True, f"plumbob {__version__}, protocol {VERSION} on both sides", "", peer)
     found = f"plumbob {__version__} here, {theirs.plumbob} there"
-    return Check("version", False, found, f"pip install plumbob=={__version__} there, or theirs here", peer)
+    return Check("version", False, found, f"install plumbob {__version__} there, or their version here", peer)
 
 
 def _clock(skew: float, peer: str) -> Check:

@@ -118,7 +118,7 @@ class Keeping:
             self.seal("columns", *packed_table(table))
 
     def seal(self, name: str, *pieces: bytes) -> None:
-        """One whole file."""
+        """Seals one whole file for the auditor."""
         file = self.open_file(name)
         file.write(*pieces)
         file.close()
@@ -176,7 +176,7 @@ class Witness:
         self._messages.flush()
 
     def close(self) -> None:
-        """The session is over."""
+        """Ends the evidence, when the session is over."""
         self._messages.close()
         if self._rows is not None:
             self._rows.close()
@@ -262,7 +262,7 @@ def packed_table(table: Table) -> Iterable[bytes]:
 
 
 def unpacked_table(data: bytes) -> Table:
-    """The inverse."""
+    """The inverse of `packed_table`."""
     kind, stored = msgspec.msgpack.decode(data, type=tuple[str, _StoredTable])
     columns = tuple(
         Column(
@@ -303,7 +303,7 @@ class KeptStream:
 
 @dataclass(repr=False)
 class OpenedEvidence:
-    """What the auditor opened."""
+    """The evidence after the auditor has opened it."""
 
     folder: Path
     head: Head

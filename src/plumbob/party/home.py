@@ -1,7 +1,7 @@
 """A party's folder: its key, its certificate, the peers it has pinned, and its own settings.
 
     party/                0700
-      key.pem             0600  never leaves this folder
+      key.pem             0600  never leaves this folder; encrypted if its owner wants that
       certificate.pem     0600  what peers pin
       party.toml          0600  settings; the proxy may have a password in it
       peers/NAME.pem      0600  the certificates of the peers
@@ -10,6 +10,7 @@
       answered/           how many rows of a plan were answered: HASH.json
       released/           what runs have released of each label
       row-budget.db       what runs have spent of each row
+      log.jsonl           what this party did, one JSON object per line (`plumbob.party.log`)
       runs/               see `plumbob.party.plan_runs`
 
 All files are the owner's alone. Nothing in it is shared but the certificate and the address, by an invitation.
@@ -39,6 +40,7 @@ from plumbob.net.identity import (
 )
 from plumbob.net.websocket import Timeouts
 from plumbob.party.outcome import Outcome
+from plumbob.party.passphrase import passphrase
 from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
 from plumbob.party.verbs import (
     Align,
@@ -90,18 +92,21 @@ class Home:
         return f"Home({self.identity.name})"
 
     @classmethod
-    def create(cls, folder: Path, settings: HomeSettings, days: int = VALID_DAYS) -> Self:
+    def create(cls, folder: Path, settings: HomeSettings, days: int = VALID_DAYS, passphrase: str = "") -> Self:
         """A new party; raises IdentityError where there is one already."""
-        Identity.create(folder, settings.name, days=days)
+        identity = Identity.create(folder, settings.name, days=days, passphrase=passphrase)
         make_private_folder(folder / PEERS)
         write_private(folder / SETTINGS_FILE, settings.to_toml().encode())
-        return cls.open(folder)
+        return cls._opened(folder, identity)
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
         """Raises IdentityError or SettingsError with what to do."""
         folder = Path(folder)
-        identity = Identity.load(folder)
+        return cls._opened(folder, Identity.load(folder, passphrase))
+
+    @classmethod
+    def _opened(cls, folder: Path, identity: Identity) -> Self:
         settings = read_settings(folder / SETTINGS_FILE)
         if settings.name != identity.name:
             raise SettingsError(
@@ -184,12 +189,11 @@ class Home:
 
     def invitation(self) -> Invitation:
         """What a peer needs to meet us."""
-        return Invitation(self.identity.certificate, self.settings.address or None)
+        return Invitation(self.identity.certificate, self.settings.dialled_at or None)
 
     def renewed(self, days: int = VALID_DAYS) -> Self:
         """The same party with a certificate that holds from now on; the peers must join it again."""
-        self.identity.renewed(days)
-        return self.open(self.folder)
+        return self._opened(self.folder, self.identity.renewed(days))
 
     def join(self, invitation: Invitation | str, address: str | None = None, *, replace: bool = False) -> Self:
         """Pin a peer's certificate, and note where it is dialled; the home as it is then."""
@@ -201,12 +205,12 @@ class Home:
             settings = with_address(settings, invitation.name, address)
         write_over(self.folder / PEERS / f"{invitation.name}.pem", pem_of(invitation.certificate))
         write_over(self.folder / SETTINGS_FILE, settings.encode())
-        return self.open(self.folder)
+        return self._opened(self.folder, self.identity)
 
     def with_settings(self, settings: HomeSettings) -> Self:
         """The home with other settings, on the disk too; comments of people's own in the file are not kept."""
         write_over(self.folder / SETTINGS_FILE, settings.to_toml().encode())
-        return self.open(self.folder)
+        return self._opened(self.folder, self.identity)
 
     # The verbs of `plumbob party`, for notebooks and schedulers. Each opens the folder again, as a command does.
 

@@ -1,8 +1,8 @@
 """One party's place in one conversation: who it is, its rows, its folder, and how it reaches the others."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.net import Connection
+from plumbob.net.answered_lists import AnsweredLists
 from plumbob.net.greeting import Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
@@ -45,11 +46,15 @@ class PartyRun:
     connector_for: ConnectorFor
     engine: Engine
     patience: float = PATIENCE
+    meeting: float | None = None
+    """Seconds to wait for peers to come, as long as `patience` if nothing is said."""
     lingering: float = 10.0
     """Seconds to wait, once this side is over, for a peer that has to start again."""
     tell: Tell = lambda words: None
     list_name: str = ""
     """Under which the rows are, or were, aligned."""
+    lists: Mapping[str, Table] = field(default_factory=dict)
+    """At a side that answers: its rows by the name of their list, of which whoever asks takes one."""
     number: int = 0
     """Of the run among those of the plan, as this side counts; the parties agree on the highest. 0 = not counted."""
     signature: PlanSignature | None = None
@@ -66,7 +71,11 @@ class PartyRun:
 
     @contextmanager
     def talk(
-        self, purpose: Purpose, journal: SqliteJournal, status: Status | None = None, patience: float | None = None
+        self,
+        purpose: Purpose,
+        journal: SqliteJournal,
+        status: Status | None = None,
+        patience: float | None = None,
     ) -> Iterator[Conversation]:
         """With everybody there whom this purpose needs."""
         number = self.number if purpose == "train" else 0
@@ -80,11 +89,17 @@ class PartyRun:
                 journal,
                 self.connector_for,
                 patience=self.patience if patience is None else patience,
+                meeting=self.meeting if patience is None else None,
+                lists=AnsweredLists(self.plan.label_party.name, list(self.lists), self.tell) if self.lists else None,
                 tell=self.tell,
                 watch=watch,
             ) as talk,
         ):
             yield talk
+
+    def about(self, list_name: str) -> "PartyRun":
+        """This place, with the rows of the list that was asked for."""
+        return replace(self, table=self.lists.get(list_name, self.table), list_name=list_name)
 
     def tell_refusals(self, purpose: Purpose) -> AbstractContextManager[None]:
         """Around what may be refused before `talk`."""
@@ -195,7 +210,7 @@ def topic_of(plan: Plan, purpose: Purpose, list_name: str) -> Topic:
 
 
 def _connector_for(home: Home, plan: Plan, largest_message: int, tell: Tell) -> ConnectorFor:
-    """To the plan's parties."""
+    """A connector to the plan's other parties."""
     names = {party.name for party in plan.parties}
 
     def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:

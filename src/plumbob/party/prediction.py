@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -114,9 +114,10 @@ def answer(
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         # With everybody there, who hear of a ledger that cannot be read; nothing was said yet.
         brought = Brought(part.brought(), None, ledger.answered(), most.rows, most.is_planned)
-        draws = party_run.draws(journal, brought.to_bytes())
-        participant = party_run.participant(talk, journal, draws)
-        return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
+        here = party_run.about(talk.list_name)
+        draws = here.draws(journal, brought.to_bytes())
+        participant = here.participant(talk, journal, draws)
+        return replace(Answerer(participant, _rows_of(here), part, limit, ledger).run(), list_name=talk.list_name)
 
 
 @contextmanager

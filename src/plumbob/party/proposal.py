@@ -123,7 +123,7 @@ def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
 
 
 def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> tuple[Plan, DraftedEncoding | None]:
-    """At the label party."""
+    """The label party drafts, hears everybody's widths, and sends the plan."""
     first, sizes = _with_widths(own, proposal.draft, proposal.table, channels)
     second, reason = proposal.choose(first, sizes)
     plan, _ = _with_widths(own, second, proposal.table, channels)

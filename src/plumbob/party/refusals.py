@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from plumbob.callbacks import Tell
 from plumbob.errors import PlumbobError, TransportError
 from plumbob.net import Connection
-from plumbob.net.greeting import LARGEST_GREETING, Greeting, exchanged
-from plumbob.net.reliable import FRAME, GREETING_SECONDS, LAST_WORDS_SECONDS, LONGEST_WORDS
+from plumbob.net.greeting import GREETING_SECONDS, LARGEST_GREETING, Greeting, exchanged
+from plumbob.net.reliable import FRAME, LAST_WORDS_SECONDS, LONGEST_WORDS
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic
 
 # Longer than the longest pause between two attempts of a peer that dials us.

@@ -59,7 +59,7 @@ class ListedRun:
         return self.status == UNSTARTED
 
     def remove(self) -> None:
-        """All that it left."""
+        """Removes the run with all that it left."""
         folder = RunFolder(self.folder)
         if folder.path.parent.name == RUNS:
             shutil.rmtree(folder.path)
@@ -167,7 +167,7 @@ def is_unstarted(folder: Path) -> bool:
 
 
 def verdict_of(record: RunRecord) -> str:
-    """In a few words."""
+    """The verdict on a run in a few words."""
     if record.findings:
         return f"{_leak_count(record.findings)} (attacked)"
     return f"{_leak_count(record.predicted)} (by the plan)" if record.predicted else ""

@@ -20,6 +20,8 @@ from plumbob.protocol.part import ModelPart
 
 HEADER = ("id", "score", "probability", "predicted")
 SAID = {True: "yes", False: "no", None: ""}
+JOINT, ALONE, NOT_SCORED = "joint", "own", "none"
+"""By which model a row was scored: that of all parties, the label party's alone, or not at all."""
 
 
 def refuse_unwritable(out: Path) -> None:
@@ -94,30 +96,42 @@ def write_scores(
     plan: Plan | None = None,
     held_out: Mapping[str, bool] | None = None,
     judged: Sequence[Sequence[float]] = (),
+    model: str = "",
+    absent: Sequence[str] = (),
 ) -> dict[str, object]:
     """For each row its id, the score, the probability of the positive class, and the predicted class.
 
     Probabilities come from scores by the plan's own link; without a plan a score is a log-odds. `held_out` says of the
     rows of training whether they were held out; it becomes a column, empty for rows that were not there. `judged` is
-    the calibration curve of the rows that the model was judged on: it says how far these scores have moved.
+    the calibration curve of the rows that the model was judged on: it says how far these scores have moved. `model`
+    becomes a column too; the ids that are `absent` at some party follow without a score.
     """
     odds = scores if plan is None else log_odds(plan, scores)
     cut = math.log(threshold / (1 - threshold))
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(HEADER if held_out is None else (*HEADER, "held_out"))
+        known = [] if held_out is None else ["held_out"]
+        writer.writerow((*HEADER, *known, *(["model"] if model else [])))
+
+        def said_of(identity: str) -> list[str]:
+            return [*(SAID[(held_out or {}).get(identity)] for _ in known), *([model] if model else [])]
+
         # In pieces, because there may be more rows than memory for their texts.
         for piece in store.pieces(len(ids)):
             lines = _lines(ids[piece], scores[piece], odds[piece], classes, cut)
-            writer.writerows(lines if held_out is None else ((*line, SAID[held_out.get(line[0])]) for line in lines))
+            writer.writerows((*line, *said_of(line[0])) for line in lines)
+        writer.writerows((one, *[""] * (len(HEADER) - 1 + len(known)), NOT_SCORED) for one in absent)
     positives = int((odds > cut).sum())
     above = "" if threshold == 0.5 else f" (probability above {threshold:.4g})"
     said = [
         *filter(None, remarks),
         f"{counted(len(ids), 'row')}, {positives:,} predicted as {classes[1]}{above}: {out}",
     ]
-    counts = {"rows": len(ids), "predicted_positive": positives, "threshold": threshold}
+    if absent:
+        has = "id has" if len(absent) == 1 else "ids have"
+        said.append(f"{len(absent):,} {has} no score, because some party does not have the row: model = {NOT_SCORED}")
+    counts = {"rows": len(ids), "predicted_positive": positives, "threshold": threshold, "not_scored": len(absent)}
     moved = stability_index(judged, odds)
     if moved is not None:
         said.append(stability_in_words(moved))

@@ -129,7 +129,7 @@ class _StoredAuditor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Auditor:
-    """As parties know it."""
+    """An auditor as the parties know it: by its certificate and the key that evidence is sealed for."""
 
     certificate: Certificate
     sealing: bytes
@@ -152,7 +152,7 @@ class Auditor:
 
     @classmethod
     def parse(cls, certificate: str, sealing: str) -> Self:
-        """Both as hexadecimal digits."""
+        """Reads both keys from hexadecimal digits."""
         public = bytes.fromhex(sealing)
         X25519PublicKey.from_public_bytes(public)
         return cls(Certificate.parse(bytes.fromhex(certificate)), public)

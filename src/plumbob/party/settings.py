@@ -17,6 +17,7 @@ from plumbob.net.identity import refuse_loose
 from plumbob.plan import PARTY_NAME, SettingKey, suggestion
 
 SETTINGS_FILE = "party.toml"
+ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 PEERS = "peers"  # The section here, and the folder of certificates beside it.
 TABLE = "table"
 HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `address` in an invitation.\n"
@@ -24,7 +25,7 @@ HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `ad
 KEYS = (
     SettingKey("name", "", "", "as in the certificate and in every plan"),
     SettingKey("listen", "", "", 'HOST:PORT to listen on, such as 0.0.0.0:7700; "" = only outgoing connections'),
-    SettingKey("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = they cannot'),
+    SettingKey("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = `listen`'),
     SettingKey("proxy", "", "", 'http://[user:password@]host:port to dial out through; "" = none'),
     SettingKey("data", "", "", "the table's file, from this folder if the path is not absolute"),
     SettingKey("id_column", "", "id", "the column that identifies each row, or several with commas between them"),
@@ -95,6 +96,14 @@ class HomeSettings:
         yield from _address_mistake("proxy", self.proxy, Proxy.parse)
         for name, address in self.addresses.items():
             yield from _address_mistake(f"peers.{name}.address", address, Address.parse)
+
+    @property
+    def dialled_at(self) -> str:
+        """Where peers reach this party, as its invitations say; empty where it does not listen, or cannot know."""
+        if self.address or not self.listen:
+            return self.address
+        is_chosen_late = self.listen.endswith(":0")
+        return "" if self.listen.startswith(ANYWHERE) or is_chosen_late else self.listen
 
     @classmethod
     def from_toml(cls, text: str) -> Self:

@@ -33,7 +33,7 @@ def write_statement(file: Path, statement: Mapping[str, Any]) -> None:
 
 
 def sign_statement(auditor: AuditorKeys, file: Path) -> SignedStatement:
-    """By the auditor's certificate."""
+    """Signs a statement with the auditor's certificate."""
     stored, public = read_statement(file), auditor.public
     signed = msgspec.structs.replace(
         stored,
@@ -46,7 +46,7 @@ def sign_statement(auditor: AuditorKeys, file: Path) -> SignedStatement:
 
 
 def read_statement(file: Path) -> SignedStatement:
-    """Whoever signed it."""
+    """Reads a statement, whoever signed it."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=SignedStatement)
     except (OSError, msgspec.DecodeError) as error:

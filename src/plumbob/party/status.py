@@ -39,7 +39,7 @@ class Status:
         return time.time() - self.written < 5 * SECONDS_BETWEEN
 
     def sentence(self) -> str:
-        """For people."""
+        """The status in one sentence."""
         where = f"{self.purpose}, {f'step {self.step} of {self.steps}' if self.steps else 'before the first step'}"
         if not self.is_alive:
             return f"{where}; not running; run the same command again to resume"

@@ -14,7 +14,7 @@ from plumbob.party.status import Status
 from plumbob.protocol.outcome import account_record, party_record, run_record
 from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty
 from plumbob.protocol.program import party_at
-from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home
+from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home, weights_alone
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
@@ -109,16 +109,18 @@ def _train(
     shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
     folder.make_party_folder(party_run.name)
     transcript.save(folder.transcript_file(party_run.name))
+    alone = weights_alone(party) if isinstance(party, TrainingParty) else None
     if part is not None and scores is not None and isinstance(party, TrainingParty):
         part = replace(part, balanced_threshold=threshold_at_home(party, scores))
     if part is not None:
+        part = replace(part, alone=alone)
         part.save(folder.part_file(party_run.name))
     record = run_record(party_run.plan, participant.engine.name, draws, [shown], party.training_rows, party.seed)
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = () if party_run.signature is None else party_run.signature.accepted
-    if scores is not None and isinstance(party, TrainingParty):
-        found, curves = judged_at_home(party, scores)
+    if scores is not None and alone is not None and isinstance(party, TrainingParty):
+        found, curves = judged_at_home(party, scores, alone)
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
     record = replace(
         record,

@@ -22,6 +22,8 @@ class Waiting:
     channels: Mapping[str, Channel]
     patience: float
     started: float
+    meeting: float
+    """Seconds that all peers have to come."""
 
     def sentence(self, now: float) -> str:
         """For people; nothing while nobody is waited for."""
@@ -29,7 +31,7 @@ class Waiting:
         if strangers:
             return (
                 f"waiting for {', '.join(strangers)} to connect, {now - self.started:.0f} s of at most "
-                f"{self.patience:g} s; the same command must run there"
+                f"{self.meeting:g} s; the same command must run there"
             )
         parting = [peer for peer, link in self.links.items() if link.is_parting]
         if parting:

@@ -58,7 +58,7 @@ class DraftedEncoding:
 
     @property
     def keys(self) -> dict[str, Any]:
-        """Of the plan."""
+        """The keys of the plan that state this encoding."""
         C = encoding_for(self.rows, self.numeric, self.levels)[2]
         penalty = {} if self.has_row_noise else {"l2": float(f"{1.0 / (C * self.rows):.4g}")}
         return {**encoding_of(self.bins, self.has_row_noise), **penalty}

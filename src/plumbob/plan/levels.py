@@ -99,7 +99,7 @@ def whole_root(value: int, degree: int) -> int:
 
 
 def total_passes(levels: Sequence[Level]) -> int:
-    """Of all levels."""
+    """How many passes all levels have together."""
     return sum(level.passes for level in levels)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from plumbob.plan.sigmoids import SIGMOIDS
+
 MOST_SHARING = 8  # Parties in `shares`: products grow with the square of their number.
 
 
@@ -60,7 +62,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
             Protocol(
                 "clear",
                 keys="none",
-                sigmoids=frozenset({"fourier", "taylor", "minimax", "piecewise", "exact"}),
+                sigmoids=frozenset(SIGMOIDS),
                 noises=ON_RESIDUALS | {"rows"},
                 shows_gradients=True,
                 carries_class_weights=True,

@@ -16,6 +16,7 @@ from plumbob.plan.settings import (
     Party,
     PlanSettings,
 )
+from plumbob.plan.sigmoids import SIGMOIDS
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -23,7 +24,6 @@ PROFILE_BITS = (2048, 3072)
 LEAST_L2_OF_LONG_RUNS = 0.01
 # Of a number in a lattice product's matrix, without its sign: before the point, and in all.
 MOST_INTEGER_BITS, MOST_ENTRY_BITS = 7, 20
-BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
 REMOVED_VALUES: Mapping[tuple[str, str], str] = {
     ("replies", "single"): 'crypto.replies: "single" was removed; write "packed", which sends less',
 }
@@ -300,7 +300,7 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             f" numbers below {room:g} with feature_bits = {plan.feature_bits}: a row beyond that would stop the run,"
             " which peers see; lower row_norm or feature_bits",
         )
-    if plan.sigmoid not in BOUNDED_SIGMOIDS:
+    if not SIGMOIDS[plan.sigmoid].is_bounded:
         yield (
             {"noise", "sigmoid"},
             f'model.sigmoid: "{plan.sigmoid}" with noise = "rows": its residuals have no bound, so one row could move'

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from plumbob.plan.keys import SettingKey, key, one_of
 from plumbob.plan.levels import RowLevels, levels_as_planned, levels_by_rule, passes_without_sample, total_passes
 from plumbob.plan.protocols import OTHER_SYSTEMS, PROTOCOLS, Protocol
+from plumbob.plan.sigmoids import SIGMOIDS
 
 VERSION = 2
 STEP_BITS = 22
@@ -129,8 +130,8 @@ class PlanSettings:
 
     sigmoid: str = one_of(
         "model",
-        "fourier taylor minimax piecewise exact",
-        "fourier (shares, clear) | taylor | minimax, piecewise, exact (clear)",
+        " ".join(SIGMOIDS),
+        f"fourier (shares, clear) | taylor | {', '.join(list(SIGMOIDS)[2:])} (clear)",
         is_fitted=True,
         flag="Approximation of the sigmoid; fourier works with shares and clear only",
     )

@@ -161,7 +161,7 @@ class _Part:
 
     @cached_property
     def _shortening(self) -> float:
-        """Of a usual row."""
+        """The factor by which a usual row is shortened."""
         common = [self.loading(cause) ** 2 + OWN_VARIANCE for cause in range(self.own - self.left)]
         variances = [*common, *[OWN_VARIANCE] * self.left]
         length = math.sqrt(sum(one * self._whitening(one) ** 2 for one in variances))

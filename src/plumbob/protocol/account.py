@@ -69,7 +69,7 @@ def salted(root: bytes, item: str, digest: bytes) -> bytes:
 
 
 def digest_of_ids(table: Table) -> bytes:
-    """In their order."""
+    """A hash over the ids in their order."""
     return hash_of(*(identity.encode() for identity in table.ids))
 
 

@@ -22,7 +22,7 @@ ZEROS = bytes(1 << 20)
 
 @dataclass(frozen=True)
 class Place:
-    """Where a message stands."""
+    """Where a body lies on disk."""
 
     file: int
     start: int

@@ -16,8 +16,8 @@ from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, s
 from plumbob.errors import DataError
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
-from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.party import AfterStep

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.data import stream
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy.accounting import LabelCost, proved_std
 from plumbob.privacy.noise_cost import HeuristicNoise, flips, label_scale
 

@@ -385,7 +385,7 @@ def confirm(participant: Participant, key: bytes, ids: Collection[str], what: st
 
 
 def make_key(participant: Participant) -> PrivateKey:
-    """A new Paillier key."""
+    """Makes this party's Paillier key."""
     key = paillier.generate(profile_of(participant.plan), participant.engine, participant.draws.of("own key"))
     key.prepare()
     participant.keys.append(key)

@@ -48,6 +48,8 @@ class ModelPart:
     """Of the training rows, at the label party: with calibrated probabilities, balanced accuracy is largest there."""
     balanced_threshold: float | None = None
     """At the label party: the probability at which balanced accuracy was largest on scores that it saw anyway."""
+    alone: Vector | None = None
+    """At the label party of a run between organisations: the weights of a model of its own columns alone."""
     bound: AnyBound | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
@@ -90,6 +92,12 @@ class ModelPart:
             scores[piece] = self.encode(table, piece) @ self.weights
         return scores
 
+    def scores_alone(self, table: Table) -> Vector:
+        """Log-odds by the model of own columns; DataError where the run kept none."""
+        if self.alone is None:
+            raise DataError("this run kept no model of its own columns; train again, then --local-if-away can use it")
+        return replace(self, weights=self.alone).partial_scores(table)
+
     def input_limits(self) -> tuple[Vector, Vector] | None:
         """(lowest, highest) value of each encoded column that a score tells apart, in the units of the table.
 
@@ -125,7 +133,7 @@ class ModelPart:
         return standard, intercept + offset
 
     def save(self, path: Path) -> None:
-        """For its owner alone."""
+        """Writes the part to a file that its owner alone can read."""
         path.touch(mode=0o600)
         path.write_bytes(self.to_json())
 
@@ -151,6 +159,8 @@ class ModelPart:
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
+        if self.alone is not None:
+            stored["alone"] = self.alone.tolist()
         if self.whitening is not None:
             stored["whitening"] = _stored_whitening(self.whitening)
         if self.bound is not None:
@@ -159,7 +169,7 @@ class ModelPart:
 
     def brought(self) -> bytes:
         """What a later session continues from: everything that shapes a message of it."""
-        return replace(self, balanced_threshold=None).to_json()
+        return replace(self, balanced_threshold=None, alone=None).to_json()
 
     @classmethod
     def load(cls, path: Path) -> "ModelPart":
@@ -204,6 +214,7 @@ class ModelPart:
             classes=stored.classes,
             positive_share=stored.positive_share,
             balanced_threshold=stored.balanced_threshold,
+            alone=None if stored.alone is None else np.array(stored.alone, dtype=np.float64),
             shares=shares,
             run=stored.run,
             whitening=None if stored.whitening is None else stored.whitening.read(),
@@ -216,7 +227,9 @@ class ModelPart:
     def _fits_together(self) -> bool:
         columns = len(self.encoder.names)
         fitted = (self.encoder.fill, self.encoder.shift, self.encoder.factor)
-        is_whole = self.weights is None or len(self.weights) == columns + self.has_intercept
+        is_whole = all(
+            weights is None or len(weights) == columns + self.has_intercept for weights in (self.weights, self.alone)
+        )
         if self.whitening is not None:
             shapes = (self.whitening.centre.shape, self.whitening.matrix.shape)
             is_whole = is_whole and shapes == ((columns,), (columns, columns))
@@ -232,7 +245,7 @@ class _Format(msgspec.Struct):
 
 
 class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
-    """The same by lattices."""
+    """Bound shares on lattices, as they are stored."""
 
     session: str
     lattice_set: int
@@ -321,5 +334,6 @@ class _StoredPart(msgspec.Struct, forbid_unknown_fields=True):
     gaps: tuple[str, ...] = ()
     positive_share: float | None = None
     balanced_threshold: float | None = None
+    alone: list[float] | None = None
     bound_lattice: _StoredBoundLattice | None = None
     bound_lattices: _StoredBoundLattices | None = None

@@ -20,8 +20,8 @@ from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, s
 from plumbob.errors import EncodingError, PlanError, RemoteProtocolError
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.noise_cost import LabelReleases, label_scale
 from plumbob.protocol import defences, row_noise

@@ -50,7 +50,7 @@ class RowLimit:
     is_planned: bool = False
 
     def in_words(self, used: int, owner: str) -> str:
-        """Limit, used and left."""
+        """The limit, the rows used and the rows left."""
         whose = "the plan allows" if self.is_planned else f"{owner} itself allows"
         left = max(0, self.rows - used)
         return f"{whose} {self.rows:,} scored rows, {used:,} are used, {left:,} are left"
@@ -67,6 +67,7 @@ class Served:
 
     queries: int
     rows: int
+    list_name: str = ""
 
 
 class Asker:
@@ -297,10 +298,10 @@ class Scoring(Protocol):
     """How the scores of some rows come to the label party."""
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        """At the label party."""
+        """The label party's side: the scores of these rows."""
 
     def answer(self, step: int, rows: Sequence[int]) -> None:
-        """At a feature party."""
+        """A feature party's side: what it adds to these rows' scores."""
 
 
 class OpenedScoring:

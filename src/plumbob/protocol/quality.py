@@ -59,10 +59,12 @@ def _scoring(party: TrainingParty) -> Scoring:
 # At the label party.
 
 
-def judged_at_home(party: TrainingParty, scores: Vector) -> tuple[dict[str, Metrics], dict[str, list[list[float]]]]:
+def judged_at_home(
+    party: TrainingParty, scores: Vector, alone: Vector
+) -> tuple[dict[str, Metrics], dict[str, list[list[float]]]]:
     """(metrics, calibration curve) of the joint model and of own columns alone, on the held-out rows."""
     labels = np.asarray(party.shard.y_test, dtype=np.int8)
-    models = {"joint": log_odds(party.plan, scores), "local-only": _local_scores(party)}
+    models = {"joint": log_odds(party.plan, scores), "local-only": party.shard.X_test @ alone}
     curves = {name: metrics.calibration_curve(labels, values) for name, values in models.items()}
     return {name: measured(labels, values) for name, values in models.items()}, curves
 
@@ -78,12 +80,16 @@ def measured(y: ArrayLike, scores: Vector) -> Metrics:
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
-def _local_scores(party: TrainingParty) -> Vector:
-    """As scikit-learn fits it on the same columns with the plan's penalty, C = 1 where it has none."""
+def weights_alone(party: TrainingParty) -> Vector | None:
+    """Of own columns, as scikit-learn fits them with the plan's penalty, C = 1 where it has none; without labels, none.
+
+    They are what `predict --local-if-away` falls back to.
+    """
     shard = party.shard
-    if shard.y is None or not shard.X.shape[1]:
-        return np.zeros(len(shard.X_test))
+    if shard.y is None:
+        return None
+    if not shard.X.shape[1]:
+        return np.zeros(0)
     penalties = shard.penalties(party.plan.l2 or 1.0 / len(shard))
     penalty: Matrix = np.diag(penalties) if penalties.ndim == 1 else penalties
-    scores: Vector = shard.X_test @ fit_logistic(shard.X, shard.y, penalty)
-    return scores
+    return fit_logistic(shard.X, shard.y, penalty)

@@ -75,7 +75,7 @@ def pair_keys(plan: Plan, *, is_needed: bool) -> Iterator[Due]:
 
 
 def names_of(plan: Plan) -> list[str]:
-    """The parties with rows."""
+    """The names of the parties that hold rows."""
     return [party.name for party in plan.learners]
 
 
@@ -91,7 +91,7 @@ class TrainingSchedule:
 
     @property
     def rows(self) -> int:
-        """That are trained on."""
+        """How many rows are trained on."""
         return self.aligned - self.plan.held_out(self.aligned)
 
     def messages(self) -> Iterator[Due]:
@@ -107,7 +107,7 @@ class TrainingSchedule:
 
     @property
     def everybody(self) -> list[str]:
-        """An arbiter too."""
+        """The names of all parties, an arbiter among them."""
         return [party.name for party in self.plan.parties]
 
     def seals(self, step: int, ends: Iterable[tuple[str, str]] | None = None) -> Iterator[Due]:
@@ -144,7 +144,7 @@ class TrainingSchedule:
         return max((due.size for due in every), default=0)
 
     def set_up(self) -> Iterator[Due]:
-        """Before the first step."""
+        """The messages before the first step."""
         return iter(())
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
@@ -152,7 +152,7 @@ class TrainingSchedule:
         return iter(())
 
     def finish(self) -> Iterator[Due]:
-        """After the last step."""
+        """The messages after the last step."""
         return iter(())
 
     def quality(self) -> Iterator[Due]:
@@ -394,7 +394,7 @@ def scored_rows(plan: Plan, trained: int, step: int, rows: int) -> Iterator[Due]
 
 
 def session_of_prediction(plan: Plan) -> Iterator[Due]:
-    """Before the first query."""
+    """The messages before the first query."""
     yield from agreement(plan)
     yield from numbers(names_of(plan))
     yield from pair_keys(plan, is_needed=hides_among_others(plan))

@@ -183,7 +183,7 @@ class SqliteJournal:
         return rows[0][0] if rows else None
 
     def note(self, name: str, value: bytes) -> None:
-        """Durable when it returns."""
+        """Keeps a fact; it is durable when this returns."""
         self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value)
         self._commit()
 

@@ -93,7 +93,7 @@ def columns_of(plan: Plan, name: str) -> int:
 
 
 def profile_of(plan: Plan) -> Profile:
-    """The plan's key length."""
+    """The encryption parameters for the plan's key length."""
     return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
 
 

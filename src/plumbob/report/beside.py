@@ -20,7 +20,7 @@ def agreement_section(items: Sequence[Agreement]) -> Section:
 
 
 def agreement_table(items: Sequence[Agreement]) -> PageTable:
-    """One line per finding."""
+    """A table with one line per finding."""
     rows = [
         [
             *(

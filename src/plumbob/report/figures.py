@@ -153,7 +153,7 @@ def quality_charts(record: RunRecord) -> Iterator[Chart]:
 
 
 def calibration_chart(record: RunRecord) -> Iterator[Chart]:
-    """Whether probabilities are probabilities."""
+    """A chart that shows how often what was predicted happened."""
     if any(len(points) > 1 for points in record.calibration.values()):
         yield Chart(
             "Calibration",
@@ -172,7 +172,7 @@ def calibration_chart(record: RunRecord) -> Iterator[Chart]:
 
 
 def traffic_chart(record: RunRecord) -> Iterator[Chart]:
-    """What each party sent."""
+    """A chart of what each party sent."""
     if any(party.bytes_sent for party in record.parties):
         yield Chart(
             "Bytes sent",

@@ -38,7 +38,7 @@ def tag(name: str, *children: object, **attributes: Attribute) -> Markup:
 
 
 def joined(*children: object) -> Markup:
-    """One after the other."""
+    """Pieces of markup, one after the other."""
     return NOTHING.join(text(child) for child in children)
 
 

@@ -333,7 +333,7 @@ def conditions_table(findings: Sequence[Finding]) -> PageTable:
 
 
 def quality_table(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> PageTable:
-    """One line per model."""
+    """A table with one line per model."""
     lines = [[model, *(_with_interval(values, name) for name in METRICS)] for model, values in models.items()]
     is_known = any(values.get("auc_low") is not None for values in models.values())
     remark = "; in brackets the 95 % interval" if is_known else ""

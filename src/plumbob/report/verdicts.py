@@ -10,7 +10,7 @@ CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked"}
 
 
 def headline_blocks(headlines: Headlines) -> Markup:
-    """One after the other, and what their words mean."""
+    """The two headlines, one after the other, and what their words mean."""
     legend = tag("p", headlines.legend, class_="note") if headlines.legend else NOTHING
     return joined(*(_block(block) for block in headlines.blocks), legend)
 
@@ -44,5 +44,5 @@ def badge(verdict: str) -> Markup:
 
 
 def class_of(verdict: str) -> str:
-    """Of the style sheet."""
+    """The style sheet's class for a verdict."""
     return CLASSES.get(verdict, "none")

@@ -61,7 +61,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class Verb:
-    """What every verb has."""
+    """What every verb has: its flags as fields, and `do`."""
 
     words: ClassVar[str] = ""
     """As it is typed after `plumbob`."""

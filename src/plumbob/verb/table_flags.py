@@ -23,7 +23,7 @@ def _option(flag: str, text: str, metavar: str | None = None) -> Any:
 
 @dataclass(frozen=True)
 class TableFlags:
-    """As they were typed."""
+    """The flags about a table, as they were typed."""
 
     columns: Annotated[
         Sequence[str],
@@ -88,7 +88,7 @@ class TableFlags:
     ] = "refuse"
 
     def choices(self) -> "ColumnChoices":
-        """What they say."""
+        """What the flags say about a table."""
         # Late: whoever asks for help does not wait for numpy.
         from plumbob.data import ColumnChoices
 

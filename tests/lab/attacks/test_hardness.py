@@ -1,7 +1,5 @@
 """Theorem 3.6: a rotation of the peer's columns changes nothing that the label party sees."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,12 +7,10 @@ from scipy.stats import ortho_group
 
 from plumbob.arrays import Matrix
 from plumbob.model import logistic
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import SIGMOIDS
 from tests.lab.attacks.feature_support import made_up
 from tests.protocol.support import trained
-
-PAGE = Path(__file__).parents[3] / "docs" / "attacks.md"
 
 
 @pytest.mark.parametrize("sigmoid", ["taylor", "minimax", "piecewise", "exact"])
@@ -51,16 +47,3 @@ def _residuals(X: Matrix, y: NDArray[np.int64], weights: Matrix) -> Matrix:
         found.append(residuals)
         weights = weights - 0.1 * logistic.gradient(logistic.residual_sums(X[rows], residuals), len(X[rows]), taylor)
     return np.array(found)
-
-
-def test_the_documented_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The snippet of docs/attacks.md prints what the page says."""
-    code, printed = _blocks()
-    exec(compile(code, str(PAGE), "exec"), {})  # noqa: S102  # The page's own code is what is tested.
-    assert capsys.readouterr().out == printed
-
-
-def _blocks() -> tuple[str, str]:
-    """The page's code, and what it prints."""
-    parts = PAGE.read_text().split("```")
-    return parts[1].removeprefix("python\n"), parts[3].removeprefix("text\n")

@@ -8,7 +8,7 @@ import pytest
 from plumbob import datasets
 from plumbob.lab.attacks import label_sign
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
-from plumbob.model.sigmoid import minimax_curve
+from plumbob.plan.sigmoids import minimax_curve
 from tests.lab.attacks.label_support import claimed, condition, gaussian, rate, refused, seen
 from tests.protocol.support import plan_for
 

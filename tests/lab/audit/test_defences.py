@@ -18,7 +18,7 @@ from plumbob.lab.audit.defences import (
     compare,
     defences_for,
 )
-from plumbob.lab.reports.defences import defences_table, page_of, sentences
+from plumbob.lab.reports.defences_page import defences_table, page_of, sentences
 from plumbob.plan import Plan
 from tests.protocol.support import cut, plan_for, tables_for, trained
 

@@ -3,7 +3,7 @@
 import pytest
 
 from plumbob.lab.audit.defences import DefenceOutcome
-from plumbob.lab.reports.defences import tradeoff_charts
+from plumbob.lab.reports.defences_page import tradeoff_charts
 
 
 @pytest.mark.parametrize(("worst", "low"), [(0.98, 0.5), (0.5, 0.5), (0.323, 0.3), (0.0, 0.0)])

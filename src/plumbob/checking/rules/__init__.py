@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import Assumes, AttackRule
+from plumbob.checking.rules.rule import Assumes, AttackRule
 from plumbob.errors import PlanError
 from plumbob.plan import suggestion
 from plumbob.record import Finding

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import AttackRule, finding
+from plumbob.checking.rules.rule import AttackRule, finding
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.protocol.releases import scored_bits
 from plumbob.record import Finding

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
-from plumbob.checking.rules.interface import AttackRule, finding
+from plumbob.checking.rules.rule import AttackRule, finding
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.record import Finding
 

@@ -11,8 +11,8 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.rules.prediction_equations import unknown_weights
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 

@@ -2,12 +2,12 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.interface import AttackRule, Judgement, blocked
 from plumbob.checking.rules.reply_room import without_replies
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """More columns than agreed."""
+    """What a party reads that claims more columns than were agreed."""
     if (reason := without_replies(figures, party)) is not None:
         return reason
     return blocked(

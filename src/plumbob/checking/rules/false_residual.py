@@ -3,7 +3,7 @@
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
 from plumbob.checking.rules.falsified import bits_of_a_run, in_scores
-from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
 
 
 def judge(figures: Figures, party: str) -> Judgement:

@@ -7,7 +7,7 @@ modulo a fixed power of two only, so that this is all that a run can carry out a
 """
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import Judgement, blocked, not_applicable
+from plumbob.checking.rules.rule import Judgement, blocked, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 from plumbob.protocol.releases import scored_bits

@@ -4,7 +4,6 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, one_step
-from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.rules.residuals import (
     FEW_EPOCHS,
     USUAL_SCORE,
@@ -14,6 +13,7 @@ from plumbob.checking.rules.residuals import (
     with_noise,
     without_residuals,
 )
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 

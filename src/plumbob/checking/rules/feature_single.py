@@ -2,10 +2,10 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
 from plumbob.checking.rules.residuals import (
     one_column,
 )
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
 
 
 def judge(figures: Figures, party: str) -> Judgement:

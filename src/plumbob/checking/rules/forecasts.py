@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, Solve, sure_reach
-from plumbob.checking.rules.interface import Judgement, blocked
+from plumbob.checking.rules.rule import Judgement, blocked
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import counted
 

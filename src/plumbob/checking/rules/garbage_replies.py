@@ -6,7 +6,7 @@ from dataclasses import replace
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Block
 from plumbob.checking.rules.falsified import without_openings
-from plumbob.checking.rules.interface import AttackRule, Judgement, blocked
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked
 from plumbob.checking.verdict_words import DEGRADES
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.shares.shape import LatticeShape

@@ -9,7 +9,7 @@ from plumbob.checking.rules.drawing import AttackDrawing, Block
 from plumbob.checking.rules.forecasts import (
     generally_judged,
 )
-from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
 
 
 def judge(figures: Figures, party: str) -> Judgement:

@@ -10,7 +10,7 @@ from plumbob.checking.rules.forecasts import (
     judge_forecast,
     without_opened_weights,
 )
-from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 

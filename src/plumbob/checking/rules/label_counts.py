@@ -6,7 +6,7 @@ from plumbob.checking.rules.forecasts import (
     sentence,
     without_opened_weights,
 )
-from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.verdict_words import DEGRADES
 
 

@@ -2,7 +2,7 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
 from plumbob.checking.verdict_words import DEGRADES
 
 CLUSTERS = 8

@@ -8,7 +8,7 @@ from plumbob.checking.rules.forecasts import (
     judge_forecast,
     sentence,
 )
-from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
 from plumbob.checking.verdict_words import DEGRADES
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0

@@ -7,7 +7,7 @@ from plumbob.checking.rules.forecasts import (
     batch_numbers,
     generally_judged,
 )
-from plumbob.checking.rules.interface import AttackRule, Judgement, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
 
 
 def judge(figures: Figures, party: str) -> Judgement:

@@ -8,7 +8,7 @@ from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
 from plumbob.checking.rules.forecasts import (
     generally_judged,
 )
-from plumbob.checking.rules.interface import AttackRule, Judgement, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
 from plumbob.counting import counted
 
 UNREST = 1.5
@@ -24,7 +24,7 @@ SURE_IF_FEW, SURE_IF_MANY = 0.1, 0.3
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """All batches at once."""
+    """What the equations of all batches say together."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     per_step = figures.rank(party)

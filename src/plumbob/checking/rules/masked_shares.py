@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import AttackRule, finding
+from plumbob.checking.rules.rule import AttackRule, finding
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.shares.shape import LatticeShape

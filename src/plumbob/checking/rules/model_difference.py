@@ -9,7 +9,7 @@ measures it.
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import AttackRule, finding
+from plumbob.checking.rules.rule import AttackRule, finding
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES
 from plumbob.record import Finding
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
 from plumbob.checking.rules.falsified import without_openings
-from plumbob.checking.rules.interface import AttackRule, Judgement, not_applicable
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 FEW_PEOPLE = 3

@@ -7,18 +7,18 @@ from plumbob.checking.rules.forecasts import (
     exact,
     judge_forecast,
 )
-from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.rules.reply_room import hidden_room, without_replies
 from plumbob.checking.rules.residuals import (
     FEW,
     is_drowned,
     with_noise,
 )
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Hidden values in replies."""
+    """What a party reads that hides values in its replies."""
     if (reason := without_replies(figures, party)) is not None:
         return reason
     room = hidden_room(figures, party)

@@ -8,7 +8,7 @@ solving (Luo et al., Feature inference attack on model predictions in vertical f
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import AttackRule, finding
+from plumbob.checking.rules.rule import AttackRule, finding
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import counted
 from plumbob.plan import Plan

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import Judgement, not_applicable, without_sums
+from plumbob.checking.rules.rule import Judgement, not_applicable, without_sums
 from plumbob.counting import counted
 
 

@@ -3,7 +3,7 @@
 import math
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.rules.rule import Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 

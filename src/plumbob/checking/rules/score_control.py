@@ -7,7 +7,7 @@ stop it. benchmarks/attacks/score_control.py measures it.
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.interface import AttackRule, finding
+from plumbob.checking.rules.rule import AttackRule, finding
 from plumbob.checking.verdict_words import DEGRADES
 from plumbob.counting import counted
 from plumbob.record import Finding

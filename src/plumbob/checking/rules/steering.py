@@ -4,11 +4,11 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.interface import AttackRule, Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.rules.residuals import (
     is_drowned,
     with_noise,
 )
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 

@@ -39,7 +39,7 @@ class Ring:
 
     @cached_property
     def width(self) -> int:
-        """Limbs of a residue."""
+        """How many limbs a residue takes."""
         return width_for(int(self.modulus))
 
 

@@ -179,7 +179,7 @@ class WorkerProcess:
     """One process of the cluster."""
 
     def do(self, work: Callable[[Any], Any], item: Any) -> Any:
-        """What `map` gives out."""
+        """One piece of the work that `map` gives out."""
         return work(item)
 
 

@@ -31,7 +31,7 @@ class KeyContext:
 
     @property
     def in_words(self) -> str:
-        """Everything but the session."""
+        """What the key is for, without the session."""
         return f"{self.kind}, up to pass {self.last}, {self.owner} to {self.evaluator}"
 
     def encode(self, parameters: ParameterSet) -> bytes:

@@ -66,7 +66,7 @@ class LatticeEngine(Protocol):
         """What the record and the benchmark call it."""
 
     def secret(self, parameters: ParameterSet, key: bytes) -> Residues:
-        """A ternary polynomial, transformed."""
+        """A random ternary polynomial, transformed."""
 
     def public_key(self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes) -> Packed:
         """-a s + e, with a from the first stream and e from the second."""

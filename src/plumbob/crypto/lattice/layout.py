@@ -296,7 +296,7 @@ class PackedRows:
 
     @property
     def height(self) -> int:
-        """Rows of a block."""
+        """How many rows a block has."""
         return self.degree // self.together
 
     @property
@@ -310,7 +310,7 @@ class PackedRows:
 
     @property
     def polynomials(self) -> int:
-        """Of a block's request."""
+        """How many polynomials a block's request takes."""
         return self.halves * -(-self.terms // (self.halves * self.together))
 
     @property

@@ -35,7 +35,7 @@ def available_paths() -> list[str]:
 
 
 class NativeLatticeEngine(KernelEngine):
-    """Polynomials in the kernel."""
+    """Calculates with polynomials in the compiled kernel."""
 
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
         super().__init__(available_paths(), path, threads)

@@ -22,30 +22,30 @@ def from_integers(values: NDArray[np.int64]) -> Pairs:
 
 
 def add(left: Pairs, right: Pairs) -> Pairs:
-    """Modulo 2**128."""
+    """Sums, number by number, modulo 2**128."""
     low = left[..., 0] + right[..., 0]
     carry = (low < left[..., 0]).astype(np.uint64)
     return np.stack([low, left[..., 1] + right[..., 1] + carry], axis=-1)
 
 
 def negate(values: Pairs) -> Pairs:
-    """Modulo 2**128."""
+    """Numbers with the other sign, modulo 2**128."""
     low = ~values[..., 0] + np.uint64(1)
     return np.stack([low, ~values[..., 1] + (low == 0).astype(np.uint64)], axis=-1)
 
 
 def subtract(left: Pairs, right: Pairs) -> Pairs:
-    """Modulo 2**128."""
+    """Differences, number by number, modulo 2**128."""
     return add(left, negate(right))
 
 
 def reduce(values: Pairs, bits: int) -> Pairs:
-    """Modulo 2**bits."""
+    """Numbers modulo 2**bits."""
     return values & _mask(bits)
 
 
 def shift_left(values: Pairs, count: int) -> Pairs:
-    """Modulo 2**128."""
+    """Numbers times 2**bits, modulo 2**128."""
     low, high = values[..., 0], values[..., 1]
     if count == 0:
         return values.copy()

@@ -170,7 +170,7 @@ class PrivateMatrix:
 
     @property
     def residues(self) -> Residues:
-        """(replies, requests, primes, degree)."""
+        """All ciphertexts, as (replies, requests, primes, degree)."""
         if self._residues is not None:
             return self._residues
         residues = self._transformed(self.entries)

@@ -35,7 +35,7 @@ BigIntegers = NDArray[np.object_]
 
 
 class ReferenceEngine:
-    """One thread, no compiler."""
+    """Calculates with polynomials in numpy: one thread, and no compiler needed."""
 
     name = "python"
 
@@ -242,7 +242,7 @@ def _pairs(values: BigIntegers) -> Pairs:
 
 
 def _scaled_up(parameters: ParameterSet, message: BigIntegers, bits: int) -> BigIntegers:
-    """round(q m / 2**bits)."""
+    """round(q m / 2**bits), as encryption adds it."""
     scaled: BigIntegers = (message * parameters.modulus + (1 << (bits - 1))) >> bits
     return scaled
 

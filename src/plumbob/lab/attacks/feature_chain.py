@@ -76,7 +76,7 @@ class Chain:
             yield self._sign_stretches(self._narrow(float(beginnings[place]), float(width)))
 
     def visits(self) -> NDArray[np.intp]:
-        """Those in these steps."""
+        """The visits in these steps."""
         return np.flatnonzero((self.history.step >= self.first) & (self.history.step < self.last))
 
     def _narrow(self, centre: float, width: float) -> Vector:

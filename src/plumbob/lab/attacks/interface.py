@@ -17,8 +17,8 @@ from plumbob.checking.rules import rule_for
 from plumbob.data import Batch, batches
 from plumbob.errors import DataError
 from plumbob.model import logistic
-from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
 from plumbob.plan import Party, Plan
+from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
 from plumbob.protocol.transcript import Transcript
 
 

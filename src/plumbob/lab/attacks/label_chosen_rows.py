@@ -196,7 +196,7 @@ class OpenedWeights(Bare):
         return ordered[np.isin(ordered, sampled_rows(me.session.seed, len(me.shard), first_rows(me)))]
 
     def counts(self, me: LatticeParty) -> tuple[int, ...]:
-        """People in each column."""
+        """How many people each column carries."""
         return spread(first_rows(me), me.columns, me.widths.features.bits - 1 - _lowest_bit(me))
 
     def after(self, me: LatticeParty) -> None:

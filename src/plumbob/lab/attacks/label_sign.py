@@ -23,7 +23,7 @@ from plumbob.data import largest_batch
 from plumbob.lab.attacks.equations import Solution, label_weight, noise_on_residuals, solved_steps, why_no_sums
 from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 from plumbob.model import bounds
-from plumbob.model.sigmoid import CUBIC, LINEAR, minimax_curve
+from plumbob.plan.sigmoids import CUBIC, LINEAR, minimax_curve
 from plumbob.protocol import defences
 
 START_FAILURE = 0.05

@@ -18,8 +18,8 @@ from plumbob.crypto.lattice.interface import Angles
 from plumbob.lab.attacks.active import ActiveAttack, Reading
 from plumbob.lab.attacks.hooks import Bare
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
-from plumbob.model.sigmoid import AMPLITUDES, HARMONICS, PERIOD
 from plumbob.plan import Plan
+from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS, PERIOD
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.shares.shape import ANGLE_BITS, LAST_BITS
 from plumbob.protocol.shares.training import LatticeParty

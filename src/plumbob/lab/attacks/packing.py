@@ -114,7 +114,7 @@ class Cut:
 
     @property
     def counts(self) -> list[int]:
-        """Residuals in each reply."""
+        """How many residuals each reply carries."""
         return [(modulus - 1).bit_length() // self.slot_bits for modulus in self.moduli]
 
     def lay(self, wanted: EncryptedVector) -> EncryptedVector:

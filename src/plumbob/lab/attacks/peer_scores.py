@@ -22,7 +22,7 @@ from plumbob.lab.attacks.equations import factorise, label_weight, noise_on_resi
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.lab.attacks.label_sign import without_own_scores
 from plumbob.model import logistic
-from plumbob.model.sigmoid import CUBIC, LINEAR, Sigmoid
+from plumbob.plan.sigmoids import CUBIC, LINEAR, Sigmoid
 from plumbob.privacy.noise_cost import label_scale
 
 FOLD = float(np.sqrt(-LINEAR / (3.0 * CUBIC)))

@@ -71,7 +71,7 @@ class DefenceOutcome:
     refused: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The defence as it stands in the JSON."""
         return asdict(self)
 
 

@@ -10,7 +10,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch
 from plumbob.lab.audit.truth import Truth
 from plumbob.model.logistic import signs_of
-from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.plan.sigmoids import SIGMOIDS
 
 
 @dataclass(frozen=True, repr=False, eq=False)

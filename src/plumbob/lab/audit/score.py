@@ -258,7 +258,7 @@ def _widen(attack: Named, claim: ValueClaim, target: Matrix) -> Matrix:
 
 
 def _is_whole(values: Matrix) -> Flags:
-    """Rows without a NaN."""
+    """Which rows have no NaN."""
     is_whole: Flags = np.logical_not(np.isnan(values).any(axis=1))
     return is_whole
 

@@ -9,7 +9,7 @@ from plumbob.commands.estimate import estimate
 from plumbob.lab.audit.defences import DefenceComparison, DefenceOutcome, compare
 from plumbob.lab.audit.redteam import not_run, refuse_unknown
 from plumbob.lab.commands import train
-from plumbob.lab.reports.defences import defences_table, page_of, sentences
+from plumbob.lab.reports.defences_page import defences_table, page_of, sentences
 from plumbob.plan import Plan
 from plumbob.report import results
 from plumbob.report.page import as_text

@@ -12,7 +12,7 @@ from plumbob.verb import Result
 
 
 def run(asked: Export) -> Result:
-    """Where it was written."""
+    """Writes the file and says where it is."""
     folder, party = asked.folder, asked.party
     refuse_absent_parts(folder, party)
     scale = ScorecardScale(asked.base_score, asked.odds, asked.pdo)

@@ -119,7 +119,7 @@ def perform(job: LabRequest, emit: Emit) -> None:
 
 
 def _load(job: LabRequest, emit: Emit) -> LoadedTables:
-    """As `audit` loads them."""
+    """Loads the tables as `audit` does."""
     is_own = "=" in job.data[0]
     emit("stage", text="Reading your tables" if is_own else f"Reading {job.data[0]}")
     reading = job.reading

@@ -225,7 +225,7 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) ->
 
 @contextmanager
 def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iterator[None]:
-    """To whoever pressed Ctrl-C."""
+    """Tells whoever pressed Ctrl-C how to go on."""
     try:
         yield
     except KeyboardInterrupt:

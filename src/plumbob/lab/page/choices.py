@@ -126,5 +126,5 @@ def findings(plan: Plan) -> str:
 
 
 def summary(plan: Plan) -> str:
-    """One side of paper."""
+    """The decision sheet of a plan that was not run yet."""
     return summary_page(decision_on_plan(plan, check(plan), __version__))

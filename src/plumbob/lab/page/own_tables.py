@@ -203,7 +203,7 @@ class OwnTables:
         self._columns(file)
 
     def _home(self) -> Path:
-        """For its owner alone."""
+        """The folder of uploaded tables, readable by its owner alone."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="plumbob-lab-"))
         return self._folder

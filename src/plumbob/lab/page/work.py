@@ -66,7 +66,7 @@ class LabRun:
 
 
 class RunSlot:
-    """Room for one run."""
+    """Keeps a second run from starting while one is under way."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)

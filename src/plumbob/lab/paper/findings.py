@@ -96,7 +96,7 @@ class PaperClaim:
     """The numbers behind `measured`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The figures as they stand in the JSON."""
         return asdict(self)
 
 
@@ -108,7 +108,7 @@ class ExperimentOutcome:
     claims: tuple[PaperClaim, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The figures as they stand in the JSON."""
         return asdict(self)
 
     @classmethod

@@ -28,7 +28,7 @@ from plumbob.protocol.defences import noise_std
 
 @dataclass(frozen=True)
 class Effort:
-    """Handed to every experiment."""
+    """How thorough a reproduction is; handed to every experiment."""
 
     seeds: int = 5
     is_quick: bool = False
@@ -50,7 +50,7 @@ NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
 
 @dataclass(frozen=True)
 class ResultStore:
-    """A folder of results."""
+    """Keeps results in a folder, so that an interrupted reproduction goes on."""
 
     folder: Path
 
@@ -197,6 +197,6 @@ def presets_of(name: str) -> tuple[str, ...]:
 
 
 def noise_of(study: Study, preset: str, rows: int, epsilon: float) -> tuple[float, float]:
-    """sigma_A and sigma_B."""
+    """The paper's sigma_A and sigma_B."""
     plan = Setting(preset, "zero", epsilon).plan(study, rows, seed=1)
     return noise_std(plan, "label"), noise_std(plan, "features")

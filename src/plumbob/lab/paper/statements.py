@@ -62,7 +62,7 @@ class Statement:
     test: Callable[[Evidence], Tested]
 
     def claim(self, evidence: Evidence) -> PaperClaim:
-        """Against one reading's curves."""
+        """The claim, judged against one reading's curves."""
         reading = f"{evidence.study.name}, {evidence.preset}"
         common = (self.name, self.reference, self.says, reading, self.needed)
         try:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import figures_of_run
 from plumbob.lab.audit.defences import LABELS, VALUES, DefenceOutcome
-from plumbob.lab.reports.defences import badged_table, leakage, tradeoff_charts
+from plumbob.lab.reports.defences_page import badged_table, leakage, tradeoff_charts
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.figures import curve_series, references

@@ -75,7 +75,7 @@ class Checkpoint:
         return time.monotonic() >= self._due
 
     def resumed(self, name: str) -> Resumed | None:
-        """Where one party stood."""
+        """Where one party stood when the run was interrupted."""
         with self._lock:
             found = self._store.resumed()
         if found is None:

@@ -18,9 +18,9 @@ from plumbob.data.whitening import CLIP
 from plumbob.lab.simulate.training import JointModel, Run
 from plumbob.model import logistic, metrics
 from plumbob.model.links import log_odds
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.plan.encodings import encoding_of
+from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.quality import HELD_OUT, measured
 from plumbob.protocol.transcript import Transcript
 

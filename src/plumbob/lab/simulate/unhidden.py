@@ -100,7 +100,7 @@ def messages(ring: Ring, values: Limbs) -> list[mpz] | None:
 
 
 def ones(ring: Ring, count: int) -> Limbs:
-    """What hides nothing."""
+    """What stands in for random factors: it hides nothing."""
     return from_ints([1] * count, ring.width)
 
 

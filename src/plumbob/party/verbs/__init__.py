@@ -49,9 +49,21 @@ MostAnsweredRows = Annotated[
 
 @dataclass(frozen=True)
 class PartyVerb(Verb):
-    """A verb of one organisation, in its folder."""
+    """A verb of one organisation, in its folder; what it did stands in the folder's log."""
 
     home: HomeFolder = field(default=HOME, kw_only=True)
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.log import logged_verb
+
+        with logged_verb(self.home, self.words.split()[-1], getattr(self, "plan", None)) as entry:
+            result = self.act(caller)
+            entry.take(result)
+        return result
+
+    def act(self, caller: Caller) -> Result:
+        """Do the work."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -95,11 +107,19 @@ class Init(
     ] = ""
     engine: EngineOption = "auto"
     days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = USUAL_DAYS
+    passphrase: Annotated[
+        bool,
+        typer.Option(
+            "--passphrase",
+            help="Encrypt the key. Commands then ask for the passphrase, or read it from PLUMBOB_PASSPHRASE, or from"
+            " the file descriptor whose number is in PLUMBOB_PASSPHRASE_FD.",
+        ),
+    ] = False
     table: TableFlags = NOTHING_SAID
     reading: "ColumnChoices | None" = None
     """In Python, instead of the flags about the table."""
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.settings import HomeSettings
         from plumbob.party.verbs.setup import init
 
@@ -114,7 +134,19 @@ class Init(
             engine=self.engine,
             reading=self.reading or self.table.choices(),
         )
-        return init(self.home, settings, self.days)
+        return init(self.home, settings, self.days, self.passphrase)
+
+
+@dataclass(frozen=True)
+class EncryptKey(PartyVerb, words="party passphrase", section=SET_UP):
+    """Encrypt this party's key with a passphrase, or change it; the old one is asked for first."""
+
+    remove: Annotated[bool, typer.Option("--remove", help="Leave the key unencrypted.")] = False
+
+    def act(self, caller: Caller) -> Result:
+        from plumbob.party.verbs.setup import encrypt_key
+
+        return encrypt_key(self.home, self.remove)
 
 
 @dataclass(frozen=True)
@@ -139,7 +171,7 @@ class Join(PartyVerb, words="party join", section=SET_UP, example="party join pl
     ] = None
     replace: Annotated[bool, typer.Option("--replace", help="Replace the pinned identity.")] = False
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import join
 
         return join(self)
@@ -154,7 +186,7 @@ class Renew(PartyVerb, words="party renew", section=SET_UP, example="party renew
 
     days: Annotated[int, typer.Option(help="Validity of the new certificate, in days.", min=1)] = USUAL_DAYS
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import renew
 
         return renew(self.home, self.days)
@@ -191,7 +223,7 @@ class Propose(PartyVerb, words="party propose", section=AGREE, example="party pr
     reading: "ColumnChoices | None" = None
     """In Python, instead of the flags about the table."""
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.propose import propose
 
         return propose(self.home, self.keys, self.reading or self.table.choices(), Path(self.out), caller.tell)
@@ -213,7 +245,7 @@ class Doctor(PartyVerb, words="party doctor", section=AGREE, example="party doct
     ] = ()
     wait: Annotated[float, typer.Option(help="Seconds to wait for the peers.", min=0)] = 60
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import doctor
 
         return doctor(self, caller)
@@ -243,7 +275,7 @@ class Sign(PartyVerb, words="party sign", section=AGREE, example="party sign joi
         """What is accepted, by the names of `signature.ACCEPTED`."""
         return [name for name in ("leaks", "cheating", "evidence") if getattr(self, f"accept_{name}")]
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.sign import sign
 
         return sign(self, None if self.yes else caller.ask)
@@ -286,7 +318,7 @@ class Align(PartyVerb, words="party align", section=RUN, example="party align jo
     ] = None
     jobs: Jobs = None
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.align import align
 
         return align(self, caller)
@@ -308,7 +340,7 @@ class Train(PartyVerb, words="party train", section=RUN, example="party train jo
         bool, typer.Option("--allow-test-keys", help="Train with keys that are too short to protect anything.")
     ] = False
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.train import train
 
         return train(self, caller)
@@ -333,6 +365,16 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
     threshold: Threshold = None
     cost: Cost = None
     strict: StrictRows = False
+    wait: Annotated[
+        float | None, typer.Option(help="Seconds that the label party waits for absent peers (default: 20).", min=0)
+    ] = None
+    local_if_away: Annotated[
+        bool,
+        typer.Option(
+            "--local-if-away",
+            help="If a peer is away, score with the label party's own model, marked in the file (model = own).",
+        ),
+    ] = False
     test: Annotated[
         str | Path | None,
         typer.Option(
@@ -341,7 +383,7 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
         ),
     ] = None
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.predict import predict
 
         return predict(self, caller.tell)
@@ -351,22 +393,29 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
 class Serve(PartyVerb, words="party serve", section=RUN, example="party serve joint.toml --most-rows 5000"):
     """Train a signed plan with your peers, then answer predictions until you stop it.
 
-    For a scheduler or a service. It waits for absent peers, and never signs, aligns or proposes.
+    For a scheduler or a service. It waits for absent peers, refuses what is over a limit and continues, and never
+    signs, aligns or proposes.
     """
 
     plan: PlanFile
     _: KW_ONLY
     data: Annotated[
-        str | Path | None,
-        typer.Option(help="Answer from this table instead of the one named in party.toml.", dir_okay=False),
-    ] = None
-    name: Annotated[str, typer.Option(help="Name under which the rows to answer were aligned.")] = ""
+        Sequence[str],
+        typer.Option(
+            help="Answer from this table instead of the one named in party.toml; NAME=FILE for one of several lists.",
+            metavar="[NAME=]FILE",
+        ),
+    ] = ()
+    names: Annotated[
+        Sequence[str],
+        typer.Option("--name", help="Name under which rows to answer were aligned; may be repeated.", metavar="NAME"),
+    ] = ()
     most_rows: MostAnsweredRows = None
     sessions: Annotated[
         int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
     ] = None
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.serve import serve
 
         return serve(self, caller.tell)
@@ -395,7 +444,7 @@ class Forget(PartyVerb, words="party forget", section=LOOK_AFTER, example="party
         bool, typer.Option("--evidence", help="Delete the run's evidence: a replay can then show nothing any more.")
     ] = False
 
-    def do(self, caller: Caller) -> Result:
+    def act(self, caller: Caller) -> Result:
         from plumbob.party.verbs.forget import forget
 
         return forget(self)

@@ -74,7 +74,7 @@ def align(options: Align, caller: Caller) -> Result:
     file = None if found.ids is None else aligned.keep(home, plan, found, name, duplicates)
     if peers_are_done:
         shutil.rmtree(place)
-    result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
+    result = {"list": name, "size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
         return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
     repeated = {"repeated_rows": table.repeated, "rows": len(found.ids or ())}

@@ -43,13 +43,13 @@ def open_head(asked: OpenHead) -> Result:
 
 
 def sign(asked: SignStatement) -> Result:
-    """On the auditor's machine."""
+    """Signs a statement, on the auditor's machine."""
     signed = sign_statement(AuditorKeys(asked.auditor), asked.statement)
     return {**signed.statement, "lines": [f"signed: {signed.statement['verdict']}"]}
 
 
 def replay_run(asked: ReplayRun, caller: Caller) -> Result:
-    """On the party's premises."""
+    """Computes the run again, on the party's premises."""
     try:
         keys = msgspec.json.decode(asked.key.read_bytes(), type=dict[str, str])
     except (OSError, msgspec.DecodeError) as error:

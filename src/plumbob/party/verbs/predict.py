@@ -1,6 +1,6 @@
 """`party predict`: scores of aligned rows at the label party; at the others, one session of answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from plumbob.arrays import Vector
 from plumbob.callbacks import Tell
 from plumbob.counting import counted
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
-from plumbob.errors import DataError
+from plumbob.data.ids import own_row
+from plumbob.errors import DataError, PeerAwayError
 from plumbob.model.links import log_odds
 from plumbob.party import prediction
 from plumbob.party.aligned import checked_list_name, kept_for
@@ -19,21 +20,26 @@ from plumbob.party.evidence import Keeping
 from plumbob.party.home import Home
 from plumbob.party.journals import one_session
 from plumbob.party.outcome import plan_of
-from plumbob.party.party_run import PartyRun, keeping_at, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.party_run import keeping_at, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import ids_only, place_of
-from plumbob.party.scores import refuse_unwritable, threshold_of, unusual_lines, write_scores
+from plumbob.party.scores import ALONE, JOINT, refuse_unwritable, threshold_of, unusual_lines, write_scores
 from plumbob.party.verbs import Align, Predict
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import RowLimit
 from plumbob.protocol.quality import measured
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
 TEST = "test"  # The name under which test rows are aligned.
+MOST_NAMED = 5  # Ids in a sentence.
+SECONDS_FOR_PEERS = 20.0
+"""That the label party waits for absent peers: whoever asks wants an answer, and a service that is up comes by then."""
+IF_AWAY = (
+    "Nothing was scored. Let the peer type plumbob party serve (or predict), then type this again; --wait SECONDS "
+    "waits longer, --local-if-away scores with your own model instead"
+)
 NEW_ROWS = (
     "for new rows type, on all sides: plumbob party align PLAN --name NAME --data FILE, then predict with the same "
     "--name and --data"
@@ -54,40 +60,113 @@ def predict(options: Predict, tell: Tell) -> Result:
 
 def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
     """With the labels of test rows, by id, how good the scores are."""
+    if home.identity.name == plan.label_party.name:
+        return _ask(home, plan, options, labels, tell)
+    if options.local_if_away:
+        raise DataError(f"--local-if-away is for the label party, {plan.label_party.name}: nobody else gets scores")
+    lists = {checked_list_name(options.name): options.data}
+    return answer_once(home, plan, lists, options.most_rows, options.strict, tell)
+
+
+def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
+    """At the label party."""
     name = checked_list_name(options.name)
-    is_asking = home.identity.name == plan.label_party.name
     runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
     with tell_refusals_at(home, plan, "predict", tell, name):
         run = runs.last_finished()
         part = ModelPart.load(run.part_file(home.identity.name))
-        table = _table_to_predict(home, plan, part, options)
-        rows = _rows_asked(table, options.ids) if is_asking else []
+        if part.classes is None:
+            raise DataError("the label party's part names no classes; was it saved by another version?")
+        table, absent = _table_to_predict(home, plan, part, name, options.data, options.strict)
+        if options.ids:
+            rows, absent = _rows_asked(table, options.ids)
+        else:
+            rows = list(range(len(table)))
         threshold = threshold_of(options.threshold, options.cost, part)
-        if is_asking:
-            refuse_unwritable(Path(options.out))
-    unseen, rare = part.encoder.unseen(table), part.encoder.counted_as_rare(table)
-    unusual = unusual_lines(home.identity.name, unseen, rare, len(table))
+        refuse_unwritable(Path(options.out))
     place = runs.make_prediction_folder()
     with tell_refusals_at(home, plan, "predict", tell, name):
         keeping = _keeping(home, plan, run, len(table))
     party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
-    party_run = replace(party_run, list_name=name, keeping=keeping)
-    with one_session(place) as journal:
-        if not is_asking:
-            limit = prediction.row_limit(plan, part.training_rows, options.most_rows or home.settings.most_rows)
-            result = _answer(party_run, journal, part, prediction.AnsweredRows.of(home, plan), limit)
-            return {**result, "lines": [*unusual, *result["lines"]]}
-        scores = prediction.ask(party_run, journal, part, rows)
-    if part.classes is None:
-        raise DataError("the label party's part names no classes; was it saved by another version?")
+    meeting = SECONDS_FOR_PEERS if options.wait is None else options.wait
+    party_run = replace(party_run, list_name=name, keeping=keeping, meeting=meeting)
+    model, remarks = JOINT, _unusual(part, table)
+    try:
+        with one_session(place) as journal:
+            scores = prediction.ask(party_run, journal, part, rows)
+    except PeerAwayError as error:
+        if not options.local_if_away:
+            raise PeerAwayError(f"{error} {IF_AWAY}") from None
+        model, scores = ALONE, part.scores_alone(table)[rows]
+        remarks = [f"{error} Scored by {home.identity.name}'s own model, without the peers' columns", *remarks]
     # Ids with what is predicted of them: nobody else's business.
     out = Path(options.out)
     out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    held_out, judged = _held_out(home, plan, run), run.record().calibration.get("joint", [])
-    written = write_scores(out, ids, scores, part.classes, unusual, threshold, plan, held_out, judged)
-    return written if labels is None else {**written, **_quality(labels, ids, log_odds(plan, scores), written)}
+    is_joint = model == JOINT
+    judged = run.record().calibration.get("joint" if is_joint else "local-only", [])
+    written = write_scores(
+        out,
+        ids,
+        scores,
+        part.classes,
+        remarks,
+        threshold,
+        plan if is_joint else None,
+        _held_out(home, plan, run),
+        judged,
+        model,
+        absent,
+    )
+    written |= {"model": model, "list": name}
+    odds = log_odds(plan, scores) if is_joint else scores
+    return written if labels is None else {**written, **_quality(labels, ids, odds, written)}
+
+
+def answer_once(
+    home: Home,
+    plan: Plan,
+    lists: Mapping[str, str | Path | None],
+    most_rows: int | None,
+    strict: bool,
+    tell: Tell,
+    meeting: float | None = None,
+) -> Result:
+    """At a feature party: one session about whichever of these lists is asked for; each comes with its file."""
+    runs = PlanRuns(home, plan)
+    refuse_strangers(home, plan)
+    # Peers that wait for another list hear of it in that list's session.
+    with tell_refusals_at(home, plan, "predict", tell, next(iter(lists))):
+        run = runs.last_finished()
+        part = ModelPart.load(run.part_file(home.identity.name))
+        tables = {name: _table_to_predict(home, plan, part, name, data, strict)[0] for name, data in lists.items()}
+        place = runs.make_prediction_folder()
+        keeping = _keeping(home, plan, run, max(map(len, tables.values())))
+    party_run = party_run_at(home, plan, None, place, prediction.largest_message(plan), tell)
+    party_run = replace(party_run, lists=tables, keeping=keeping, meeting=meeting)
+    ledger = prediction.AnsweredRows.of(home, plan)
+    limit = prediction.row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
+    with one_session(place) as journal:
+        served = prediction.answer(party_run, journal, part, ledger, limit)
+    in_all = ledger.answered()
+    queries = counted(served.queries, "query", "queries")
+    line = (
+        f"answered {counted(served.rows, 'row')} in {queries} of {plan.label_party.name}, "
+        f"{counted(in_all, 'row')} of this plan in all"
+    )
+    lines = [*_unusual(part, tables[served.list_name]), line]
+    return {
+        "list": served.list_name,
+        "queries": served.queries,
+        "rows": served.rows,
+        "rows_in_all": in_all,
+        "lines": lines,
+    }
+
+
+def _unusual(part: ModelPart, table: Table) -> list[str]:
+    return unusual_lines(part.party, part.encoder.unseen(table), part.encoder.counted_as_rare(table), len(table))
 
 
 def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> Keeping | None:
@@ -102,49 +181,34 @@ def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> Keeping | Non
     return keeping_at(home, plan, "predict", place.path, rows)
 
 
-def _answer(
-    party_run: PartyRun,
-    journal: SqliteJournal,
-    part: ModelPart,
-    ledger: prediction.AnsweredRows,
-    limit: RowLimit | None,
-) -> Result:
-    served = prediction.answer(party_run, journal, part, ledger, limit)
-    in_all = ledger.answered()
-    asker = party_run.plan.label_party.name
-    queries = counted(served.queries, "query", "queries")
-    line = (
-        f"answered {counted(served.rows, 'row')} in {queries} of {asker}, {counted(in_all, 'row')} of this plan in all"
-    )
-    return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
-
-
-def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: Predict) -> Table:
-    """Only the model's columns: rows to predict need no label."""
+def _table_to_predict(
+    home: Home, plan: Plan, part: ModelPart, name: str, data: str | Path | None, strict: bool
+) -> tuple[Table, list[str]]:
+    """(the common rows, the ids of the others); only the model's columns: rows to predict need no label."""
     reading = part.encoder.reading
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
-    file = options.data or home.data_file
-    aligned = kept_for(home, plan, options.name)
+    aligned = kept_for(home, plan, name)
     types = {**reading.types, **ids_only(home).types}
     choices = replace(reading, gaps=gaps, types=types, duplicates=aligned.duplicates)
-    table = read_table(file, home.settings.id_column, choices=choices)
-    common = in_agreed_order(table, aligned.ids, NEW_ROWS, place_of(home, plan))
-    if options.strict:
+    table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
+    place = place_of(home, plan)
+    common = in_agreed_order(table, aligned.ids, NEW_ROWS, place)
+    if strict:
         part.encoder.refuse_unseen(common)
-    return common
+    known = {own_row(identity, place) for identity in aligned.ids}
+    return common, [identity for identity in canonical_ids(table.ids) if identity not in known]
 
 
-def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
-    if not ids:
-        return list(range(len(table)))
+def _rows_asked(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]:
+    """(the rows to ask for, the ids that are not among them); DataError where nothing can be asked for."""
     position = {identity: row for row, identity in enumerate(table.ids)}
-    if unknown := sum(identity not in position for identity in ids):
-        are = "is" if unknown == 1 else "are"
+    absent = [identity for identity in ids if identity not in position]
+    if len(absent) == len(ids):
+        are = "is" if len(ids) == 1 else "are"
         raise DataError(
-            f"of {counted(len(ids), 'id')} asked for, {unknown} {are} not among the {len(table):,} aligned rows; "
-            f"{NEW_ROWS}"
+            f"{', '.join(map(repr, ids[:MOST_NAMED]))} {are} not among the {len(table):,} aligned rows; {NEW_ROWS}"
         )
-    return [position[identity] for identity in ids]
+    return [position[identity] for identity in ids if identity in position], absent
 
 
 def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:

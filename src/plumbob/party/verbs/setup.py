@@ -13,6 +13,8 @@ from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
 from plumbob.party.home import Home
 from plumbob.party.outcome import plan_of
+from plumbob.party.passphrase import NEW_VARIABLE, VARIABLE, new_passphrase
+from plumbob.party.reach import OWN_ADDRESS, apart, reach_of
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.party.verbs import Doctor, Join
 from plumbob.plan import Plan, suggested_keys
@@ -21,21 +23,18 @@ from plumbob.verb import Caller, Result
 
 MOST_EPSILON = 6.0
 """For all runs together, of a new party: enough for two of the plans that `propose` drafts."""
-ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 
-def init(folder: Path, settings: HomeSettings, days: int) -> Result:
+def init(folder: Path, settings: HomeSettings, days: int, is_encrypted: bool = False) -> Result:
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
     table = _own_table(settings)
     summary, drafted = _summary(table)
     label = None if table is None else _label(settings, table)
     if settings.engine not in engines.NAMES:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
-    if settings.listen and not settings.address and not settings.listen.startswith(ANYWHERE):
-        settings = replace(settings, address=settings.listen)
     settings = replace(settings, most_epsilon=settings.most_epsilon or MOST_EPSILON)
-    home = Home.create(folder, settings, days)
-    missing = list(_missing(settings, folder))
+    home = Home.create(folder, settings, days, new_passphrase() if is_encrypted else "")
+    missing = list(_missing(settings))
     lines = [
         f"{home.identity.name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
         *missing,
@@ -67,12 +66,12 @@ def _summary(table: Table | None) -> tuple[TableSummary | None, str]:
     return summarise(table, choices, has_ends=True), told
 
 
-def _missing(settings: HomeSettings, folder: Path) -> Iterator[str]:
+def _missing(settings: HomeSettings) -> Iterator[str]:
     """What this party will need before it can run anything."""
     if settings.data and not Path(settings.data).is_file():
         yield f"{settings.data}: there is no such file yet; `party propose` will need it"
-    if settings.listen and not settings.address:
-        yield f"peers cannot know where to dial: write `address` into {folder / SETTINGS_FILE}"
+    if settings.listen and not settings.dialled_at:
+        yield f"peers cannot know where to dial: {OWN_ADDRESS}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,11 +119,25 @@ def renew(folder: Path, days: int) -> Result:
     return {**_certificate_fields(certificate), "token": home.invitation().token(), "lines": lines}
 
 
+def encrypt_key(folder: Path, remove: bool) -> Result:
+    """The key's file under another passphrase, or under none."""
+    identity = Home.open(folder).identity
+    # The usual variable has the old one, if there is an old one.
+    identity.encrypt("" if remove else new_passphrase(NEW_VARIABLE if identity.password else VARIABLE))
+    how = "no longer encrypted" if remove else "encrypted; every command now needs the passphrase"
+    return {"encrypted": not remove, "lines": [f"{identity.key_file}: {how}"]}
+
+
 def invite(folder: Path) -> Result:
     """Our own invitation, alone on its line."""
-    invitation = Home.open(folder).invitation()
+    home = Home.open(folder)
+    invitation, listens = home.invitation(), home.settings.listen
     described = _certificate_fields(invitation.certificate)
-    lines = [invitation.token(), *_fingerprint(invitation.certificate)]
+    nowhere = (
+        OWN_ADDRESS if listens else "this party does not listen, so peers must invite it with an address of theirs"
+    )
+    whence = f"peers dial {invitation.address}" if invitation.address else f"it has no address: {nowhere}"
+    lines = [invitation.token(), *_fingerprint(invitation.certificate), whence]
     return {"token": invitation.token(), "address": invitation.address, **described, "lines": lines}
 
 
@@ -135,23 +148,28 @@ def join(asked: Join) -> Result:
     known = home.pinned.get(invitation.name)
     is_renewal = known is not None and invitation.certificate.renews(known)
     home = home.join(invitation, asked.address, replace=asked.replace)
-    dialled = home.settings.addresses.get(invitation.name) or None
-    way = f"we connect to it at {dialled}" if dialled else "it connects to us"
+    reach, others = reach_of(home.settings, invitation.name), list(apart(home.settings, home.pinned))
+    missing = [f"{one.found}; {one.todo}" for one in (reach, *others) if one.todo]
     compare = (
         "read both to each other before anything is sent; then, on both sides: plumbob party doctor, to test the "
         "connection; then plumbob party propose"
     )
     renewed = f"{invitation.name} has renewed its certificate with the key that was pinned: no need to compare again"
     lines = [
-        f"{invitation.name} is pinned; {way}",
+        f"{invitation.name} is pinned; {reach.found}",
+        *missing,
         *_fingerprint(invitation.certificate),
         *_fingerprint(home.identity.certificate),
         renewed if is_renewal else compare,
     ]
     return {
         "renewed": is_renewal,
-        "peer": {**_certificate_fields(invitation.certificate), "address": dialled},
+        "peer": {
+            **_certificate_fields(invitation.certificate),
+            "address": home.settings.addresses.get(invitation.name) or None,
+        },
         "own": _certificate_fields(home.identity.certificate),
+        "warnings": missing,
         "lines": lines,
     }
 

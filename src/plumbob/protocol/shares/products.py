@@ -40,7 +40,7 @@ Quantity = TypeVar("Quantity")
 
 
 class Use(Protocol):
-    """`TrainingParty.use`."""
+    """The type of `TrainingParty.use`."""
 
     def __call__(self, name: str, step: int, value: Quantity, /) -> Quantity: ...
 

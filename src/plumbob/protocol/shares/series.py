@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plumbob.crypto.lattice import Pairs, Small, angles, pairs
 from plumbob.crypto.lattice.interface import Angles, SlotValues
 from plumbob.errors import LocalProtocolError
-from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
+from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
 from plumbob.protocol.shares.products import Products, slot_kind
 from plumbob.protocol.shares.shape import LAST_BITS, SLOT_BITS, TERMS, TURN_BITS, Stage
 
@@ -98,5 +98,5 @@ class Stages:
 
 
 def _halves_swapped(values: SlotValues) -> NDArray[Any]:
-    """Real and imaginary parts."""
+    """Real and imaginary parts in each other's place."""
     return np.roll(values, TERMS // 2, axis=0)

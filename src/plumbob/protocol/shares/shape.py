@@ -19,9 +19,9 @@ import numpy as np
 from plumbob.crypto.lattice import Layout, MaskedOpening, ParameterSet, SlotLayout, angles, sets
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import PlanError
-from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.plan import Plan
 from plumbob.plan.settings import STEP_BITS
+from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
 from plumbob.privacy.noise_cost import label_scale
 from plumbob.privacy.rows import RowCost, most_failure
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
@@ -132,7 +132,7 @@ class LatticeShape:
 
     @property
     def rows(self) -> int:
-        """Of a pass."""
+        """How many rows a pass goes over."""
         return self.sampled or self.trained
 
     def at(self, rows: int) -> "LatticeShape":

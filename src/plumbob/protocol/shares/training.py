@@ -425,7 +425,7 @@ class LatticeStepSize:
 
 
 def added(left: Share, right: Share) -> Share:
-    """Number by number."""
+    """The sum of two shares, number by number."""
     return [a + b for a, b in zip(left, right, strict=True)]
 
 

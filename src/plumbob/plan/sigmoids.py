@@ -55,7 +55,22 @@ class Sigmoid:
     label_weight: float
     gradient_scale: float
     threshold: float
-    score_limit: float
+    score_limit: float = math.inf
+    slope: float = 1.0
+    """At 0, where a score is no log-odds."""
+    link: str = ""
+    """From a score to a probability, in words; none where a score is a log-odds."""
+    may_mislead: bool = True
+    """Whether a residual can have the sign of the other label."""
+
+    @property
+    def is_log_odds(self) -> bool:
+        return not self.link
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether training cannot run away."""
+        return math.isinf(self.score_limit)
 
     def residuals(self, scores: Vector, signs: Vector) -> Vector:
         """The paper's f, one a row; `signs` are the labels as -1/+1."""
@@ -91,12 +106,17 @@ def fourier_curve(scores: Vector) -> Vector:
 
 # A least-squares fit to -2 and +2 that leaves [-1024, 1024] is not converging. The cubic changes its sign at
 # sqrt(.197 / .004), about 7: from there on every step pushes a score further out. The others cannot run away.
+CUBIC_LIMIT = math.sqrt(-LINEAR / CUBIC)
+# `clear` takes all of them; what an encrypted protocol can calculate stands with the protocol.
 SIGMOIDS = MappingProxyType(
     {
-        "fourier": Sigmoid("fourier", fourier_curve, 0.5, 1.0, FOURIER_THRESHOLD, math.inf),
-        "taylor": Sigmoid("taylor", taylor_curve, 2.0, 0.25, 2.0, 1024.0),
-        "minimax": Sigmoid("minimax", minimax_curve, 0.5, 1.0, 3.2, math.sqrt(-LINEAR / CUBIC)),
-        "piecewise": Sigmoid("piecewise", piecewise_curve, 0.5, 1.0, 0.5, math.inf),
-        "exact": Sigmoid("exact", exact_curve, 0.5, 1.0, math.inf, math.inf),
+        sigmoid.name: sigmoid
+        for sigmoid in (
+            Sigmoid("fourier", fourier_curve, 0.5, 1.0, FOURIER_THRESHOLD),
+            Sigmoid("taylor", taylor_curve, 2.0, 0.25, 2.0, 1024.0, link="1/2 + score / 4"),
+            Sigmoid("minimax", minimax_curve, 0.5, 1.0, 3.2, CUBIC_LIMIT, LINEAR, "1/2 + the cubic of the score"),
+            Sigmoid("piecewise", piecewise_curve, 0.5, 1.0, 0.5, link="1/2 + score", may_mislead=False),
+            Sigmoid("exact", exact_curve, 0.5, 1.0, math.inf, may_mislead=False),
+        )
     }
 )

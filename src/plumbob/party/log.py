@@ -1,0 +1,119 @@
+"""What this party did, for whoever operates it: `log.jsonl` in its folder, one JSON object per line, only appended to.
+
+    time     UTC, to the second                      party   its name
+    user     the account that the command ran under  verb    as it is typed
+    plan     the plan's hash, 12 digits              peers   the other parties of the plan
+    list     the name of the list of rows            rows    how many were aligned, trained on, scored or answered
+    result   started | done | refused | failed | interrupted
+    why      of what was refused or failed           seconds from start to end
+
+It holds no id, cell, label, score, column or key. What is wrong with this party's own table or settings is named by its
+kind alone, because the words may name columns.
+"""
+
+import getpass
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from plumbob.errors import PlumbobError, PrivacyError, ProtocolError, TransportError
+from plumbob.party.outcome import plan_of
+from plumbob.party.settings import SETTINGS_FILE, read_settings
+from plumbob.plan import Plan
+from plumbob.verb.flags import GivenPlan
+
+LOG_FILE = "log.jsonl"
+STARTED, DONE, REFUSED, FAILED, INTERRUPTED = "started", "done", "refused", "failed", "interrupted"
+ROWS = ("rows", "training_rows", "size")  # Under which a verb's result counts them.
+
+log = logging.getLogger("plumbob.party")
+
+
+@dataclass
+class LogEntry:
+    """One act; `facts` are added to its last line."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, result: Mapping[str, Any]) -> None:
+        """What a verb gave back says how many rows it was about."""
+        if counts := [result[name] for name in ROWS if isinstance(result.get(name), int)]:
+            self.facts["rows"] = counts[0]
+        self.facts |= {name: result[name] for name in ("list", "model") if result.get(name)}
+
+
+@contextmanager
+def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, waits: bool = False) -> Iterator[LogEntry]:
+    """Around what a party does: a line before, and one behind it, whatever comes of it.
+
+    What `waits` until somebody asks, for days perhaps, has only the second line, and no seconds.
+    """
+    file, began, entry = folder / LOG_FILE, time.monotonic(), LogEntry()
+    about = {"party": party, "user": _user(), "verb": verb, **facts}
+    if not waits:
+        _append(file, {**about, "result": STARTED})
+    result, why = DONE, ""
+    try:
+        yield entry
+    except PlumbobError as error:
+        result, why = REFUSED if isinstance(error, PrivacyError) else FAILED, _safely(error)
+        raise
+    except KeyboardInterrupt:
+        result = INTERRUPTED
+        raise
+    except BaseException as error:
+        result, why = FAILED, type(error).__name__
+        raise
+    finally:
+        seconds = {} if waits else {"seconds": round(time.monotonic() - began, 3)}
+        told = {"why": why} if why else {}
+        _append(file, {**about, **entry.facts, "result": result, **told, **seconds})
+
+
+@contextmanager
+def logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[LogEntry]:
+    """The same around a command; what it cannot read, it refuses itself. A folder that is not there yet has no log."""
+    try:
+        party = read_settings(folder / SETTINGS_FILE).name
+        facts = {} if given is None else facts_of(plan_of(given), party)
+    except (PlumbobError, OSError):
+        yield LogEntry()
+        return
+    with logged(folder, party, verb, facts) as entry:
+        yield entry
+
+
+def facts_of(plan: Plan, party: str) -> dict[str, Any]:
+    """Which plan, and with whom."""
+    return {"plan": plan.hash()[:12], "peers": [one.name for one in plan.parties if one.name != party]}
+
+
+def _safely(error: PlumbobError) -> str:
+    """In full where it is about peers, limits or the network; of one's own table and settings only the kind."""
+    return str(error) if isinstance(error, TransportError | ProtocolError | PrivacyError) else error.for_peers
+
+
+def _append(file: Path, entry: Mapping[str, Any]) -> None:
+    """One write, so that two commands at once do not mix their lines."""
+    line = json.dumps({"time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), **entry}) + "\n"
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "ab", buffering=0) as handle:
+            handle.write(line.encode())
+    except OSError as error:
+        # The act itself is not undone for want of a line about it.
+        log.warning("%s could not be written (%s)", file, type(error).__name__)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

@@ -1,0 +1,50 @@
+"""Who can dial whom, as `invite`, `join` and `doctor` say it before anything is tried."""
+
+from pathlib import Path
+
+import pytest
+
+from plumbob.party.doctor import examine
+from plumbob.party.home import Home
+from plumbob.party.reach import apart, reach_of
+from plumbob.party.settings import HomeSettings
+from plumbob.party.verbs import Join
+
+WAYS = {
+    "we dial": ({"addresses": {"fund": "f.example:1"}}, "we connect to it at f.example:1", ""),
+    "it dials": ({"listen": "10.0.0.1:7700"}, "it connects to us at 10.0.0.1:7700", ""),
+    "it dials a gateway": ({"listen": "0.0.0.0:7700", "address": "b.example:1"}, "to us at b.example:1", ""),
+    "it dials, but where": ({"listen": "0.0.0.0:7700"}, "our invitation does not say where", "write `address`"),
+    "a port chosen late": ({"listen": "10.0.0.1:0"}, "our invitation does not say where", "write `address`"),
+    "nobody dials": ({}, "nobody can dial: fund's invitation has no address", "set `listen`"),
+}
+
+
+@pytest.mark.parametrize(("settings", "found", "todo"), WAYS.values(), ids=WAYS)
+def test_who_dials(settings: dict[str, str], found: str, todo: str) -> None:
+    """What either side's settings allow, and what is missing."""
+    one = reach_of(HomeSettings(name="bank", **settings), "fund")  # type: ignore[arg-type]
+    assert found in one.found
+    assert one.todo[: len(todo)] == todo
+    assert one.is_possible == ("nobody" not in found)
+
+
+def test_two_peers_that_may_not_find_each_other() -> None:
+    """Of three parties, two that only dial cannot talk; the third one sees it by their invitations."""
+    settings = HomeSettings(name="bank", listen="10.0.0.1:1", addresses={"fund": "f.example:1"})
+    assert list(apart(settings, ["fund", "shop"])) == []
+    (pair,) = apart(settings, ["club", "fund", "shop"])
+    assert "neither club's nor shop's invitation has an address" in pair.found
+
+
+def test_it_is_said_where_it_can_be_put_right(tmp_path: Path) -> None:
+    """An invitation has the address of `listen` or says that it has none; join and doctor name what is missing."""
+    bank = Home.create(tmp_path / "bank", HomeSettings(name="bank", listen="10.0.0.1:7700"))
+    assert "peers dial 10.0.0.1:7700" in str(bank.invite())
+    fund, shop = (Home.create(tmp_path / name, HomeSettings(name=name)) for name in ("fund", "shop"))
+    assert "it has no address: this party does not listen" in str(fund.invite())
+    joined = Join(str(fund.invite()["token"]), home=shop.folder).do(None)  # type: ignore[arg-type]  # Nobody is told.
+    assert "nobody can dial: fund's invitation has no address" in "\n".join(joined["lines"])
+    checks = {check.name: check for check in examine(Home.open(shop.folder), None, seconds=0)}
+    assert not checks["address"].is_ok
+    assert "connection" not in checks
