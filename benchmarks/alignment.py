@@ -1,12 +1,11 @@
 """What one side of an alignment costs per id, and how much a second core helps; a table and JSON.
 
     python benchmarks/alignment.py [--ids 20000] [--rounds 5] [--against FOLDER] [--threads] [--output FILE]
-    python benchmarks/alignment.py --over-tls [--ids 1000000]
 
 Both sides are played once and what one of them received is kept. Then that side alone is run again and again, from the
 same draws and the same messages. With `--against` another checkout (its folder, with an environment of its own) is
-measured in turns with this one. Processor seconds; wall seconds for the threads. With `--over-tls` two organisations
-type `party align` on this machine, from files: wall and processor seconds, and the memory of each at its largest.
+measured in turns with this one. Processor seconds; wall seconds for the threads. Between two organisations, from their
+files: `scale/organisations.py --only align`.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ import argparse
 import json
 import os
 import resource
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,9 +33,6 @@ def main() -> None:
     options = parse()
     if options.serve:
         serve(options.ids)
-        return
-    if options.over_tls:
-        over_tls(options.ids)
         return
     sides = {"here": Measured(sys.executable, options.ids)}
     if options.against:
@@ -61,7 +55,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--against", type=Path, help="folder of another checkout")
     parser.add_argument("--threads", action="store_true", help="also with two threads, in wall seconds")
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--over-tls", action="store_true", help="two organisations in processes of their own")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -199,48 +192,6 @@ def processor_seconds() -> float:
     """Of this process and of the children that have ended."""
     uses = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(use.ru_utime + use.ru_stime for use in uses)
-
-
-def over_tls(count: int) -> None:
-    """Two organisations, from their files to the common rows; once."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        plan = settle(folder, count)
-        wall = time.perf_counter()
-        start = "from plumbob.cli import main; main()"
-        command = [sys.executable, "-c", start, "party", "align", str(plan), "--quiet", "--home"]
-        sides = {side: subprocess.Popen([*command, str(folder / side)]) for side in (SIDE, OTHER)}
-        for side, process in sides.items():
-            _, status, use = os.wait4(process.pid, 0)
-            process.returncode = status
-            cpu = use.ru_utime + use.ru_stime
-            print(
-                f"{side}: {time.perf_counter() - wall:.1f} s, {cpu:.1f} s of processor time, "
-                f"{use.ru_maxrss / 2**20:.2f} GiB, {1024 * use.ru_maxrss / count:.0f} bytes per id; status {status}"
-            )
-    print(f"{count} ids a side, at a load of {os.getloadavg()[0]:.1f}")
-
-
-def settle(folder: Path, count: int) -> Path:
-    """Homes that know each other, a file each, and the plan."""
-    from plumbob.party.home import Home
-    from plumbob.plan import Plan
-
-    plan = Plan.for_columns((1, 1), protocol="exchange")
-    (folder / "plan.toml").write_text(plan.to_toml())
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    for name, first in shifts(count).items():
-        with (folder / f"{name}.csv").open("w") as file:
-            file.write("id,x,y\n" if name == SIDE else "id,x\n")
-            for row in range(first, first + count):
-                file.write(f"customer-{row:09d},{row % 7}" + (f",{row % 2}\n" if name == SIDE else "\n"))
-    own = {"listen": address, "address": address, "label_column": "y"}
-    Home.init(folder / SIDE, SIDE, data=folder / f"{SIDE}.csv", **own)
-    Home.init(folder / OTHER, OTHER, data=folder / f"{OTHER}.csv")
-    Home.open(folder / SIDE).join(Home.open(folder / OTHER).invitation(), "")
-    Home.open(folder / OTHER).join(Home.open(folder / SIDE).invitation())
-    return folder / "plan.toml"
 
 
 def summary(result: dict[str, Any]) -> str:

@@ -295,7 +295,7 @@ def test_train_prints_quality_side_by_side(
     assert call(monkeypatch, *train) == 0
     printed = capsys.readouterr()
     models = [line for line in printed.out.splitlines() if line.startswith(("joint ", "local-only ", "pooled "))]
-    assert [len(re.split(r" {2,}", line)) for line in models] == [8, 8, 8]
+    assert [len(re.split(r" {2,}", line)) for line in models] == [3, 3, 3]
     assert all(re.search(r"\[0\.\d{3}, [01]\.\d{3}\]", line) for line in models)
     assert "on the test part" in printed.out
     assert "step 70 of 70" in printed.err
@@ -541,7 +541,7 @@ def test_audit_of_a_plan_that_holds(
     """Exit code 0; for people, theory stands beside practice."""
     # With a seed: one batch order in many lets even this noise be averaged by luck.
     noise = ["--noise", "std", "--noise-std", "50", "--row-norm", "1", "--seed", "3", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, *noise) == 0
+    assert call(monkeypatch, *AUDIT, *noise, "--verbose") == 0
     printed = capsys.readouterr()
     assert "label-toy by features" in printed.err
     assert "theory beside practice" in printed.out

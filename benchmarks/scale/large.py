@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+from watching import HEAD, PLUMBOB, row, watched
 
 PIECE = 100_000
 PARTIES = ("bank", "fund")
@@ -36,17 +35,16 @@ def main() -> None:
         write_files(files, options.rows, options.columns)
         data = 8 * options.rows * options.columns * len(PARTIES) / 2**20
         print(f"{options.rows} rows, {options.columns} + {options.columns} columns: {data:.0f} MiB as numbers\n")
-        print("| run | seconds | processor seconds | anonymous MiB at its peak | resident MiB at its peak |")
-        print("|---|---|---|---|---|")
-        print(row("start only", watched(["plan", "new", "--features", "2,2", "--quiet"])))
+        print(HEAD)
+        print(row("start only", *watched(["plan", "new", "--features", "2,2", "--quiet"])))
         for protocol in options.only:
             out = Path(folder) / protocol
-            print(row(f"train, {protocol}", watched(training(options, protocol, files, out))), flush=True)
+            print(row(f"train, {protocol}", *watched(training(options, protocol, files, out))), flush=True)
             if protocol == "shares":
                 continue
             given = [f"{party}={file}" for party, file in files.items()]
             predict = ["predict", str(out), "--data", *given, "--id", "id", "--out", str(out / "scores.csv"), "--quiet"]
-            print(row(f"predict, {protocol}", watched(predict)), flush=True)
+            print(row(f"predict, {protocol}", *watched(predict)), flush=True)
 
 
 def parse() -> argparse.Namespace:
@@ -71,7 +69,6 @@ def training(options: argparse.Namespace, protocol: str, files: dict[str, Path],
     return ["train", str(plan), "--data", *given, "--id", "id", "--label", "y", "--out", str(out), *CONSENT]
 
 
-PLUMBOB = [sys.executable, "-c", "from plumbob.cli import main; main()"]
 CONSENT = ["--accept-leaks", "--quiet"]
 
 
@@ -101,47 +98,6 @@ def piece(start: int, rows: int, weights: Any, place: int, names: list[str]) -> 
     own = X[:, place * len(names) : (place + 1) * len(names)]
     numbers = dict(zip(names, own.T, strict=True))
     return pa.table({"id": ids, **({"y": y} if place == 0 else {}), **numbers})
-
-
-def watched(arguments: list[str]) -> dict[str, float]:
-    """A run of the command line: its time, and its memory looked at every tenth of a second."""
-    started = time.perf_counter()
-    process = subprocess.Popen([*PLUMBOB, *arguments], stdout=subprocess.DEVNULL)
-    peaks = {"RssAnon": 0.0, "VmRSS": 0.0}
-    spent = 0.0
-    while process.poll() is None:
-        for name, value in memory(process.pid).items():
-            peaks[name] = max(peaks.get(name, 0.0), value)
-        spent = processor_seconds(process.pid) or spent
-        time.sleep(0.1)
-    if process.returncode:
-        sys.exit(f"plumbob {' '.join(arguments)} ended with {process.returncode}")
-    return {"seconds": time.perf_counter() - started, "processor": spent, **peaks}
-
-
-def memory(process: int) -> dict[str, float]:
-    """MiB by the names of /proc/PID/status; empty once it has ended."""
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return {}
-    fields = (line.split() for line in lines if line.startswith(("RssAnon", "VmRSS")))
-    return {name.rstrip(":"): int(value) / 1024 for name, value, _ in fields}
-
-
-def processor_seconds(process: int) -> float:
-    """User and system time so far, all threads."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / 100
-
-
-def row(name: str, seen: dict[str, float]) -> str:
-    """One line of the table."""
-    numbers = (seen["seconds"], seen["processor"], seen["RssAnon"], seen["VmRSS"])
-    return f"| {name} | " + " | ".join(f"{number:.0f}" for number in numbers) + " |"
 
 
 if __name__ == "__main__":

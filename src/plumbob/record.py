@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from plumbob.counting import counted, seconds
 from plumbob.errors import DataError, PlanError
 from plumbob.plan import PROTOCOLS, Plan
 
@@ -185,7 +186,8 @@ class RunRecord:
     def __repr__(self) -> str:
         """What ran, in one line."""
         parties = ", ".join(f"{party.name} {len(party.columns)}" for party in self.parties)
-        what = f"{self.protocol}, {self.status}, {self.rows} training rows, {self.steps} steps, {self.seconds:.1f} s"
+        steps = counted(self.steps, *self.parsed_plan.step_nouns)
+        what = f"{self.protocol}, {self.status}, {self.rows:,} training rows, {steps}, {seconds(self.seconds)}"
         found = f", {len(self.findings)} findings" if self.findings else ""
         return f"RunRecord({what}; columns: {parties}; plan {self.plan_hash[:12]}{found})"
 

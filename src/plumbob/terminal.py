@@ -5,10 +5,14 @@ Escape sequences can clear a screen, rewrite the lines above, and name a window.
 
 import logging
 import sys
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+SECONDS_BETWEEN_LINES = 10.0
+"""Of progress, where standard error is no terminal."""
 
 
 def printable(text: str) -> str:
@@ -35,6 +39,34 @@ def complain(text: str) -> None:
 def print_progress(console: "Console", text: str) -> None:
     """How far something is, on a console of standard error."""
     console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+class StatusLine:
+    """How far something is: one line of standard error, which the next overwrites; where that is no terminal, a line
+    now and then.
+    """
+
+    def __init__(self, console: "Console") -> None:
+        self._console = console
+        self._is_overwritten = console.is_terminal and not console.is_dumb_terminal
+        self._next = 0.0
+
+    def __call__(self, text: str) -> None:
+        if self._is_overwritten:
+            self._write(printable(text)[: self._console.width - 1])
+        elif time.monotonic() >= self._next:
+            self._next = time.monotonic() + SECONDS_BETWEEN_LINES
+            print_progress(self._console, text)
+
+    def clear(self) -> None:
+        """Nothing of it stays above a result."""
+        if self._is_overwritten:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        if not self._console.quiet:
+            self._console.file.write(f"\r\x1b[2K{text}")
+            self._console.file.flush()
 
 
 class LogHandler(logging.StreamHandler):  # type: ignore[type-arg]  # Only a stub is generic.

@@ -9,13 +9,17 @@ from plumbob.lab.audit.defences import as_seen_under, outcome_of
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import audit, passive_names
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.reports.compared_runs import ComparedRun
+from plumbob.lab.reports.compared_runs import ComparedRun, LabelsRead
 from plumbob.lab.simulate import Run
 from plumbob.record import RunRecord
 from tests.lab.audit.support import small_run
 
 QUALITY: dict[str, dict[str, dict[str, float | None]]] = {
-    "test part": {"joint": {"auc": 0.83, "accuracy": 0.8}, "pooled": {"auc": 0.9, "accuracy": None}}
+    "test part": {
+        "joint": {"auc": 0.83, "accuracy": 0.8},
+        "local-only": {"auc": 0.7},
+        "pooled": {"auc": 0.9, "accuracy": None},
+    }
 }
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "exchange": ("exchange", {}),
@@ -52,7 +56,6 @@ def three_ways() -> tuple[ComparedRun, ...]:
         run = small_run((2, 9), rows=60, epochs=3, batch_size=8, row_norm=1.0, **keys)
         seen = as_seen_under(Truth.of(run).plan.replace(protocol=protocol), run)
         filed = replace(seen, record=replace(audited(seen), quality=QUALITY))
-        found.append(
-            ComparedRun(name, "a story.", filed.record, outcome_of(filed, filed.record.findings, name, measured=True))
-        )
+        outcome = outcome_of(filed, filed.record.findings, name, measured=True)
+        found.append(ComparedRun(name, "a story.", filed.record, outcome, LabelsRead(0.5, 0.75), f"{name}.html"))
     return tuple(found)

@@ -69,8 +69,8 @@ def test_rates_are_shown_where_there_are_some(findings: Findings) -> None:
     assert "baseline" not in str(findings)
     measured = Findings([replace(findings[0], rate=0.987, baseline=0.6), findings[1]])
     assert "baseline" in str(measured)
-    assert "0.987" in str(measured)
-    assert "0.987" in measured._repr_html_()
+    assert "98.7 %" in str(measured)
+    assert "98.7 %" in measured._repr_html_()
 
 
 def test_a_frame_has_every_field(findings: Findings) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import plumbob
 from plumbob.checking.findings import Findings
-from plumbob.checking.gains import GAINS, percent
+from plumbob.checking.gains import GAINS, share
 from plumbob.checking.headlines import Headlines, headlines
 from plumbob.plan import Plan
 from plumbob.record import Finding
@@ -95,7 +95,7 @@ def test_after_a_run_the_numbers_are_those_that_were_measured(finding: Finding, 
 @pytest.mark.parametrize(("value", "shown"), [(0.5, "50 %"), (1.2, "100 %"), (-2e7, "worse than guessing the mean")])
 def test_no_percentage_is_beyond_its_ends(value: float, shown: str) -> None:
     """An R² has no lower end; below 0 it is worth less than the mean."""
-    assert percent(value) == shown
+    assert share(value) == shown
 
 
 def test_whoever_needs_no_company_is_named_alone() -> None:

@@ -33,7 +33,7 @@ import pytest
 
 from plumbob.crypto import engines
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
-from plumbob.net import Connection, reliable
+from plumbob.net import Connection, Data, reliable
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
 from plumbob.party.training import train
@@ -134,7 +134,8 @@ class Wire:
         self._sent = self._received = 0
         self._sending = threading.Lock()
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: Data) -> None:
+        data = b"".join(parts)
         with self._sending:
             if self.is_cut:
                 raise TransportError("the wire is cut")

@@ -1,16 +1,19 @@
 """The demo, cut down: what leaks undefended does not leak defended, and everything it promises is written."""
 
 import json
+import re
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from plumbob.commands.printing import write_pdf
 from plumbob.lab import demo
 from plumbob.lab.simulate import training
 from plumbob.privacy.rows import coin_flip_bound
 from plumbob.run_folder import RunFolder
+from tests.conftest import browser_path
 
 TOLERANCE = 0.05  # Of a plan that says nothing else.
 
@@ -73,6 +76,17 @@ def test_one_screen(result: dict[str, Any], out: Path) -> None:
     }
     assert bars["exchange"] > 0
     assert bars["shares"] == 0
+
+
+def test_six_printed_pages_that_name_their_runs(result: dict[str, Any], out: Path, tmp_path: Path) -> None:
+    """At most; and every heading says which run it is about."""
+    headings = re.findall(r"<h2>(.*?)</h2>", (out / "report.html").read_text())
+    assert headings
+    assert all("shares" in heading or heading.startswith("All runs: ") for heading in headings)
+    if browser_path() is None:
+        pytest.skip("no chromium on this machine: nothing is printed")
+    write_pdf(Path(result["report"]), tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n") <= 6
 
 
 def test_each_run_is_saved(result: dict[str, Any], out: Path) -> None:

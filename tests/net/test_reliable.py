@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from plumbob.errors import RemoteProtocolError, TransportError
-from plumbob.net import reliable
+from plumbob.net import Data, reliable
 from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import (
     MESSAGE,
@@ -28,7 +28,7 @@ class Silent:
 
     peer = "bank"
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: Data) -> None:
         """To nobody."""
 
     def receive(self, seconds: float) -> bytes:
@@ -133,7 +133,7 @@ def test_a_peer_that_does_not_read_cannot_hold_us(monkeypatch: pytest.MonkeyPatc
     release = threading.Event()
 
     class Stuck(Silent):
-        def send(self, data: bytes) -> None:
+        def send(self, *parts: Data) -> None:
             release.wait(120)
 
     ours = link()

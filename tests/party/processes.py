@@ -13,7 +13,7 @@ from typing import Any
 
 from plumbob.crypto import engines
 from plumbob.data import Table
-from plumbob.net import Connection
+from plumbob.net import Connection, Data
 from plumbob.net.connector import Connector, Peer
 from plumbob.net.identity import Identity, read_certificate
 from plumbob.net.websocket import Timeouts
@@ -23,7 +23,7 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.training import train
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.messages import Kind, decode_header
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 
@@ -177,9 +177,9 @@ class Mortal:
             os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(PATIENCE)
 
-    def at_message(self, data: bytes, moment: str) -> None:
-        message = decode(data)
-        self.at(f"{message.kind.name} {moment}", message.step)
+    def at_message(self, data: Data, moment: str) -> None:
+        kind, step, _ = decode_header(data)
+        self.at(f"{kind.name} {moment}", step)
 
     def watch_channels(self) -> None:
         """A message has left when the channel's `send` returns."""
@@ -215,7 +215,7 @@ class PointedJournal(SqliteJournal):
             self._mortal.at_message(self._leaving, SENT[1])
         super()._commit()
 
-    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
+    def keep(self, peer: str, data: Data, digest: bytes) -> None:
         self._mortal.at_message(data, RECEIVED[0])
         super().keep(peer, data, digest)
         self._mortal.at_message(data, RECEIVED[1])

@@ -9,7 +9,7 @@ from typing import TypeVar
 from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.errors import DeadlineError, JournalError, TransportError
-from plumbob.net import Connection
+from plumbob.net import Connection, Data
 from plumbob.party.party_run import PartyRun
 from plumbob.party.training import train
 from plumbob.plan import Plan
@@ -34,10 +34,10 @@ class Wire:
         self._own, self._outgoing, self._meddle = own, outgoing, meddle
         self.is_cut = False
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: Data) -> None:
         if self.is_cut:
             raise TransportError("the wire is cut")
-        for frame in self._meddle(self._own, data):
+        for frame in self._meddle(self._own, b"".join(parts)):
             self._outgoing.put(frame)
 
     def receive(self, seconds: float) -> bytes:

@@ -25,7 +25,7 @@ from plumbob.errors import (
     TransportError,
     UnsafePlanError,
 )
-from plumbob.net import Connection
+from plumbob.net import Connection, Data
 from plumbob.net.connector import Connector, Peer
 from plumbob.net.identity import Identity
 from plumbob.net.reliable import FRAME, MESSAGE
@@ -428,10 +428,10 @@ class LongWinded:
     def __init__(self, connection: Connection) -> None:
         self.peer, self._inner = connection.peer, connection
 
-    def send(self, data: bytes) -> None:
-        self._inner.send(data + bytes(5000) if len(data) > 1000 else data)
+    def send(self, *parts: Data) -> None:
+        self._inner.send(*parts, bytes(5000 if sum(map(len, parts)) > 1000 else 0))
 
-    def receive(self, seconds: float) -> bytes:
+    def receive(self, seconds: float) -> Data:
         return self._inner.receive(seconds)
 
     def close(self) -> None:

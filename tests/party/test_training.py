@@ -16,6 +16,7 @@ import pytest
 from plumbob.crypto import engines
 from plumbob.data import Table, batches
 from plumbob.errors import DataError, JournalError
+from plumbob.net import Data
 from plumbob.party import training
 from plumbob.party.conversation import Conversation
 from plumbob.party.home import Home
@@ -143,7 +144,7 @@ class MortalJournal(SqliteJournal):
         self._strike()
         return is_new
 
-    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
+    def keep(self, peer: str, data: Data, digest: bytes) -> None:
         self._strike()
         super().keep(peer, data, digest)
         self._strike()

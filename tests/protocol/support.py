@@ -19,7 +19,7 @@ from plumbob.crypto import Draws, engines
 from plumbob.data import Table, split_array
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run, train
-from plumbob.net import Link, linked_pair
+from plumbob.net import Data, Link, linked_pair
 from plumbob.net.identity import Identity
 from plumbob.party.signature import MessageSigner
 from plumbob.plan import PAPER, Plan
@@ -118,7 +118,7 @@ class TappedLink:
         changed = self._wire.tamper(*self._ends, message) if self._wire.tamper is not None else None
         self._inner.send(data if changed is None else changed)
 
-    def receive(self, seconds: float) -> bytes:
+    def receive(self, seconds: float) -> Data:
         return self._inner.receive(seconds)
 
     def close(self) -> None:

@@ -1,10 +1,12 @@
 """Alignment: the common ids and no others, the same order everywhere, interrupted anywhere, and no cheap trick."""
 
+import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 import pytest
@@ -15,14 +17,15 @@ from plumbob.crypto import Draws, Randomness, ristretto
 from plumbob.crypto.ristretto import ORDER
 from plumbob.data import canonical
 from plumbob.data.ids import BEFORE_NUMBER, BETWEEN_COLUMNS
-from plumbob.errors import CryptoError, DataError, RemoteProtocolError
+from plumbob.errors import CryptoError, DataError, JournalError, RemoteProtocolError
 from plumbob.plan import Plan
+from plumbob.protocol import alignment, point_lists
 from plumbob.protocol.alignment import DOMAIN, LISTS, MOST_IDS, Alignment, AlignmentParty, encoded_id
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message, decode
-from plumbob.protocol.point_lists import PointList
+from plumbob.protocol.point_lists import PointList, Scratch
 from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)
@@ -397,6 +400,52 @@ def test_a_damaged_file_is_refused(size: int | None, tmp_path: Path) -> None:
     (tmp_path / LISTS).write_bytes(lists[:size])
     with pytest.raises(DataError, match="damaged, or of other ids"):
         restored(participant, ANNA, pieces, folder=tmp_path).run()
+
+
+class MeasuredScratch(Scratch):
+    """Says how much its files hold when they go."""
+
+    held: ClassVar[list[int]] = []
+
+    def __init__(self, folder: Path | None) -> None:
+        super().__init__(folder)
+        self.made: list[BinaryIO] = []
+
+    def __exit__(self, *failure: Any) -> bool | None:
+        self.held.append(sum(os.fstat(file.fileno()).st_size for file in self.made))
+        return super().__exit__(*failure)
+
+    def file(self) -> BinaryIO:
+        self.made.append(super().file())
+        return self.made[-1]
+
+
+@pytest.mark.parametrize(("plan", "go_on"), [(TWO, None), (TWO, always), (THREE, None)])
+def test_room_on_the_disk_is_asked_for(plan: Plan, go_on: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a whole alignment writes is what it asks for before the first chunk, and where that is not free it stops."""
+    monkeypatch.setattr(point_lists, "SMALL", 10)
+    monkeypatch.setattr(alignment, "Scratch", MeasuredScratch)
+    ids = [f"{row}" for row in range(300)]
+    participants = seated(plan)
+
+    def party(name: str) -> AlignmentParty:
+        folder = tmp_path / name
+        folder.mkdir()
+        return AlignmentParty(participants[name], ids, go_on=go_on, jobs=1, folder=folder)
+
+    parties = {learner.name: party(learner.name) for learner in plan.learners}
+    MeasuredScratch.held.clear()
+    outcomes({name: party.run for name, party in parties.items()}, participants)
+    written = max(MeasuredScratch.held) + (tmp_path / "label" / LISTS).stat().st_size
+    asked = parties["label"]._bytes_on_disk
+    assert 0.9 * asked < written <= asked
+    (tmp_path / "label" / LISTS).write_bytes(b"")
+    full = shutil.disk_usage(tmp_path)._replace(free=asked - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: full)
+    opened = [parties["label"].chunk_state(0)]
+    again = restored(participants["label"], ids, opened, go_on=go_on, folder=tmp_path / "label")
+    with pytest.raises(JournalError, match="GB of room here"):
+        again.run()
 
 
 def changed(piece: bytes, **values: Any) -> bytes:

@@ -10,8 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob.errors import DataError, RemoteProtocolError
+from plumbob.protocol.account import hash_fields
 from plumbob.protocol.alignment import Alignment, AlignmentParty, encoded_id
-from plumbob.protocol.handshake import HASH_BYTES, hash_fields
+from plumbob.protocol.handshake import HASH_BYTES
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.point_lists import PointList
 from tests.protocol.support import Wire, outcomes, plan_for, seated

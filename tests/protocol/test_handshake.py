@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
 WITH_ARBITER = plan_for((2, 3), protocol="arbiter", seed=0)
 
 
-def agreements(plan: Any, wire: Wire | None = None, ids: dict[str, Collection[str]] | None = None) -> dict[str, Any]:
+def agreements(plan: Any, wire: Wire | None = None, ids: dict[str, Sequence[str]] | None = None) -> dict[str, Any]:
     """What every party of a handshake ends with."""
     participants = seated(plan, wire)
     return outcomes(

@@ -77,8 +77,8 @@ def test_the_table_has_the_data() -> None:
     """Each value once, a gap as a dash, a band as its ends; what is drawn is where the script looks for it."""
     assert table_of(line_chart())[:3] == [
         ["epoch", "label-sign", "with noise", "guessing"],
-        ["1", "50\u00a0%", "50\u00a0% (40\u00a0% to 70\u00a0%)", "50\u00a0%"],
-        ["2", "70\u00a0%", "-", "50\u00a0%"],
+        ["1", "50 %", "50 % (40 % to 70 %)", "50 %"],
+        ["2", "70 %", "-", "50 %"],
     ]
     assert table_of(point_chart())[1:3] == [["shares", "0.1", "0.9"], ["twice", "0.1", "0.9"]]
     assert table_of(bar_chart()) == [
@@ -87,7 +87,7 @@ def test_the_table_has_the_data() -> None:
         ["label-only", "-", "0.5"],
         ["other", "0.2", "0.5"],
     ]
-    drawn = '<tr data-x="0.2500"><th scope="row">2</th><td data-y="0.7000">70\u00a0%</td><td>-</td>'
+    drawn = '<tr data-x="0.2500"><th scope="row">2</th><td data-y="0.7000">70 %</td><td>-</td>'
     assert drawn in figure(line_chart(), "c")
 
 

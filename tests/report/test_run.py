@@ -117,11 +117,18 @@ def test_the_ledger_says_when_all_is_known() -> None:
     assert "too few" in other.says
 
 
-def test_a_single_epoch_is_no_curve() -> None:
-    """One point is in the bars already."""
-    one = AttackCurve("label-sign", "fund", "bank", "labels", [1], [0.9], [0.8], [1.0], 0.6, 0.5)
-    assert list(figures.epoch_charts([one])) == []
-    (chart,) = figures.epoch_charts([replace(one, epochs=[1, 2], rates=[0.9, 1.0], low=[0.8, 0.9], high=[1.0, 1.0])])
+def test_no_equation_at_all_is_a_sentence() -> None:
+    """A flat line at zero says no more."""
+    none = LedgerCurve("fund", "labels", "bank", 30, [1, 2, 3], [0, 0, 0], [0, 0, 0], True, False)
+    assert list(figures.ledger_charts([none])) == []
+    assert list(figures.idle_ledgers([none])) == ["fund gets no equation about bank's 30 labels."]
+
+
+def test_two_epochs_are_no_curve() -> None:
+    """Two points are as well said by numbers."""
+    two = AttackCurve("label-sign", "fund", "bank", "labels", [1, 2], [0.9] * 2, [0.8] * 2, [1.0] * 2, 0.6, 0.5)
+    assert list(figures.epoch_charts([two])) == []
+    (chart,) = figures.epoch_charts([replace(two, epochs=[1, 2, 3], rates=[0.9] * 3, low=[0.8] * 3, high=[1.0] * 3)])
     assert [series.name for series in chart.series] == ["label-sign", "best baseline", "larger class"]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from plumbob.report.scale import Axis, Unit, nice_step, shown
+from plumbob.report.scale import Axis, nice_step
 
 
 @example([5e-324], False)
@@ -35,24 +35,3 @@ def test_a_log_axis_has_powers_of_ten() -> None:
     """And on few decades 2 and 5 between them."""
     assert Axis("x", is_log=True).scale([1, 900], 5).ticks == (1.0, 10.0, 100.0, 1000.0)
     assert Axis("x", is_log=True).scale([2, 40], 5).ticks == (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "words"),
-    [
-        (0.9978, "percent", "99.8 %"),
-        (1.0, "percent", "100 %"),
-        (-0.0001, "percent", "0 %"),
-        (2_490_000, "bytes", "2.49 MB"),
-        (12, "bytes", "12 B"),
-        (12.345, "seconds", "12.3 s"),
-        (86400, "seconds", "86,400 s"),
-        (2420, "number", "2,420"),
-        (0.12345, "number", "0.1235"),
-        (None, "percent", "-"),
-        (float("nan"), "number", "-"),
-    ],
-)
-def test_numbers_as_people_read_them(value: float | None, unit: Unit, words: str) -> None:
-    """With their unit, no longer than needed, and no line end between number and unit."""
-    assert shown(value, unit) == words.replace(" ", "\u00a0")

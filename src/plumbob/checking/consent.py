@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from plumbob.checking.check import assumptions, prices_of_noise
-from plumbob.checking.findings import MORE, Findings
+from plumbob.checking.findings import Findings
 from plumbob.checking.headlines import headlines
 from plumbob.checking.refusal import refusing
 from plumbob.checking.verdict_words import CHEATING, LEAKS
@@ -61,7 +61,7 @@ def consent_lines(plan: Plan, rows: int, findings: Findings, reader: str = "", a
         *headlines(findings, findings.figures, reader=reader).lines(),
         "",
         *(f"note: {note}" for note in notes if note),
-        MORE.format(count=len(findings)),
+        findings.more,
     ]
 
 

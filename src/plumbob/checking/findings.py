@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.gains import WORSE_THAN_NOTHING
-from plumbob.checking.headlines import Headlines, headlines, is_named
+from plumbob.checking.gains import share
+from plumbob.checking.headlines import Headlines, counts, headlines, is_named
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, HOW_OFTEN, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
+from plumbob.counting import decimal
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
-MORE = "--verbose shows all {count} findings, their reasons, and what no finding covers."
 NAMED_BY_REPLAY = "The plan keeps evidence, so a replay would name it."
 # A colour beside the word, never instead of it.
 COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d", NOT_APPLICABLE: "#6b7280"}
@@ -27,11 +27,11 @@ NAMED: dict[str, Cell] = {
     "target": lambda one: one.target,
 }
 MEASURED: dict[str, Cell] = {
-    "rate": lambda one: _share(one.rate),
-    "baseline": lambda one: _share(one.baseline),
-    "AUC": lambda one: _number(one.auc),
-    "AUC baseline": lambda one: _number(one.baseline_auc),
-    "advantage": lambda one: _number(one.advantage),
+    "rate": lambda one: share(one.rate),
+    "baseline": lambda one: share(one.baseline),
+    "AUC": lambda one: decimal(one.auc),
+    "AUC baseline": lambda one: decimal(one.baseline_auc),
+    "advantage": lambda one: decimal(one.advantage),
 }
 
 
@@ -55,6 +55,12 @@ class Findings(list[Finding]):
     def leaking(self) -> "Findings":
         """Those above the plan's tolerance."""
         return Findings((one for one in self if one.verdict == LEAKS), self.figures)
+
+    @property
+    def more(self) -> str:
+        """How many there are, and what shows them."""
+        lines = sum(len(block.lines) for block in self.headlines.blocks)
+        return f"--verbose shows the reasons and notes. {counts(self, lines)}"
 
     @property
     def headlines(self) -> Headlines:
@@ -135,12 +141,3 @@ def table_lines(findings: Sequence[Finding]) -> list[str]:
 def _html_cell(name: str, text: str) -> str:
     colour = f";color:{COLOURS[text]};font-weight:600;white-space:nowrap" if name == "verdict" else ""
     return f'<td style="text-align:left;vertical-align:top{colour}">{escape(text)}</td>'
-
-
-def _share(value: float | None) -> str:
-    """Of labels, or an R², which has no lower end."""
-    return WORSE_THAN_NOTHING if value is not None and value < 0 else _number(value)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.verdict_words import CHEATING, DEGRADES
-from plumbob.counting import counted
+from plumbob.counting import counted, percent
 from plumbob.record import Finding
 
 WORSE_THAN_NOTHING = "worse than guessing the mean"
@@ -24,13 +24,15 @@ def gain(finding: Finding, figures: Figures | None, whose: str, has_one_victim: 
     return GAINS[finding.attack](_Case(finding, figures, whose, has_one_victim))
 
 
-def percent(value: float) -> str:
-    """A share, or an R² of what a claim explains; one below 0 has no percentage."""
-    return WORSE_THAN_NOTHING if value < 0 else f"{100 * min(value, 1.0):.3g} %"
+def share(value: float | None) -> str:
+    """Of labels, or an R² of what a claim explains; one below 0 has no percentage."""
+    if value is None:
+        return percent(None)
+    return WORSE_THAN_NOTHING if value < 0 else percent(min(value, 1.0))
 
 
 def _measured(finding: Finding, whose: str, figures: Figures | None) -> str:
-    rate, baseline = percent(finding.rate or 0.0), percent(max(finding.baseline or 0.0, 0.0))
+    rate, baseline = share(finding.rate), share(max(finding.baseline or 0.0, 0.0))
     if finding.target != "labels":
         return f"reconstruct {rate} of what {whose} {finding.target} say (its own columns explain {baseline})"
     is_chosen = finding.assumes == CHEATING and (figures is None or finding.n != figures.rows)

@@ -108,10 +108,15 @@ class Headlines:
         """The block as it stands in the JSON."""
         return asdict(self)
 
+    @property
+    def in_short(self) -> str:
+        """Both verdicts in one line."""
+        return "; ".join(f"{block.heading.lower()}: {block.verdict}" for block in self.blocks)
+
     def lines(self) -> list[str]:
         """The block as it is printed on a terminal."""
         told = [line for block in self.blocks for line in (*_shown(block), "")][:-1]
-        return [*told, *([self.legend] if self.legend else [])]
+        return [*told, *(["", self.legend] if self.legend else [])]
 
 
 def headlines(
@@ -279,7 +284,4 @@ def _shown(block: HeadlineBlock) -> Iterator[str]:
     if block.assumes == CHEATING:
         yield from (f"  {line}" for line in block.agreed)
     if block.remedy:
-        yield f"  What helps: {block.remedy}"
-    if block.price:
-        yield f"  Its price: {block.price}"
-    yield f"  {block.counts}"
+        yield f"  What helps: {block.remedy}" + (f" (its price: {block.price})" if block.price else "")

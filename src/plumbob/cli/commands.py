@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from plumbob.cli.help import CommandOfVerb
-from plumbob.terminal import print_line, print_progress
+from plumbob.terminal import StatusLine, print_line, print_progress
 from plumbob.verb import Caller, Result, Verb
 from plumbob.verb.plan_flags import PlanKeys, keys_given, plan_flags
 
@@ -52,8 +52,15 @@ def _callback(verb: type[Verb]) -> Callable[..., None]:
 def carry_out(verb: Verb, as_json: bool, quiet: bool) -> None:
     """Run a verb, show its result, leave with its code."""
     console = Console(stderr=True, quiet=quiet)
+    line = StatusLine(console)
+
+    def tell(words: str) -> None:
+        line.clear()
+        print_progress(console, words)
+
     caller = Caller(
-        lambda words: print_progress(console, words),
+        tell,
+        line,
         quiet,
         lambda result: show(result, as_json),
         None if as_json else print_line,
@@ -64,6 +71,8 @@ def carry_out(verb: Verb, as_json: bool, quiet: bool) -> None:
     except KeyboardInterrupt:
         # What Ctrl-C stopped was said already, and Typer's versions leave with different codes.
         raise typer.Exit(INTERRUPTED) from None
+    finally:
+        line.clear()
     if result:
         show(result, as_json)
     if code := verb.exit_code(result):

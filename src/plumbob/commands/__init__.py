@@ -21,6 +21,7 @@ from plumbob.verb.flags import (
     LabelColumn,
     Predicted,
     RunFolderArgument,
+    ShowsAll,
     Strict,
 )
 from plumbob.verb.plan_flags import PlanKeys
@@ -112,9 +113,7 @@ class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --
     from_secretflow: FromSecretflow = None
     job_version: JobVersion = None
     strict: Strict = False
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also show the findings that do not leak, all reasons and all notes.")
-    ] = field(default=False, kw_only=True)
+    verbose: ShowsAll = field(default=False, kw_only=True)
     keys: PlanKeys = field(default_factory=dict)
 
     def do(self, caller: Caller) -> Result:

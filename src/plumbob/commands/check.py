@@ -9,7 +9,7 @@ from plumbob.callbacks import Tell
 from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import AtHome
-from plumbob.checking.findings import MORE, Findings, lines_of
+from plumbob.checking.findings import Findings, lines_of
 from plumbob.checking.verdict_words import DEGRADES, HONEST, LEAKS
 from plumbob.commands import CheckPlan
 from plumbob.commands.plans import Origin
@@ -65,7 +65,7 @@ def run(options: CheckPlan, tell: Tell) -> Result:
     }
     told = lines_of(findings) if options.verbose else findings.headlines.lines()
     shown = noted if options.verbose else [*_remarks(job), *noise, *assumed, *assumptions(plan)]
-    more = [] if options.verbose else [MORE.format(count=len(findings))]
+    more = [] if options.verbose else [findings.more]
     lines = [*_lines_of_job(job), *told, "", *_unseen_lines(job), *(f"note: {note}" for note in shown), *more]
     if options.attack is not None:
         story = explain(plan, options.attack, runs)

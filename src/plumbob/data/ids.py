@@ -11,7 +11,7 @@ several rows, each row after the first carries its number behind another such si
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from unicodedata import normalize
@@ -23,6 +23,7 @@ from plumbob.counting import counted
 from plumbob.errors import DataError
 
 SHOWN_ROWS = 5
+IDS_AT_ONCE = 1 << 16
 BETWEEN_COLUMNS = "\N{SYMBOL FOR UNIT SEPARATOR}"
 BEFORE_NUMBER = "\N{SYMBOL FOR RECORD SEPARATOR}"
 DUPLICATES = ("refuse", "first", "last", "repeat")
@@ -107,6 +108,11 @@ def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
 def have_repeats(ids: Sequence[str]) -> bool:
     """Whether an id occurs twice; a set of millions of texts would take several times the memory of this."""
     return _alike(ids, str) > 0 and len(set(ids)) != len(ids)
+
+
+def in_pieces(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Some at a time: what is made of millions of them all at once does not fit into memory."""
+    return (ids[start : start + IDS_AT_ONCE] for start in range(0, len(ids), IDS_AT_ONCE))
 
 
 def repeated_rows(ids: Sequence[str]) -> list[int]:

@@ -7,6 +7,7 @@ never by showing a value. Numbers go where `store` puts them, ids and texts stay
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.ids import have_repeats
+from plumbob.data.ids import have_repeats, in_pieces
 from plumbob.data.slots import TableSlots
 from plumbob.errors import DataError
 
@@ -98,7 +99,9 @@ class Table:
     def digest(self) -> bytes:
         """Over ids, columns and labels, in their order, and what was stated of columns: by it a run knows its rows."""
         digest = hashlib.sha256(f"{len(self.ids)},{len(self.columns)}:".encode())
-        digest.update("".join(f"{len(identity)}:{identity}" for identity in self.ids).encode())
+        for piece in in_pieces(self.ids):
+            lengths = map("{}:".format, map(len, piece))
+            digest.update("".join(chain.from_iterable(zip(lengths, piece, strict=True))).encode())
         for column in self.columns:
             digest.update(f"{len(column.name)}:{column.name}".encode())
             values = column.values

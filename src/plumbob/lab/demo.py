@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.counting import decimal, percent, seconds, size
 from plumbob.crypto import engines
 from plumbob.data import Batch
 from plumbob.datasets import LOANS_PARTIES
@@ -22,7 +23,7 @@ from plumbob.lab.audit.defences import outcome_of
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import passive_names
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.reports.compared_runs import ComparedRun, page_of
+from plumbob.lab.reports.compared_runs import ComparedRun, LabelsRead, page_of
 from plumbob.lab.simulate import JointModel, Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import assessed
@@ -30,9 +31,8 @@ from plumbob.plan import Party, Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report.decision_page import summary_of
 from plumbob.report.page import PageTable, as_text
-from plumbob.report.run import headlines_of
+from plumbob.report.run import headlines_of, with_interval
 from plumbob.report.run import page_of as run_page
-from plumbob.report.scale import shown
 from plumbob.run_folder import REPORT, RunFolder
 
 DATASET = "loans"
@@ -87,18 +87,19 @@ def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | Non
     chosen = settings or DemoSettings.for_this_machine()
     loaded = load_tables(plan_for("exchange", chosen), [DATASET])
     runs = {name: _attack(name, chosen, loaded, progress) for name in RUNS}
-    compared = [_compare(name, finished) for name, finished in runs.items()]
+    read = _labels_read(runs)
+    compared = [_compare(name, finished, read[name]) for name, finished in runs.items()]
     for one in compared:
         _save(runs[one.name], out / FOLDERS[one.name])
     difference = _difference_from_clear(runs["exchange"], chosen, loaded)
-    seconds = time.perf_counter() - started
-    about, sentences = _about(compared[0].record), _sentences(difference, seconds, compared[0].record.engine)
+    took = time.perf_counter() - started
+    about, sentences = _about(compared[0].record), _sentences(difference, took, compared[0].record.engine)
     report = out / REPORT
     report.write_text(page_of(_headline(compared), about, sentences, compared), encoding="utf-8")
     return {
         "out": str(out),
         "report": str(report),
-        "seconds": seconds,
+        "seconds": took,
         "engine": compared[0].record.engine,
         "largest_weight_difference": difference,
         "runs": [one.outcome.to_dict() for one in compared],
@@ -130,8 +131,9 @@ def _attack(name: str, settings: DemoSettings, loaded: LoadedTables, progress: C
     return replace(finished, record=with_findings(finished.record, Truth.of(finished), findings))
 
 
-def _compare(name: str, run: Run) -> ComparedRun:
-    return ComparedRun(name, f"{STORIES[name]}.", run.record, outcome_of(run, run.record.findings, name, measured=True))
+def _compare(name: str, run: Run, read: LabelsRead) -> ComparedRun:
+    outcome = outcome_of(run, run.record.findings, name, measured=True)
+    return ComparedRun(name, f"{STORIES[name]}.", run.record, outcome, read, f"{FOLDERS[name]}/{REPORT}")
 
 
 def _save(run: Run, folder: Path) -> None:
@@ -141,16 +143,13 @@ def _save(run: Run, folder: Path) -> None:
 
 
 def _train(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+    plan = plan_for(name, settings)
     progress(f"{name}: training")
-    said = time.monotonic()
 
     def tell(batch: Batch, steps: int) -> None:
-        nonlocal said
-        if time.monotonic() - said > 5.0:
-            said = time.monotonic()
-            progress(f"{name}: step {batch.step} of {steps}")
+        progress(f"{name}: {plan.step_nouns[0]} {batch.step} of {steps}")
 
-    finished = train(plan_for(name, settings), loaded.tables, engine=settings.engine, progress=tell)
+    finished = train(plan, loaded.tables, engine=settings.engine, progress=tell)
     return assessed(finished, loaded.tables, loaded.test)
 
 
@@ -173,33 +172,19 @@ def _about(record: RunRecord) -> str:
     )
 
 
-def _sentences(difference: float, seconds: float, engine: str) -> list[str]:
+def _sentences(difference: float, took: float, engine: str) -> list[str]:
     return [
         "Everything was encrypted; the parties ran in one process and exchanged the same bytes as over a network.",
         f"The weights of exchange, trained encrypted and in the clear, differ by at most {difference:.1e}.",
-        f"Training and attacks took {seconds:.1f} s with engine {engine}.",
+        f"Training and attacks took {seconds(took)} with engine {engine}.",
     ]
 
 
-@dataclass(frozen=True)
-class LabelsRead:
-    """Of the bank's labels: the share that the processor guesses, and the share that its best attack gets right."""
-
-    guessed: float
-    read: float
-
-    @property
-    def in_words(self) -> str:
-        """How many of the labels were read, in words."""
-        if self.read == self.guessed:
-            return "none"
-        return "every label" if self.read == 1.0 else f"{shown(self.read, 'percent')} of the labels"
-
-
-def _labels_read(compared: Sequence[ComparedRun]) -> dict[str, LabelsRead]:
+def _labels_read(runs: Mapping[str, Run]) -> dict[str, LabelsRead]:
     """By run. Where no attack had anything to work on, guessing is all there is, as well as in the other runs."""
     found = {
-        one.name: [finding for finding in one.record.findings if _is_about_all_labels(finding)] for one in compared
+        name: [finding for finding in run.record.findings if _is_about_all_labels(finding)]
+        for name, run in runs.items()
     }
     guessed = max(finding.baseline or 0.0 for findings in found.values() for finding in findings)
     return {
@@ -214,29 +199,27 @@ def _is_about_all_labels(finding: Finding) -> bool:
 
 def _headline(compared: Sequence[ComparedRun]) -> str:
     """The result in two sentences."""
-    read = _labels_read(compared)
-    exchanged, shared = read["exchange"].in_words, read["shares"].in_words
+    exchanged, shared = compared[0].labels.in_words, compared[-1].labels.in_words
     return f"With exchange the processor reads {exchanged}. With shares it reads {shared}."
 
 
 def _lines(compared: Sequence[ComparedRun]) -> Iterator[str]:
     """One screen: what the processor reads, what the model is worth, and what is left open."""
     yield from ("", _headline(compared), "")
-    read = _labels_read(compared)
-    rows = [[name, shown(one.guessed, "percent"), shown(one.read, "percent")] for name, one in read.items()]
-    costs = [[_auc(one), shown(one.outcome.seconds, "seconds"), shown(one.outcome.bytes, "bytes")] for one in compared]
-    header = ["labels right", "by guessing", "by attack", "AUC", "time", "traffic"]
-    yield from as_text(PageTable(header, [[*row, *cost] for row, cost in zip(rows, costs, strict=True)]))
+    yield from as_text(
+        PageTable(["labels right", "by guessing", "by attack", "AUC", "time", "traffic"], [*map(_row, compared)])
+    )
     yield ""
-    for name, one in read.items():
-        guessed, beyond = round(BAR * one.guessed), round(BAR * (one.read - one.guessed))
-        yield f"{name:<20} {'.' * guessed}{'#' * beyond}"
+    for one in compared:
+        guessed, beyond = round(BAR * one.labels.guessed), round(BAR * (one.labels.read - one.labels.guessed))
+        yield f"{one.name:<20} {'.' * guessed}{'#' * beyond}"
     yield f"{'':<20} . guessed   # read by an attack"
     yield from ("", *_worth(compared[-1].record), "", *_left_open(compared[-1].record))
 
 
-def _auc(one: ComparedRun) -> str:
-    return "-" if one.outcome.auc is None else f"{one.outcome.auc:.3f}"
+def _row(one: ComparedRun) -> list[str]:
+    costs = decimal(one.outcome.auc), seconds(one.outcome.seconds), size(one.outcome.bytes)
+    return [one.name, percent(one.labels.guessed), percent(one.labels.read), *costs]
 
 
 def _worth(record: RunRecord) -> Iterator[str]:
@@ -245,8 +228,7 @@ def _worth(record: RunRecord) -> Iterator[str]:
     for rows, models in record.quality.items():
         yield f"Is it worth it? AUC on the {rows}, {record.test_rows:,} people, with 95 % intervals:"
         for model, words in names.items():
-            found = models[model]
-            yield f"  {words:<20} {found['auc']:.3f}  ({found['auc_low']:.3f} to {found['auc_high']:.3f})"
+            yield f"  {words:<20} {with_interval(models[model], 'auc')}"
 
 
 def _left_open(record: RunRecord) -> Iterator[str]:

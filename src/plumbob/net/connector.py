@@ -20,6 +20,7 @@ from plumbob.errors import IdentityError, TransportError
 from plumbob.net import tls, websocket
 from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import Certificate, Identity, now
+from plumbob.net.memory import Data
 from plumbob.net.strangers import Strangers, await_hello, interrupt
 from plumbob.net.tls import Deadline, Peer, open_tunnel
 from plumbob.net.websocket import Timeouts, WebSocketConnection
@@ -28,10 +29,10 @@ from plumbob.net.websocket import Timeouts, WebSocketConnection
 class Link(Protocol):
     """One end. Every error is a TransportError, but for a message of our own that is too long: LocalProtocolError."""
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes, /) -> None:
         """Hand one message over; it may still be on its way when this returns."""
 
-    def receive(self, seconds: float) -> bytes:
+    def receive(self, seconds: float) -> Data:
         """The next message, waited for at most so long; DeadlineError if none comes."""
 
     def close(self) -> None:
@@ -44,6 +45,9 @@ class Connection(Link, Protocol):
     @property
     def peer(self) -> str:
         """The pinned name that the certificate proved."""
+
+    def send(self, *parts: Data) -> None:
+        """One message, in parts that need not be joined."""
 
 
 __all__ = ["Connection", "Connector", "Peer", "Timeouts"]

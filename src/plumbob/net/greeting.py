@@ -12,6 +12,7 @@ import msgspec
 from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
 from plumbob.net.connector import Connection
+from plumbob.net.memory import Data
 from plumbob.plan import PARTY_NAME
 from plumbob.plan.differences import MARK_DIGITS, differing_keys
 
@@ -50,7 +51,7 @@ def encode(greeting: Greeting) -> bytes:
     return msgspec.json.encode(greeting)
 
 
-def decode(data: bytes, peer: str) -> Greeting:
+def decode(data: Data, peer: str) -> Greeting:
     """Strictly; raises RemoteProtocolError, in its own words where only the version differs."""
     if len(data) > LARGEST_GREETING:
         raise RemoteProtocolError(f"{peer} greeted with {len(data)} bytes, expected at most {LARGEST_GREETING}")

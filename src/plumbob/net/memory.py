@@ -4,6 +4,9 @@ import queue
 
 from plumbob.errors import DeadlineError, TransportError
 
+Data = bytes | memoryview
+"""What a link hands over: long messages are not copied."""
+
 
 class MemoryLink:
     """One end of a pair; made by `linked_pair`."""

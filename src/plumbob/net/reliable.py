@@ -30,6 +30,7 @@ from plumbob.net import greeting
 from plumbob.net.answered_lists import LISTENING_SECONDS, AnsweredLists
 from plumbob.net.connector import Connection
 from plumbob.net.greeting import GREETING_SECONDS, Greeting
+from plumbob.net.memory import Data
 
 log = logging.getLogger("plumbob.net")
 
@@ -95,11 +96,11 @@ class ReliableLink:
         self._sent_before = memory.sent
         self._expected = memory.received
         self._digests = dict(memory.digests)
-        self._inbox: deque[bytes] = deque()
+        self._inbox: deque[Data] = deque()
         self._inbox_bytes = 0
         self._taken = memory.received
         """How many messages were received, by `receive`."""
-        self._last: bytes | None = None
+        self._last: Data | None = None
         """The message that was received last: its digest is asked for only when the next one is wanted."""
         self._failure: PlumbobError | None = None
         self._connection: Connection | None = None
@@ -133,7 +134,7 @@ class ReliableLink:
             self._next += 1
             self._changed.notify_all()
 
-    def receive(self, seconds: float) -> bytes:
+    def receive(self, seconds: float) -> Data:
         with self._changed:
             self._changed.wait_for(lambda: self._inbox or self._failure is not None or self._is_closed, seconds)
             self._raise_failure()
@@ -337,7 +338,7 @@ class ReliableLink:
         try:
             while (turn := self._next_turn(connection, position, said_goodbye)) is not None:
                 kind, position, data = turn
-                connection.send(FRAME.pack(kind, position, self._stored()) + data)
+                connection.send(FRAME.pack(kind, position, self._stored()), data)
                 position += kind == MESSAGE
                 said_goodbye = said_goodbye or kind == GOODBYE
                 if said_goodbye:
@@ -377,18 +378,18 @@ class ReliableLink:
             except DeadlineError:
                 continue
 
-    def _take(self, frame: bytes) -> None:
+    def _take(self, frame: Data) -> None:
         if len(frame) < FRAME.size:
             raise RemoteProtocolError(f"{self.peer}: expected a frame of at least {FRAME.size} bytes, got {len(frame)}")
         kind, number, stored = FRAME.unpack_from(frame)
         with self._taking:
             self._confirm(stored)
             if kind == MESSAGE:
-                self._take_message(number, frame[FRAME.size :])
+                self._take_message(number, memoryview(frame)[FRAME.size :])
             elif kind == GOODBYE:
                 self._take_goodbye(number)
             elif kind == ABORT:
-                raise RemoteProtocolError(f"{self.peer} stopped: {_quote(frame[FRAME.size :])}")
+                raise RemoteProtocolError(f"{self.peer} stopped: {_quote(bytes(frame[FRAME.size :]))}")
             else:
                 raise RemoteProtocolError(
                     f"{self.peer}: frames of kind {kind} are unknown; is its version another one?"
@@ -405,7 +406,7 @@ class ReliableLink:
             self._first = stored
         self._on_confirmed(stored)
 
-    def _take_message(self, number: int, data: bytes) -> None:
+    def _take_message(self, number: int, data: Data) -> None:
         if number < self._expected:
             if not self._is_repeated(number, data):
                 raise RemoteProtocolError(
@@ -422,7 +423,7 @@ class ReliableLink:
             self._inbox_bytes += len(data)
             self._changed.notify_all()
 
-    def _is_repeated(self, number: int, data: bytes) -> bool:
+    def _is_repeated(self, number: int, data: Data) -> bool:
         """Whether this is the message of that number; one that is too old to remember is taken for it."""
         with self._changed:
             place = number - self._taken
@@ -440,7 +441,7 @@ class ReliableLink:
             self._digests[number] = self._known_digest(number) or sha256(self._last).digest()
             self._digests.pop(number - REMEMBERED, None)
 
-    def _has_room_for(self, data: bytes) -> bool:
+    def _has_room_for(self, data: Data) -> bool:
         return not self._inbox or (len(self._inbox) < WAITING and self._inbox_bytes + len(data) <= WAITING_BYTES)
 
     def _take_goodbye(self, number: int) -> None:

@@ -9,11 +9,9 @@ No compression: it would tell lengths about contents, and make short messages lo
 
 import logging
 import math
-import secrets
 import selectors
 import socket
 import ssl
-import struct
 import threading
 import time
 from collections import deque
@@ -26,11 +24,12 @@ from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidHandshake, PayloadTooBig, ProtocolError
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request
-from websockets.protocol import CLOSED, OPEN, SERVER, Event
+from websockets.protocol import CLIENT, CLOSED, OPEN, Event
 from websockets.server import ServerProtocol
 from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
+from plumbob.net.memory import Data
 from plumbob.net.tls import Deadline
 
 
@@ -48,17 +47,12 @@ class Timeouts:
     give_way: float = 1.0  # where both sides could dial, the one named second waits so long
 
 
-try:
-    from websockets.speedups import apply_mask
-except ImportError:
-    from websockets.utils import apply_mask
-
 CHUNK = 65536
 CHUNKS_A_TURN = 64
+FRAGMENT = 4 * CHUNK
+"""A longer message travels in fragments (RFC 6455, section 5.4), which are made, masked, read and put together within
+the processor's cache: a frame of many megabytes would be copied whole, into new memory, at each of these."""
 INBOX_MESSAGES = 64
-# The first bytes of a binary frame with its length in 64 bits: RFC 6455, section 5.2.
-HEAD = struct.Struct("!BBQ")
-BINARY, MASKED, LONG = 0x82, 0x80, 127
 # Answers to pings that the peer does not collect, beside one message of ours.
 BACKLOG_SLACK = 2**20
 
@@ -90,9 +84,9 @@ class WebSocketConnection:
         self._timeouts = timeouts
         # Shared with other threads, under `_changed`.
         self._changed = threading.Condition()
-        self._inbox: deque[bytes] = deque()
+        self._inbox: deque[Data] = deque()
         self._inbox_bytes = 0
-        self._outgoing: bytes | None = None
+        self._outgoing: tuple[Data, ...] = ()
         self._is_taken = False
         self._is_closing = False
         self._end: str | None = None
@@ -107,27 +101,30 @@ class WebSocketConnection:
         self._incoming = memoryview(bytearray(4 * CHUNK))
         self._broke: OSError | None = None
         self._partial = bytearray()
+        self._fragments: Iterator[bytes] | None = None
+        """Of the message that is being sent, those that are not in the backlog yet."""
         self._backlog: deque[memoryview] = deque()
         self._backlog_bytes = 0
         self._reason: str | None = None
         self._thread = threading.Thread(target=self._run, name=f"plumbob {peer}", daemon=True)
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: Data) -> None:
         """Returns when the network has taken the message over; blocks while it, or the peer, is slow."""
-        if len(data) > self._largest:
+        size = sum(map(len, parts))
+        if size > self._largest:
             raise LocalProtocolError(
-                f"our message to {self.peer} has {len(data)} bytes, the plan allows {self._largest}; do its rows agree "
+                f"our message to {self.peer} has {size} bytes, the plan allows {self._largest}; do its rows agree "
                 "with those that were aligned?"
             )
         with self._one_sender, self._changed:
             # A message whose sender was interrupted may still be under way.
             self._wait_until_taken_over()
-            self._outgoing = bytes(data)
+            self._outgoing = parts
             self._wake()
             self._wait_until_taken_over()
-        log.debug("sent %d bytes to %s", len(data), self.peer)
+        log.debug("sent %d bytes to %s", size, self.peer)
 
-    def receive(self, seconds: float) -> bytes:
+    def receive(self, seconds: float) -> Data:
         """The next message; DeadlineError if none comes in time, TransportError when the connection has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._inbox or self._end is not None, timeout=max(seconds, 0))
@@ -160,8 +157,8 @@ class WebSocketConnection:
 
     def _wait_until_taken_over(self) -> None:
         """Raises TransportError if the connection ends before the network has the whole message."""
-        self._changed.wait_for(lambda: self._outgoing is None or self._end is not None)
-        if self._outgoing is not None:
+        self._changed.wait_for(lambda: not self._outgoing or self._end is not None)
+        if self._outgoing:
             raise TransportError(self._end)
 
     def _wake(self) -> None:
@@ -221,41 +218,27 @@ class WebSocketConnection:
         if self._protocol.state is not OPEN:
             return
         with self._changed:
-            message = None if self._is_taken else self._outgoing
-            self._is_taken = self._outgoing is not None
+            message = () if self._is_taken else self._outgoing
+            self._is_taken = bool(self._outgoing)
             wants_end = self._is_closing
-        if message is not None:
-            self._send_binary(message)
+        if message:
+            self._fragments = fragments(message, is_masked=self._protocol.side is CLIENT)
         self._keep_alive()
         if wants_end:
             self._say_goodbye()
-
-    def _send_binary(self, message: bytes) -> None:
-        """One frame, as the library would write it, but for its copies: messages may be long."""
-        if len(message) < CHUNK:
-            self._protocol.send_binary(message)
-            return
-        self._collect()
-        if self._protocol.side is SERVER:
-            self._queue(HEAD.pack(BINARY, LONG, len(message)))
-            self._queue(message)
-        else:
-            mask = secrets.token_bytes(4)
-            self._queue(HEAD.pack(BINARY, MASKED | LONG, len(message)) + mask)
-            self._queue(apply_mask(message, mask))
 
     def _say_goodbye(self) -> None:
         """Once nothing is left to write, or never, if the peer does not take what is left."""
         self._because(f"this side closed the connection to {self.peer}")
         if self._gives_up is None:
             self._gives_up = time.monotonic() + self._timeouts.closing
-        if not self._backlog:
+        if not self._has_more_to_write:
             self._protocol.send_close(CloseCode.NORMAL_CLOSURE)
 
     def _keep_alive(self) -> None:
         """A ping when nothing else says that we live; the end when nothing says that the peer does."""
         now = time.monotonic()
-        if not self._backlog and now - self._spoke >= self._timeouts.ping:
+        if not self._has_more_to_write and now - self._spoke >= self._timeouts.ping:
             self._spoke = now
             self._protocol.send_ping(b"")
         if self._may_not_read():
@@ -313,27 +296,23 @@ class WebSocketConnection:
     def _take_in(self, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, Frame) and event.opcode in (Opcode.BINARY, Opcode.CONT):
-                if event.fin and not self._partial:
-                    # The usual case, and messages may be long: not copied again.
-                    self._deliver(bytes(event.data))
-                    continue
                 self._partial += event.data
                 if event.fin:
-                    self._deliver(bytes(self._partial))
+                    self._deliver(memoryview(self._partial))
                     self._partial = bytearray()
             elif isinstance(event, Frame) and event.opcode is Opcode.TEXT and self._protocol.state is OPEN:
                 self._because(f"{self.peer} sent text, where only bytes are spoken")
                 self._protocol.fail(CloseCode.UNSUPPORTED_DATA)
 
-    def _deliver(self, message: bytes) -> None:
+    def _deliver(self, message: memoryview) -> None:
         with self._changed:
             self._inbox.append(message)
             self._inbox_bytes += len(message)
             self._changed.notify_all()
 
     def _write(self) -> None:
-        self._collect()
         for _ in range(CHUNKS_A_TURN):
+            self._collect()
             if not self._backlog:
                 return
             first = self._backlog[0]
@@ -349,12 +328,27 @@ class WebSocketConnection:
                 self._backlog[0] = first[sent:]
 
     def _collect(self) -> None:
+        """What the library has to say; the next fragment once nothing else is left."""
         for data in self._protocol.data_to_send():
             self._queue(data)
+        if self._fragments is not None and self._protocol.state is not OPEN:
+            # Whoever sends the message hears how the connection ended.
+            self._fragments, self._is_taken = None, False
+        if self._fragments is None or self._backlog:
+            return
+        fragment = next(self._fragments, None)
+        if fragment is None:
+            self._fragments = None
+        else:
+            self._queue(fragment)
 
     def _queue(self, data: bytes) -> None:
         self._backlog.append(memoryview(data))
         self._backlog_bytes += len(data)
+
+    @property
+    def _has_more_to_write(self) -> bool:
+        return bool(self._backlog) or self._fragments is not None
 
     def _half_close(self) -> int:
         # Past the TLS layer, whose own goodbye cannot be said while the peer is still sending; WebSockets have theirs.
@@ -365,13 +359,14 @@ class WebSocketConnection:
     def _hand_back(self) -> None:
         """Tell the sender that its message is on its way."""
         with self._changed:
-            if self._is_taken and not self._backlog:
-                self._outgoing = None
+            if self._is_taken and not self._has_more_to_write:
+                self._outgoing = ()
                 self._is_taken = False
                 self._changed.notify_all()
 
     def _sleep(self, selector: selectors.BaseSelector) -> None:
-        wanted = (0 if self._may_not_read() else selectors.EVENT_READ) | (selectors.EVENT_WRITE if self._backlog else 0)
+        wanted = 0 if self._may_not_read() else selectors.EVENT_READ
+        wanted |= selectors.EVENT_WRITE if self._has_more_to_write else 0
         with suppress(KeyError):
             selector.unregister(self._socket)
         if wanted:
@@ -387,7 +382,7 @@ class WebSocketConnection:
         if self._gives_up is not None:
             return self._gives_up
         # What waits to be written is the sign of life: no ping is due beside it.
-        ping = math.inf if self._backlog else self._spoke + self._timeouts.ping
+        ping = math.inf if self._has_more_to_write else self._spoke + self._timeouts.ping
         return min(ping, self._heard + self._timeouts.silence)
 
     def _because(self, reason: str) -> None:
@@ -420,6 +415,14 @@ class WebSocketConnection:
         if heard is None:
             return f"the connection to {self.peer} ended without a goodbye; look there for the reason"
         return f"{self.peer} closed the connection; look there for the reason"
+
+
+def fragments(parts: Sequence[Data], *, is_masked: bool) -> Iterator[bytes]:
+    """One message as frames, each made when it is asked for."""
+    cuts = [(part, at) for part in parts for at in range(0, max(1, len(part)), FRAGMENT)]
+    for place, (part, at) in enumerate(cuts):
+        opcode, is_last = Opcode.CONT if place else Opcode.BINARY, place == len(cuts) - 1
+        yield Frame(opcode, memoryview(part)[at : at + FRAGMENT], fin=is_last).serialize(mask=is_masked)
 
 
 def _kind(error: BaseException) -> str:

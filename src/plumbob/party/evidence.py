@@ -25,6 +25,7 @@ from plumbob import __version__
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.tables import Column
 from plumbob.errors import DataError, SettingsError
+from plumbob.net import Data
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.sealing import Auditor, SealedFile, read_sealed
 from plumbob.plan import Plan
@@ -153,7 +154,7 @@ class Witness:
         self._messages = keeping.open_file(f"messages-{self._start}")
         self._rows: SealedFile | None = None
 
-    def received(self, peer: str, data: bytes) -> None:
+    def received(self, peer: str, data: Data) -> None:
         self._add(RECEIVED, peer, data)
 
     def sent(self, peer: str, data: bytes, digest: bytes) -> None:
@@ -188,7 +189,7 @@ class Witness:
         if self._rows is not None:
             self._rows.abandon()
 
-    def _add(self, what: bytes, peer: str, *pieces: bytes) -> None:
+    def _add(self, what: bytes, peer: str, *pieces: Data) -> None:
         name = peer.encode()
         self._messages.write(RECORD.pack(what, len(name), sum(map(len, pieces))), name, *pieces)
 

@@ -378,6 +378,11 @@ class PlanSettings:
         return len(self.learners) == 2
 
     @property
+    def step_nouns(self) -> tuple[str, str]:
+        """One step and several, in words: one that uses all rows, or a sample of them, is a pass."""
+        return ("pass", "passes") if self.batches == "full" else ("step", "steps")
+
+    @property
     def is_whitened(self) -> bool:
         """Whether columns are whitened at home, be their ranges estimated or stated."""
         return self.scale in ("whitened", "public")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from plumbob.crypto.draws import salt_of
 from plumbob.crypto.lattice.context import join
 from plumbob.data import Table
+from plumbob.data.ids import in_pieces
 from plumbob.errors import RemoteProtocolError
 
 HASH_BYTES = 32
@@ -60,22 +61,22 @@ class FirstCommitment:
 
     def hash(self) -> bytes:
         fields = (field for item in sorted(self.items) for field in (item.encode(), self.items[item]))
-        return hash_of(b"first commitment", *fields)
+        return hash_fields(b"first commitment", *fields)
 
 
 def salted(root: bytes, item: str, digest: bytes) -> bytes:
     """One thing as it is committed to: nobody can test a guess at it without the root."""
-    return hash_of(b"committed", salt_of(root, item), digest)
+    return hash_fields(b"committed", salt_of(root, item), digest)
 
 
 def digest_of_ids(table: Table) -> bytes:
     """A hash over the ids in their order."""
-    return hash_of(*(identity.encode() for identity in table.ids))
+    return hash_fields(ids=table.ids)
 
 
 def digest_of_settings(table: Table) -> bytes:
     """How the party chose to read its columns: what it states of them shapes every number."""
-    return hash_of(b"settings", json.dumps(asdict(table.choices), sort_keys=True).encode())
+    return hash_fields(b"settings", json.dumps(asdict(table.choices), sort_keys=True).encode())
 
 
 def digest_of_numbers(numbers: Numbers) -> bytes:
@@ -148,14 +149,14 @@ class SessionAccount:
 
     def add(self, name: str, commitment: bytes) -> None:
         """A later one, beside those before."""
-        self.commitments[name] = hash_of(b"commitments", self.commitments[name], commitment)
+        self.commitments[name] = hash_fields(b"commitments", self.commitments[name], commitment)
 
     def peers_of(self, signer: str) -> list[str]:
         return [name for name in self.names if name != signer]
 
     def all_commitments(self) -> bytes:
         fields = (field for name in sorted(self.commitments) for field in (name.encode(), self.commitments[name]))
-        return hash_of(b"all commitments", *fields)
+        return hash_fields(b"all commitments", *fields)
 
     def refuse_other_versions(self, names: Sequence[str]) -> None:
         """What one party says that it sent to another is what that one says it got, for all of these."""
@@ -168,6 +169,9 @@ class SessionAccount:
                     )
 
 
-def hash_of(*fields: bytes) -> bytes:
-    """Over fields behind their lengths."""
-    return hashlib.sha256(join(*fields)).digest()
+def hash_fields(*fields: bytes, ids: Sequence[str] = ()) -> bytes:
+    """Length-prefixed, so that no two lists of fields hash the same bytes; ids, which may be millions, come last."""
+    digest = hashlib.sha256(join(*fields))
+    for piece in in_pieces(ids):
+        digest.update(join(*map(str.encode, piece)))
+    return digest.digest()

@@ -39,9 +39,10 @@ from plumbob.data import canonical_ids
 from plumbob.data.ids import BETWEEN_COLUMNS, TEXT, paired_rows, parts_of, rows_per_id
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol import schedules
+from plumbob.protocol.account import hash_fields
 from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant, confirm, greet_peers, hash_fields
+from plumbob.protocol.handshake import Participant, confirm, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_common, kept, shuffled
 
@@ -127,7 +128,7 @@ class AlignmentParty:
         """`go_on` asks for the size first: all parties give one, or none does. `jobs` are threads, else all cores.
 
         A peer that announces more than `most_ids` is refused before anything of its list is taken. Lists are kept in
-        `folder`, some 400 bytes for each id; without one, nothing can be restored. `columns` are those of an id, by
+        `folder` (`_bytes_on_disk`); without one, nothing can be restored. `columns` are those of an id, by
         how each is written; with `repeat`, several rows may have the same id, and all parties must allow it.
         """
         self.participant = participant
@@ -168,6 +169,7 @@ class AlignmentParty:
         self._blinder = Blinder(scalar, DOMAIN + self._drawn.identity, self._jobs)
         try:
             with Scratch(self._folder) as self._scratch, self._open_file() as self._file:
+                self._scratch.refuse_full_disk(self._bytes_on_disk, self._file)
                 return self._align()
         finally:
             self._blinder.close()
@@ -231,6 +233,12 @@ class AlignmentParty:
             return self._scratch.file()
         file = self._folder / LISTS
         return os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+
+    @property
+    def _bytes_on_disk(self) -> int:
+        """All lists at the end, as measured and rounded up; what splits and sorts them is in it."""
+        is_shown = self._go_on is not None or not self._is_pair
+        return self._longest * (300 * len(self._ring) if is_shown else 310)
 
     def _write(self, data: bytes) -> bytes:
         self._file.seek(self._end)

@@ -14,6 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from plumbob.net import Data
+
 LONG = 1 << 16
 """Bytes of the shortest message that is kept here."""
 PLACE = struct.Struct("<IQQ")
@@ -47,7 +49,7 @@ class Bodies:
         self._pending: list[Future[None]] = []
         self.turn(used)
 
-    def put(self, data: bytes) -> Place:
+    def put(self, data: Data) -> Place:
         """Durable after the next `sync`, which raises what went wrong."""
         place = Place(self._current, self._position, len(data))
         self._pending.append(self._writer.submit(_write_durably, self._handle(place.file), data, place.start))
@@ -104,12 +106,12 @@ class Bodies:
         return sorted(self._journal.parent.glob(f"{self._journal.name}-body-*"))
 
 
-def _write_durably(handle: int, data: bytes, start: int) -> None:
+def _write_durably(handle: int, data: Data, start: int) -> None:
     _write(handle, data, start)
     os.fdatasync(handle)
 
 
-def _write(handle: int, data: bytes, start: int) -> None:
+def _write(handle: int, data: Data, start: int) -> None:
     rest = memoryview(data)
     while rest:
         written = os.pwrite(handle, rest, start)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
-from plumbob.net import Link
+from plumbob.net import Data, Link
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message, decode_header
 from plumbob.protocol.schedule import Due, DueMessages
@@ -87,13 +87,13 @@ class Channel:
 
     def receive(self, kind: Kind, step: int, size: int | None = None) -> bytes:
         """The body of the message that is due; `size` only where the schedule has a limit and we know more."""
-        return self._received_message(kind, step, size)[HEADER.size :]
+        return bytes(self.receive_view(kind, step, size))
 
     def receive_view(self, kind: Kind, step: int, size: int | None = None) -> memoryview:
         """The same without a copy, for bodies of many megabytes."""
         return memoryview(self._received_message(kind, step, size))[HEADER.size :]
 
-    def _received_message(self, kind: Kind, step: int, size: int | None) -> bytes:
+    def _received_message(self, kind: Kind, step: int, size: int | None) -> Data:
         """All of it, checked and written down."""
         size = self._size_due(kind, step, size)
         replayed = self._journal.arrived(self.peer)
@@ -114,7 +114,7 @@ class Channel:
         if replayed is None:
             self._journal.keep(self.peer, data, digest)
         if self.recording is not None:
-            self.recording.append(data)
+            self.recording.append(bytes(data))
         if kind is not Kind.SEAL:
             self._received = chained(self._received, digest)
             self.traffic.messages_received += 1
@@ -132,7 +132,7 @@ class Channel:
             raise LocalProtocolError(f"{kind.name} has {due.size} bytes, and we would wait for {size}")
         return due.size
 
-    def _next(self, kind: Kind) -> bytes:
+    def _next(self, kind: Kind) -> Data:
         self.waiting_for = kind.name, time.monotonic()
         try:
             return self._link.receive(self._patience)
@@ -141,7 +141,7 @@ class Channel:
         finally:
             self.waiting_for = None
 
-    def _header(self, data: bytes) -> tuple[Kind, int, int]:
+    def _header(self, data: Data) -> tuple[Kind, int, int]:
         try:
             return decode_header(data)
         except RemoteProtocolError as error:
@@ -183,7 +183,7 @@ def _describe(kind: Kind, step: int, sequence: int) -> str:
     return f"{kind.name} of step {step} as message {sequence}"
 
 
-def digest_of(data: bytes) -> bytes:
+def digest_of(data: Data) -> bytes:
     """By which a message that comes twice is known, and of which a stream's hash consists."""
     return hashlib.sha256(data).digest()
 

@@ -3,10 +3,9 @@
 Every step is one message to every peer and one from every peer. Whatever differs ends the run.
 """
 
-import hashlib
 import hmac
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -29,7 +28,7 @@ from plumbob.errors import IdentityError, KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import schedules
-from plumbob.protocol.account import Numbers, Seal, SessionAccount, Signer, digest_of_numbers, hash_of
+from plumbob.protocol.account import Numbers, Seal, SessionAccount, Signer, digest_of_numbers, hash_fields
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
@@ -140,7 +139,7 @@ class Participant:
     def fix_numbers(self, calculated: Numbers) -> Numbers:
         """The numbers to calculate with, once everybody has heard a hash over them."""
         numbers, salt = self.journal.settle(calculated), self.draws.of("salt of the numbers").draw(HASH_BYTES)
-        own = hash_of(b"numbers", salt, digest_of_numbers(numbers))
+        own = hash_fields(b"numbers", salt, digest_of_numbers(numbers))
         peers = self.account.peers_of(self.name)
         for peer in peers:
             self.channels[peer].send(Kind.NUMBERS, 0, own)
@@ -258,9 +257,7 @@ class Session:
     seed: bytes
 
 
-def agree(
-    participant: Participant, ids: Collection[str], purpose: SessionPurpose = "train", about: str = ""
-) -> Session:
+def agree(participant: Participant, ids: Sequence[str], purpose: SessionPurpose = "train", about: str = "") -> Session:
     """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted.
 
     `about` is something else that all must hold the same of: the run whose model is used.
@@ -371,12 +368,12 @@ def _commitment(identity: bytes, name: str, share: bytes) -> bytes:
     return hash_fields(b"commitment", identity, name.encode(), share)
 
 
-def confirm(participant: Participant, key: bytes, ids: Collection[str], what: str = WHAT_IDS_SAY) -> None:
+def confirm(participant: Participant, key: bytes, ids: Sequence[str], what: str = WHAT_IDS_SAY) -> None:
     """A keyed hash over the ordered ids under what this session drew: as expected, or somebody lied or erred."""
 
     def confirmation(name: str) -> bytes:
         # With its sender's name, so that nobody can confirm by sending our own words back.
-        return hash_fields(b"confirmation", key, name.encode(), *(identity.encode() for identity in ids))
+        return hash_fields(b"confirmation", key, name.encode(), ids=ids)
 
     participant.send_all(Kind.CONFIRMATION, confirmation(participant.name))
     for peer, theirs in participant.receive_all(Kind.CONFIRMATION).items():
@@ -437,8 +434,3 @@ def agree_pair_keys(participant: Participant, session: Session) -> dict[str, byt
             b"pair", session.identity, *(name.encode() for name in sorted((participant.name, peer))), shared
         )
     return keys
-
-
-def hash_fields(*fields: bytes) -> bytes:
-    """Length-prefixed, so that no two lists of fields hash the same bytes."""
-    return hashlib.sha256(b"".join(len(field).to_bytes(8, "little") + field for field in fields)).digest()

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from plumbob.crypto import Draws
+from plumbob.net import Data
 from plumbob.protocol.account import Numbers
 
 State = Mapping[str, bytes]
@@ -54,7 +55,7 @@ class Journal(Protocol):
 
     def arrived(self, peer: str) -> bytes | None: ...
 
-    def keep(self, peer: str, data: bytes, digest: bytes) -> None: ...
+    def keep(self, peer: str, data: Data, digest: bytes) -> None: ...
 
     def finish(self, step: int, result: State, state: State) -> None: ...
 
@@ -85,7 +86,7 @@ class NoJournal:
     def arrived(self, peer: str) -> bytes | None:
         return None
 
-    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
+    def keep(self, peer: str, data: Data, digest: bytes) -> None:
         """Nobody will ask for it again."""
 
     def finish(self, step: int, result: State, state: State) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from plumbob.errors import RemoteProtocolError
+from plumbob.net import Data
 
 MAGIC = b"PLMB"
 VERSION = 1
@@ -97,7 +98,7 @@ def decode(data: bytes) -> Message:
     return Message(kind, step, sequence, data[HEADER.size :])
 
 
-def decode_header(data: bytes) -> tuple[Kind, int, int]:
+def decode_header(data: Data) -> tuple[Kind, int, int]:
     """The kind, the step and the sequence number; the whole message is checked, and its body not copied."""
     if len(data) < HEADER.size:
         raise RemoteProtocolError(f"expected a message of at least {HEADER.size} bytes, got {len(data)}")

@@ -7,6 +7,8 @@ is told to anybody.
 """
 
 import hashlib
+import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Flags
 from plumbob.crypto.ristretto import POINT_BYTES
+from plumbob.errors import ROOM_ADVICE, JournalError
 
 PARTS = 256
 SMALL = 1 << 16  # A list with no more points than these is one part, in memory.
@@ -39,6 +42,17 @@ class Scratch(ExitStack):
     def __init__(self, folder: Path | None) -> None:
         super().__init__()
         self._folder = folder
+
+    def refuse_full_disk(self, needed: int, file: BinaryIO) -> None:
+        """Before hours of work: what is in the file already needs no more room."""
+        if self._folder is None:
+            return
+        needed, free = needed - os.fstat(file.fileno()).st_size, shutil.disk_usage(self._folder).free
+        if needed > free:
+            raise JournalError(
+                f"{self._folder}: an alignment of so many ids needs {needed / 1e9:.1f} GB of room here, and"
+                f" {free / 1e9:.1f} GB are free; {ROOM_ADVICE}"
+            )
 
     def file(self) -> BinaryIO:
         return self.enter_context(tempfile.TemporaryFile(dir=self._folder))

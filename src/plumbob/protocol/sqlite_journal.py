@@ -15,6 +15,7 @@ import msgspec
 from plumbob.crypto import Draws, FirstWords, new_root
 from plumbob.crypto.draws import LINK_BYTES
 from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
+from plumbob.net import Data
 from plumbob.protocol.account import NOTHING_FIXED, Numbers
 from plumbob.protocol.bodies import LONG, Bodies, Place
 from plumbob.protocol.journal import Resumed, State
@@ -78,7 +79,7 @@ class JournalWitness(Protocol):
 
     def sent(self, peer: str, data: bytes, digest: bytes) -> None: ...
 
-    def received(self, peer: str, data: bytes) -> None: ...
+    def received(self, peer: str, data: Data) -> None: ...
 
     def settled(self, numbers: Numbers) -> None: ...
 
@@ -279,7 +280,7 @@ class SqliteJournal:
             self.witness.received(peer, waiting[0])
         return waiting.popleft() if waiting else None
 
-    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
+    def keep(self, peer: str, data: Data, digest: bytes) -> None:
         if self.witness is not None:
             self.witness.received(peer, data)
         number = self._received.get(peer, 0)
@@ -375,7 +376,7 @@ class SqliteJournal:
         self._bodies.close()
         os.close(self._lock)
 
-    def _split_body(self, data: bytes) -> tuple[bytes, bytes | None]:
+    def _split_body(self, data: Data) -> tuple[Data, bytes | None]:
         """(data, place): a long message stands in a file of its own."""
         if len(data) < LONG:
             return data, None

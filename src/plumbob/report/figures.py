@@ -2,21 +2,36 @@
 
 from collections.abc import Iterator, Sequence
 
+from plumbob.counting import counted
 from plumbob.record import AttackCurve, Finding, LedgerCurve, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 
 SHARE = "share of the unknowns that the equations can fix"
+FEWEST_POINTS = 3
+"""Of a line: fewer are as well said by the numbers in the tables."""
 ATTACKED = ("leaks", "degrades", "blocked")
 
 
 def ledger_charts(curves: Sequence[LedgerCurve]) -> Iterator[Chart]:
     """Equations against unknowns, step by step: labels as numbers, scores and columns as shares."""
-    labels = [one for one in curves if one.unknown == "labels"]
+    busy = [one for one in curves if not _is_idle(one)]
+    labels = [one for one in busy if one.unknown == "labels"]
     if labels:
         yield _labels_ledger(labels)
-    others = [one for one in curves if one.unknown != "labels" and one.unknowns]
+    others = [one for one in busy if one.unknown != "labels" and one.unknowns]
     if others:
         yield _values_ledger(others)
+
+
+def idle_ledgers(curves: Sequence[LedgerCurve]) -> Iterator[str]:
+    """A sentence for each party that gets no equation at all: a line at zero would say no more."""
+    for one in curves:
+        if _is_idle(one):
+            yield f"{one.party} gets no equation about {one.about}'s {counted(one.unknowns, one.unknown[:-1])}."
+
+
+def _is_idle(one: LedgerCurve) -> bool:
+    return not any(one.equations)
 
 
 def _labels_ledger(curves: Sequence[LedgerCurve]) -> Chart:
@@ -99,10 +114,10 @@ def _attack_name(one: Finding, among: Sequence[Finding]) -> str:
 
 
 def epoch_charts(curves: Sequence[AttackCurve]) -> Iterator[Chart]:
-    """Attacks by epoch, one chart for each attacker and kind of target, where there is more than one epoch."""
+    """Attacks by epoch, one chart for each attacker and kind of target, where there are enough epochs for a line."""
     grouped: dict[tuple[str, str, bool], list[AttackCurve]] = {}
     for one in curves:
-        if len(one.epochs) > 1:
+        if len(one.epochs) >= FEWEST_POINTS:
             grouped.setdefault((one.by, one.against, one.target == "labels"), []).append(one)
     for (by, against, is_labels), group in grouped.items():
         what = "labels" if is_labels else "columns and scores"
@@ -135,7 +150,7 @@ def quality_charts(record: RunRecord) -> Iterator[Chart]:
     """AUC after each epoch, beside what the label party has alone and what pooling would give."""
     points = [(epoch["epoch"], epoch.get("auc")) for epoch in record.epochs]
     known = [(int(at), auc) for at, auc in points if at is not None and auc is not None]
-    if len(known) < 2:
+    if len(known) < FEWEST_POINTS:
         return
     rows, models = next(iter(record.quality.items()), ("rows", {}))
     epochs = [at for at, _ in known]
@@ -168,18 +183,4 @@ def calibration_chart(record: RunRecord) -> Iterator[Chart]:
                 ),
                 Series("right", [0.0, 1.0], [0.0, 1.0], is_reference=True),
             ],
-        )
-
-
-def traffic_chart(record: RunRecord) -> Iterator[Chart]:
-    """A chart of what each party sent."""
-    if any(party.bytes_sent for party in record.parties):
-        yield Chart(
-            "Bytes sent",
-            "Everything that left each party in this run, as it crossed the channel.",
-            Axis(""),
-            Axis("sent", unit="bytes"),
-            [Series("bytes", [party.bytes_sent for party in record.parties])],
-            "bars",
-            [party.name for party in record.parties],
         )

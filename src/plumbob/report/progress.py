@@ -7,9 +7,8 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from plumbob.terminal import print_progress, printable
-
-SECONDS_BETWEEN_LINES = 5.0
+from plumbob.counting import seconds
+from plumbob.terminal import SECONDS_BETWEEN_LINES, print_progress, printable
 
 
 class Step(Protocol):
@@ -37,8 +36,8 @@ class Step(Protocol):
 class StepProgress:
     """Called after each step, from the label party's thread; remembers how far the run came."""
 
-    def __init__(self, title: str, quiet: bool) -> None:
-        self.title = title
+    def __init__(self, title: str, quiet: bool, noun: str = "step") -> None:
+        self.title, self.noun = title, noun
         self.reached = 0
         self.steps = 0
         self._before = 0.0
@@ -75,24 +74,25 @@ class StepProgress:
             self._before, self._started = batch.done, now
             self._bar.reset(self._task, total=1.0)
         self.reached, self.steps = batch.step, steps
-        told = f"step {batch.step} of {steps}" + (f", {batch.told}" if batch.told else "")
+        told = f"{self.noun} {batch.step} of {steps}" + (f", {batch.told}" if batch.told else "")
         self._bar.update(self._task, completed=batch.done, description=printable(f"{self.title}: {told}"))
         if not self._console.is_terminal and (now - self._said >= SECONDS_BETWEEN_LINES or batch.step == steps):
             self._said = now
             self.say(f"{self.title}: {told}{self._left(batch, now)}")
 
     def _left(self, batch: Step, now: float) -> str:
-        """The time that is left, once a step of this start was timed."""
-        if batch.done <= self._before:
+        """The time that is left, once a step of this start was timed; none after the last one."""
+        if batch.done <= self._before or batch.done >= 1.0:
             return ""
-        return f", about {(now - self._started) / (batch.done - self._before) * (1.0 - batch.done):.0f} s left"
+        left = (now - self._started) / (batch.done - self._before) * (1.0 - batch.done)
+        return f", about {seconds(round(left))} left"
 
     @property
     def where(self) -> str:
         """How far it came, in words."""
         if not self.steps:
-            return f"after step {self.reached}" if self.reached else "before the first step"
-        return f"at step {self.reached} of {self.steps}"
+            return f"after {self.noun} {self.reached}" if self.reached else f"before the first {self.noun}"
+        return f"at {self.noun} {self.reached} of {self.steps}"
 
     def say(self, message: str) -> None:
         print_progress(self._console, message)

@@ -6,8 +6,11 @@ from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.decision_page import summary_of
 from plumbob.report.page import as_text
-from plumbob.report.run import page_of, quality_table, summary, warnings
+from plumbob.report.run import headlines_of, page_of, quality_table, summary, warnings, with_interval
 from plumbob.run_folder import RunFolder
+
+SHOWN_METRICS = ("auc", "log_loss")
+"""On a terminal; the page has all of them."""
 
 
 def write_report(record: RunRecord, out: Path) -> None:
@@ -16,11 +19,22 @@ def write_report(record: RunRecord, out: Path) -> None:
 
 
 def lines_of(record: RunRecord, out: Path) -> list[str]:
-    """What ran, how good the model is, and where the page lies."""
+    """What ran, how good the model is, what it gives away, and where the page lies."""
     lines = [summary(record), *warnings(record)]
     for rows, models in record.quality.items():
-        lines += [f"quality on the {rows}:", *as_text(quality_table(rows, models))]
-    return [*lines, *record.remarks, f"{RunFolder(out).report_file}"]
+        lines += as_text(quality_table(rows, models, SHOWN_METRICS))
+    word = "Verdict" if record.findings else "Predicted verdict"
+    verdict = [f"{word} {headlines_of(record).in_short}."] if record.findings or record.predicted else []
+    return [*lines, *record.remarks, *verdict, f"Report: {RunFolder(out).report_file}"]
+
+
+def short_lines(record: RunRecord, out: Path) -> list[str]:
+    """How good the model is in one line, and where the page lies."""
+    told = [
+        f"AUC on the {rows}: " + ", ".join(f"{model} {with_interval(found, 'auc')}" for model, found in models.items())
+        for rows, models in record.quality.items()
+    ]
+    return [*warnings(record), *told, f"Report: {RunFolder(out).report_file}"]
 
 
 def make_folder(out: Path) -> None:

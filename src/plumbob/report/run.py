@@ -8,12 +8,12 @@ from plumbob.checking.agreement import agreements
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import figures_of_run
 from plumbob.checking.findings import reasons
-from plumbob.checking.gains import WORSE_THAN_NOTHING
+from plumbob.checking.gains import share
 from plumbob.checking.headlines import Headlines, headlines
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
 from plumbob.checking.verdict_words import NOT_APPLICABLE
-from plumbob.counting import counted
+from plumbob.counting import counted, decimal, percent, plain, seconds, size
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey, in_words
 from plumbob.record import Finding, PartyRecord, RunRecord
@@ -22,14 +22,14 @@ from plumbob.report.figures import (
     attack_bars,
     calibration_chart,
     epoch_charts,
+    idle_ledgers,
     ledger_charts,
     quality_charts,
-    traffic_chart,
 )
 from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import PageTable, Section, bullets, facts_list, folded, render, table_of
+from plumbob.report.pairs import pairs_table
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
-from plumbob.report.scale import shown as number
 from plumbob.report.verdicts import badge, headline_blocks
 
 METRICS = {
@@ -56,7 +56,6 @@ RECEIPT = (
     "their hashes and see whether they took part in the same run."
 )
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
-LARGEST_SHOWN = 1e5  # A larger number says nothing in digits.
 PUBLIC_RULE = "by the public rule"
 ALWAYS_TOLD = ("protocol", "epochs", "batches", "noise", "open")
 WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything."
@@ -88,14 +87,13 @@ def sections_of(record: RunRecord) -> Iterator[Section]:
         yield costs_section(record)
     if record.parties:
         yield receipt_section(record)
-    yield limits_section(record)
+    yield Section("What is not protected", special=bullets(limits_of(record)))
 
 
-def limits_section(record: RunRecord) -> Section:
+def limits_of(record: RunRecord) -> list[str]:
     """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
     told = {str(one) for one in agreements(record.predicted, record.findings)}
-    notes = [note for note in record.notes if note not in told]
-    return Section("What is not protected", special=bullets([*said(SaidWhere.LIMITS, figures_of_run(record)), *notes]))
+    return [*said(SaidWhere.LIMITS, figures_of_run(record)), *(note for note in record.notes if note not in told)]
 
 
 def headlines_of(record: RunRecord) -> Headlines:
@@ -113,10 +111,11 @@ def verdict_section(record: RunRecord) -> Section:
         sentences.append(partial_sentence(left_out))
     if not record.findings and record.predicted:
         sentences.append("This run has not been attacked. What follows is `check`'s prediction from the plan alone.")
-    facts = facts_list(_utility(record))
+    facts = facts_list([*utility_facts(record), *_cost_facts(record)])
     warned = (tag("p", line, class_="warning") for line in warnings(record))
-    blocks = headline_blocks(headlines_of(record)) if record.findings or record.predicted else NOTHING
-    return Section(heading, sentences, special=joined(*warned, blocks, facts))
+    found = record.findings or record.predicted
+    blocks = headline_blocks(headlines_of(record)) if found else NOTHING
+    return Section(heading, sentences, special=joined(*warned, blocks, pairs_table(record.parsed_plan, found), facts))
 
 
 def attacks_not_run(record: RunRecord) -> list[str]:
@@ -131,26 +130,38 @@ def partial_sentence(left_out: Sequence[str]) -> str:
     return f"This audit is partial and says nothing about safety. These attacks were not run: {', '.join(left_out)}."
 
 
-def _utility(record: RunRecord) -> Iterator[tuple[str, str, str]]:
-    """(what, value, remark): the joint model's quality, and what else there would be."""
+def utility_facts(record: RunRecord) -> Iterator[tuple[str, str, str]]:
+    """(what, value, remark): the joint model's AUC, and what else there would be."""
+    alone = f"{record.parsed_plan.label_party.name} alone"
+    names = {"local-only": alone, "joint": "joint model", "pooled": "all columns pooled"}
     for rows, models in record.quality.items():
-        names = {"joint": "Joint model", "local-only": "Label party alone", "pooled": "All columns pooled"}
         for model, name in names.items():
-            auc = models.get(model, {}).get("auc")
-            if auc is not None:
-                yield name, f"{auc:.3f}", f"AUC on the {rows}"
+            values = models.get(model, {})
+            if values.get("auc") is not None:
+                interval = _interval(values, "auc")
+                remark = f"; 95 %: {interval}; log loss {decimal(values.get('log_loss'))}" if interval else ""
+                yield name, decimal(values["auc"]), f"AUC on the {rows}{remark}"
+
+
+def _cost_facts(record: RunRecord) -> Iterator[tuple[str, str, str]]:
     if record.seconds:
-        yield "Time", number(record.seconds, "seconds"), counted(record.steps, "step")
+        yield "time", seconds(record.seconds), steps_of(record)
     sent = sum(party.bytes_sent for party in record.parties)
     if sent:
         whose = "all parties together" if len(record.parties) > 1 else f"sent by {record.parties[0].name}"
-        yield "Traffic", number(sent, "bytes"), whose
+        yield "traffic", size(sent), whose
+
+
+def steps_of(record: RunRecord) -> str:
+    """How many; where each uses all rows, a step is a pass."""
+    return counted(record.steps, *record.parsed_plan.step_nouns)
 
 
 def audit_sections(record: RunRecord) -> Iterator[Section]:
     """Who could learn what, and how."""
     if record.ledger:
-        yield Section("Who could learn what", [LEDGER], charts=list(ledger_charts(record.ledger)))
+        sentences = [LEDGER, *idle_ledgers(record.ledger)]
+        yield Section("Who could learn what", sentences, charts=list(ledger_charts(record.ledger)))
     if record.findings:
         charts = [*attack_bars(record.findings), *epoch_charts(record.curves)]
         yield Section("What the attacks reached", charts=charts, special=NOTHING if charts else tag("p", NO_CLAIM))
@@ -181,19 +192,14 @@ def badged_table(findings: Sequence[Finding]) -> PageTable:
     rows = [
         [
             *(one.attack, badge(one.verdict)),
-            *(_reached(value) for value in (one.rate, one.baseline)),
+            *(share(value) for value in (one.rate, one.baseline)),
             *(one.by, one.against, one.target),
-            *(shown(value, 3) for value in (one.auc, one.baseline_auc)),
-            shown(None if one.advantage is None else max(0.0, one.advantage), 2),
+            *(decimal(value) for value in (one.auc, one.baseline_auc)),
+            percent(None if one.advantage is None else max(0.0, one.advantage)),
         ]
         for one in findings
     ]
     return PageTable(header, rows, ADVANTAGE)
-
-
-def _reached(value: float | None) -> str:
-    """A share, or an R² of what is explained; below 0 it has no percentage."""
-    return WORSE_THAN_NOTHING if value is not None and value < 0 else number(value, "percent")
 
 
 def quality_sections(record: RunRecord) -> Iterator[Section]:
@@ -207,13 +213,13 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
             folded("Deciles of the joint model's scores", table_of(deciles, "Deciles")) if deciles.rows else NOTHING
         )
         weights = (weights_of(party) for party in record.parties if party.role != "arbiter")
-        says = [link_in_words(record.parsed_plan)]
+        says = [link_in_words(record.parsed_plan), *(f"{one[:1].upper()}{one[1:]}." for one in record.remarks)]
         yield Section(
             "Utility", says, table=quality_table(rows, models), charts=charts, rest=joined(groups, after, *weights)
         )
 
 
-def plan_section(plan: Plan, text: str, rows: int = 0) -> Section:
+def plan_section(plan: Plan, text: str, rows: int = 0, heading: str = "The plan") -> Section:
     """Who takes part, what is switched on, and the whole plan to unfold; `rows` are training rows, if known."""
     parties = PageTable(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
@@ -222,7 +228,7 @@ def plan_section(plan: Plan, text: str, rows: int = 0) -> Section:
     settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
     whole = folded("The whole plan", tag("pre", tag("code", text)))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
-    return Section("The plan", special=tables)
+    return Section(heading, special=tables)
 
 
 def _is_told(plan: Plan, key: SettingKey) -> bool:
@@ -254,9 +260,8 @@ def _setting(value: object) -> str:
 
 def costs_section(record: RunRecord) -> Section:
     """What the run took: time, bytes and operations."""
-    steps = counted(record.steps, "step")
-    took = f"{number(record.seconds, 'seconds')} for {steps} on this machine, engine {record.engine}."
-    return Section("Costs", [took], work_table(record), list(traffic_chart(record)))
+    took = f"{seconds(record.seconds)} for {steps_of(record)} on this machine, engine {record.engine}."
+    return Section("Costs", [took], work_table(record))
 
 
 def receipt_section(record: RunRecord) -> Section:
@@ -298,10 +303,9 @@ def summary(record: RunRecord) -> str:
     if record.is_calculated:
         keys = ", calculated in the clear"
     engine = "" if record.engine in ("", "none") else f", engine {record.engine}"
-    steps = counted(record.steps, "step")
     return (
-        f"{record.protocol}{keys}{engine}: {record.status}, {record.rows:,} training rows, {steps}, "
-        f"{record.seconds:.1f} s"
+        f"{record.protocol}{keys}{engine}: {record.status}, {record.rows:,} training rows, {steps_of(record)}, "
+        f"{seconds(record.seconds)}"
     )
 
 
@@ -323,7 +327,7 @@ def conditions_table(findings: Sequence[Finding]) -> PageTable:
     rows = [
         [
             *(finding.attack, finding.by, finding.verdict, one["name"]),
-            *("-" if one["value"] is None else f"{one['value']:.4g}", one["needed"]),
+            *(plain(one["value"]), one["needed"]),
             *("yes" if one["is_met"] else "no", one["reference"]),
         ]
         for finding in findings
@@ -332,25 +336,32 @@ def conditions_table(findings: Sequence[Finding]) -> PageTable:
     return PageTable(header, rows)
 
 
-def quality_table(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> PageTable:
-    """A table with one line per model."""
-    lines = [[model, *(_with_interval(values, name) for name in METRICS)] for model, values in models.items()]
+def quality_table(
+    rows: str, models: Mapping[str, Mapping[str, float | None]], metrics: Sequence[str] = tuple(METRICS)
+) -> PageTable:
+    """One line per model."""
+    lines = [[model, *(with_interval(values, name) for name in metrics)] for model, values in models.items()]
     is_known = any(values.get("auc_low") is not None for values in models.values())
-    remark = "; in brackets the 95 % interval" if is_known else ""
-    return PageTable(["model", *METRICS.values()], lines, f"on the {rows}{remark}")
+    remark = "In brackets the 95 % interval." if is_known else ""
+    return PageTable([f"on the {rows}", *(METRICS[name] for name in metrics)], lines, remark)
 
 
-def _with_interval(values: Mapping[str, float | None], name: str) -> str:
+def with_interval(values: Mapping[str, float | None], name: str) -> str:
+    """A metric and, where it is known, its 95 % interval."""
+    interval = _interval(values, name)
+    return decimal(values.get(name)) + (f" ({interval})" if interval else "")
+
+
+def _interval(values: Mapping[str, float | None], name: str) -> str:
     low, high = values.get(f"{name}_low"), values.get(f"{name}_high")
-    interval = f" [{shown(low, digits=3)}, {shown(high, digits=3)}]" if low is not None and high is not None else ""
-    return shown(values.get(name)) + interval
+    return "" if low is None or high is None else f"{decimal(low)} to {decimal(high)}"
 
 
 def deciles_table(record: RunRecord) -> PageTable:
     """Rows in groups of equal size by their probability, as the joint model was judged; the highest first."""
     lines = [
-        [shown(rows, digits=0), shown(mean), shown(share)]
-        for mean, share, rows, *_ in reversed(record.calibration.get("joint", []))
+        [plain(rows), percent(mean), percent(positives)]
+        for mean, positives, rows, *_ in reversed(record.calibration.get("joint", []))
     ]
     return PageTable(["rows", "mean probability", "share of positives"], lines)
 
@@ -358,7 +369,7 @@ def deciles_table(record: RunRecord) -> PageTable:
 def epochs_table(record: RunRecord) -> PageTable:
     """One line per epoch, of the joint model."""
     names = [name for name in METRICS if name != "majority"]
-    lines = [[shown(epoch["epoch"], digits=0), *(shown(epoch.get(name)) for name in names)] for epoch in record.epochs]
+    lines = [[plain(epoch["epoch"]), *(decimal(epoch.get(name)) for name in names)] for epoch in record.epochs]
     return PageTable(["epoch", *(METRICS[name] for name in names)], lines)
 
 
@@ -375,20 +386,14 @@ def weights_of(party: PartyRecord) -> Markup:
 
 def work_table(record: RunRecord) -> PageTable:
     """What each party did and sent."""
-    header = ["party", "encryptions", "decryptions", "randomisations", "noise draws", "messages", "bytes sent"]
+    header = ["party", "encryptions", "decryptions", "randomisations", "noise draws", "messages", "sent"]
     rows = [
         [
             party.name,
             *(f"{count:,}" for count in (party.encryptions, party.decryptions, party.randomisations)),
-            *(f"{count:,}" for count in (party.noise_draws, party.messages_sent, party.bytes_sent)),
+            *(f"{count:,}" for count in (party.noise_draws, party.messages_sent)),
+            size(party.bytes_sent),
         ]
         for party in record.parties
     ]
     return PageTable(header, rows)
-
-
-def shown(value: float | None, digits: int = 4) -> str:
-    """A number, or a dash where there is none."""
-    if value is None:
-        return "-"
-    return f"{value:.{digits}f}" if abs(value) < LARGEST_SHOWN else f"{value:.1e}"

@@ -1,9 +1,11 @@
 """From values to places on an axis: where it begins and ends, where its ticks are, how its numbers read."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from plumbob.counting import Written, percent, plain, seconds, size
 
 Unit = Literal["number", "percent", "bytes", "seconds"]
 
@@ -11,8 +13,7 @@ Unit = Literal["number", "percent", "bytes", "seconds"]
 FEW_DECADES = 2
 SMALLEST = 1e-300
 """What an axis can show; on a linear one, less is 0."""
-GAP = "\u00a0"
-"""Between a number and its unit: no line ends there."""
+UNITS: Mapping[Unit, Written] = {"number": plain, "percent": percent, "bytes": size, "seconds": seconds}
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -89,25 +90,4 @@ def _rounded(value: float) -> float:
 
 def shown(value: float | None, unit: Unit = "number") -> str:
     """As people read it; a dash where there is none."""
-    if value is None or not math.isfinite(value):
-        return "-"
-    if unit == "percent":
-        return f"{_trimmed(f'{100 * value:.1f}')}{GAP}%"
-    if unit == "bytes":
-        return _with_prefix(value, "B")
-    if unit == "seconds":
-        return f"{value:.3g}{GAP}s" if value < 1000 else f"{value:,.0f}{GAP}s"
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:.4g}"
-
-
-def _with_prefix(value: float, unit: str) -> str:
-    for size, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.3g}{GAP}{prefix}{unit}"
-    return f"{value:.0f}{GAP}{unit}"
-
-
-def _trimmed(number: str) -> str:
-    return number.removesuffix(".0").replace("-0", "0") if number == "-0.0" else number.removesuffix(".0")
+    return UNITS[unit](value)

@@ -43,7 +43,9 @@ class Caller:
     """Whoever called a verb: what it hears while the verb is at work, and whether it can be asked."""
 
     tell: Tell = _keep_quiet
-    """How far the work is."""
+    """What should be known while the verb is at work."""
+    at: Tell = _keep_quiet
+    """How far the work is; the next words take the place of these."""
     quiet: bool = True
     """Whether nobody wants to see progress."""
     show: Callable[[Result], None] = field(default=lambda result: None)

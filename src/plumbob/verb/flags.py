@@ -69,6 +69,9 @@ AcceptEvidence = Annotated[
 IsNew = Annotated[
     bool, typer.Option("--new", help="Start over and replace the run, finished or interrupted, in this folder.")
 ]
+ShowsAll = Annotated[
+    bool, typer.Option("--verbose", help="Also show every finding with its numbers and reasons, and all notes.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Also exit with 4 where nothing leaks but something degrades.")]
 Predicted = Annotated[
     int | None,

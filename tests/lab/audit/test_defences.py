@@ -76,7 +76,7 @@ def test_the_table(outcomes: list[DefenceOutcome]) -> None:
     """One line a defence and one column an attack, on a page that escapes the title."""
     table = defences_table(outcomes)
     assert [line[0] for line in table.rows] == [one.defence for one in outcomes]
-    assert {"AUC", "accuracy", "label-sign", "label-average", "seconds"} <= set(table.header)
+    assert {"AUC", "accuracy", "label-sign", "label-average", "time"} <= set(table.header)
     assert "label-counts" not in table.header  # It had nothing to work on, anywhere.
     assert any("calculated in the clear" in line for line in sentences(outcomes))
     assert "&lt;b&gt;" in page_of("<b>", outcomes)

@@ -65,7 +65,10 @@ def test_every_seat(monkeypatch: pytest.MonkeyPatch) -> None:
         ("feature-toy", "label+features-2", "features"),
         ("feature-toy", "label+features", "features-2"),
     }
-    assert said[:3] == ["feature-toy by label", "label-toy by features", "label-toy by features-2"]
+    attackers = ("feature-toy by label", "label-toy by features", "label-toy by features-2", "coalitions")
+    assert [line for line in said if "," not in line] == [
+        f"attack {place} of 4: {title}" for place, title in enumerate(attackers, 1)
+    ]
 
 
 def test_only() -> None:
@@ -187,7 +190,7 @@ def test_a_coalition_attacks_actively(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {one.by: one for one in redteam.audit(run, ["label-chosen-rows"], said.append)}
     assert {by: one.n for by, one in found.items()} == {"features": 8, "features-2": 8, "features+features-2": 16}
     assert (found["features+features-2"].verdict, found["features+features-2"].rate) == ("leaks", 1.0)
-    assert "label-chosen-rows by features+features-2, in a run of its own" in said
+    assert "attack 3 of 3: coalitions, label-chosen-rows by features+features-2" in said
 
 
 def test_a_coalition_takes_its_members_noise_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import hmac
 import struct
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from plumbob.crypto.lattice.sets import ParameterSet
 
 SEED_BYTES = 32
+LENGTH = struct.Struct("<Q")
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,13 @@ class ProductContext:
     """The pass."""
 
     def encode(self, parameters: ParameterSet) -> bytes:
-        return join(self.key.encode(parameters), struct.pack("<Q", self.number))
+        return join(self.key.encode(parameters), LENGTH.pack(self.number))
 
 
 def join(*fields: bytes) -> bytes:
     """Fields behind their lengths: no two lists give the same bytes."""
-    return b"".join(struct.pack("<Q", len(field)) + field for field in fields)
+    lengths = map(LENGTH.pack, map(len, fields))
+    return b"".join(chain.from_iterable(zip(lengths, fields, strict=True)))
 
 
 def expand(label: str, *fields: bytes) -> bytes:

@@ -374,10 +374,14 @@ def _fewest(degree: int, rows: int, terms: int, is_turn: bool, least: int) -> tu
     """Polynomials, and (terms together, rows) of each block, at least so many terms in each."""
     if rows <= 0:
         return 0, ()
-    most = min(degree, terms // 2 if is_turn else terms)
-    tried = []
-    for together in range(least, most + 1):
+    blocks: dict[int, PackedRows] = {}
+    for together in range(least, min(degree, terms // 2 if is_turn else terms) + 1):
         block = PackedRows(degree, 0, min(rows, degree // together), terms, together, is_turn)
+        # Of those with as many polynomials, the one with the fewest terms in each has room for the most rows.
+        blocks.setdefault(block.polynomials, block)
+    tried = []
+    for block in blocks.values():
+        together = block.together
         polynomials, rest = _fewest(degree, rows - block.count, terms, is_turn, together)
         tried.append((block.requests + block.replies + polynomials, ((together, block.count), *rest)))
     return min(tried, key=lambda one: one[0])

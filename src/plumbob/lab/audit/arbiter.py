@@ -66,7 +66,7 @@ def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: T
     if arbiter is None:
         return
     for name, view in truth.views.items():
-        tell(f"{ARBITER} by {arbiter.name}+{name}, in a run of its own")
+        tell(f"{ARBITER} by {arbiter.name}+{name}")
         run = train(plan, tables, instead={name: ColludingParty})
         party, holder = run.parties[name], run.parties[arbiter.name]
         if not isinstance(party, ColludingParty) or not isinstance(holder, Arbiter):

@@ -1,9 +1,10 @@
 """How much work one attack may take, and the sentences that say so in the output and in the report."""
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from plumbob.callbacks import Tell
+from plumbob.counting import percent
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Batch
 from plumbob.lab.attacks import ACTIVE
@@ -65,8 +66,8 @@ def cut_short_sentence(attacks: Sequence[str]) -> str:
     return f"This audit is partial: its budget cut these attacks short: {', '.join(attacks)}."
 
 
-def tell_now_and_then(title: str, tell: Callable[[str], None]) -> AfterStep:
-    """How far an active attack's own run is, a line every few seconds."""
+def tell_now_and_then(tell: Tell) -> AfterStep:
+    """How far an active attack's own run is, every few seconds."""
     said = time.monotonic()
 
     def follow(batch: Batch, steps: int) -> None:
@@ -74,6 +75,6 @@ def tell_now_and_then(title: str, tell: Callable[[str], None]) -> AfterStep:
         now = time.monotonic()
         if now - said >= SECONDS_BETWEEN_LINES:
             said = now
-            tell(f"{title}: {math.floor(100 * batch.step / steps)} %")
+            tell(percent(batch.step / steps))
 
     return follow

@@ -49,7 +49,7 @@ def _findings_of(coalition: Coalition, merged: Truth, attacks: CoalitionAttacks)
         attacks.tell(f"{attack.name} by {coalition.name}")
         yield from scored(attack, JOINT, attack(seen.views[JOINT]), seen)
     for one in active:
-        attacks.tell(f"{one.name} by {coalition.name}, in a run of its own")
+        attacks.tell(f"{one.name} by {coalition.name}")
         yield from attacks.act(one, JOINT, merged)
 
 

@@ -4,8 +4,9 @@ An active attack needs a run to take part in. It gets one on the same rows, rebu
 plan and as many epochs as its work budget allows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.check import all_findings, finished
+from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.rules.altered_shares import RULE as ALTERED
@@ -88,32 +90,58 @@ def _better_known(expected: Finding, measured: Finding) -> Finding:
 
 def _measured(truth: Truth, scored_rows: int, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:
     """What every attack comes to that is acted out."""
+    attacks = list(_attacks(truth, scored_rows, only))
+    for place, (title, act) in enumerate(attacks, 1):
+        said = f"attack {place} of {len(attacks)}: {title}"
+        tell(said)
+        yield from act(partial(_tell_more, tell, said))
+
+
+def _attacks(
+    truth: Truth, scored_rows: int, only: Sequence[str] | None
+) -> Iterator[tuple[str, Callable[[Tell], Iterable[Finding]]]]:
+    """(what it is called, what it comes to), in the order in which they are acted out."""
     for name, view in truth.views.items():
         for passive in chosen(PASSIVE, view.role, only):
-            tell(f"{passive.name} by {name}")
-            yield from scored(passive, name, passive(view), truth)
+            yield f"{passive.name} by {name}", partial(_watch, passive, name, truth)
         for active in chosen(ACTIVE, view.role, only):
-            title = f"{active.name} by {name}, in a run of its own"
-            tell(title)
-            yield from act_out(active, name, truth, tell_now_and_then(title, tell))
+            yield f"{active.name} by {name}", partial(_take_part, active, name, truth)
         for staged in chosen(STAGED, view.role, only):
-            tell(f"{staged.name} by {name}, in runs of its own")
-            yield from scored(staged, name, staged.act(RunsAgain(truth, name, scored_rows)), truth)
-    attacks = CoalitionAttacks(
+            yield f"{staged.name} by {name}", partial(_stage, staged, name, truth, scored_rows)
+    if any(coalitions(truth.plan)):
+        yield "coalitions", lambda tell: findings_together(truth, _of_coalitions(only, tell))
+    if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
+        again = plan_again(truth.plan), tables_again(truth)
+        yield ARBITER, lambda tell: arbiter_audit(truth, *again, tell)
+    if scored_rows and (only is None or ALTERED.name in only):
+        title = f"{ALTERED.name} by {truth.plan.label_party.name}"
+        yield title, lambda tell: altered_shares_audit(truth, scored_rows)
+    if scored_rows and (only is None or EQUATIONS.name in only):
+        yield EQUATIONS.name, lambda tell: prediction_audit(truth, scored_rows, run_again)
+
+
+def _watch(attack: Attack, by: str, truth: Truth, tell: Tell) -> list[Finding]:
+    del tell
+    return scored(attack, by, attack(truth.views[by]), truth)
+
+
+def _take_part(attack: ActiveAttack, by: str, truth: Truth, tell: Tell) -> list[Finding]:
+    return act_out(attack, by, truth, tell_now_and_then(tell))
+
+
+def _stage(attack: StagedAttack, by: str, truth: Truth, scored_rows: int, tell: Tell) -> list[Finding]:
+    del tell
+    return scored(attack, by, attack.act(RunsAgain(truth, by, scored_rows)), truth)
+
+
+def _of_coalitions(only: Sequence[str] | None, tell: Tell) -> CoalitionAttacks:
+    return CoalitionAttacks(
         passive=lambda role: chosen(PASSIVE, role, only),
         active=lambda role: chosen(ACTIVE, role, only),
         act=act_out,
         run_again=run_again,
         tell=tell,
     )
-    yield from findings_together(truth, attacks)
-    if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
-        yield from arbiter_audit(truth, plan_again(truth.plan), tables_again(truth), tell)
-    if scored_rows and (only is None or ALTERED.name in only):
-        tell(f"{ALTERED.name} by {truth.plan.label_party.name}, in a run of its own")
-        yield from altered_shares_audit(truth, scored_rows)
-    if scored_rows and (only is None or EQUATIONS.name in only):
-        yield from prediction_audit(truth, scored_rows, run_again)
 
 
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
@@ -193,6 +221,10 @@ def after_those_in_doubt(armed: Armed, truth: Truth, by: str) -> Armed:
     if isinstance(armed, type):
         return type("ChoosingParty", (armed,), {"preferred": order})
     return armed
+
+
+def _tell_more(tell: Tell, said: str, words: str) -> None:
+    tell(f"{said}, {words}")
 
 
 def _tell(progress: Tell | None, line: str) -> None:

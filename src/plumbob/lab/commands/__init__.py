@@ -24,6 +24,7 @@ from plumbob.verb.flags import (
     Predicted,
     RunFolderArgument,
     RunOut,
+    ShowsAll,
     SplitBy,
     Strict,
     StrictRows,
@@ -58,7 +59,7 @@ class Demo(Verb, words="demo", section=START, example="demo --out demo"):
     def do(self, caller: Caller) -> Result:
         from plumbob.lab import demo
 
-        return demo.run(self.out, caller.tell)
+        return demo.run(self.out, caller.at)
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,7 @@ class Audit(
     ] = False
     predicted: Predicted = None
     strict: Strict = False
+    verbose: ShowsAll = field(default=False, kw_only=True)
 
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands import attack, defences
@@ -206,10 +208,10 @@ class Audit(
         files, names = attack.told_apart(self.paths, self.only)
         plan, inputs, options = self.work(files, caller.quiet)
         if self.defences:
-            return defences.run(plan, inputs, self.out, options, names, self.encrypted, caller.tell)
+            return defences.run(plan, inputs, self.out, options, names, self.encrypted, caller.at)
         if self.encrypted:
             raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
-        return attack.audit_plan(plan, inputs, self.out, options, names, caller.tell, self.predicted)
+        return attack.audit_plan(plan, inputs, self.out, options, names, caller.at, self.predicted, self.verbose)
 
     def exit_code(self, result: Result) -> int:
         from plumbob.commands.check import exit_code
@@ -226,12 +228,13 @@ class AttackRun(Verb, words="attack", section=HERE, example="attack audited --on
     keep: Annotated[
         bool, typer.Option("--keep", help="Save the findings in the run record and regenerate its report.")
     ] = False
+    verbose: ShowsAll = field(default=False, kw_only=True)
 
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands import attack
 
         folders, names = attack.told_apart(self.run_words, self.only)
-        return attack.run(one_run(folders), names, caller.tell, self.keep)
+        return attack.run(one_run(folders), names, caller.at, self.keep, self.verbose)
 
 
 @dataclass(frozen=True)
@@ -287,7 +290,7 @@ class Bench(Verb, words="bench", section=TOOLS, example="bench --quick"):
     def do(self, caller: Caller) -> Result:
         from plumbob.lab import bench
 
-        return bench.run(self.quick, caller.tell)
+        return bench.run(self.quick, caller.at)
 
 
 def one_run(folders: Sequence[str]) -> Path:

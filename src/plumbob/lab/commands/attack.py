@@ -34,7 +34,9 @@ def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], li
     return [word for word in words if word not in known], [*only, *(word for word in words if word in known)] or None
 
 
-def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False) -> dict[str, object]:
+def run(
+    folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False, verbose: bool = False
+) -> dict[str, object]:
     """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
     findings = audit(folder, only, tell)
     record = RunFolder(folder).record()
@@ -47,7 +49,8 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     listed = [asdict(finding) for finding in findings]
     left_out = not_run(only, Plan.from_toml(record.plan))
     short = cut_short(record.parsed_plan, record.rows, findings)
-    lines = [*lines_of(findings, bool(left_out)), *partial_lines(left_out, short), *notes]
+    lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
+    lines += notes if verbose else [findings.more]
     left = {"attacks_not_run": left_out, "attacks_cut_short": short}
     return {
         "out": str(folder),
@@ -73,12 +76,13 @@ def audit_plan(
     only: Sequence[str] | None,
     tell: Tell,
     predicted: int | None = None,
+    verbose: bool = False,
 ) -> dict[str, object]:
     """Train, attack, score, report."""
     # Before hours of training, not after them.
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, options)
-    findings = audit(finished, only, tell, predicted)
+    findings = audit(finished, only, lambda words: tell(f"{plan.protocol}: {words}"), predicted)
     truth = Truth.of(finished)
     record = file_findings(finished.record, truth, findings, out, canary_notes(truth, only, tell))
     compared = agreements(record.predicted, findings)
@@ -88,13 +92,13 @@ def audit_plan(
     left = {"attacks_not_run": left_out, "attacks_cut_short": short}
     shown = {**train.shown(record, inputs, out), "headlines": findings.headlines.to_dict()}
     result = {**shown, "agreement": agreement, **left}
-    lines = [
-        *lines_of(findings, bool(left_out)),
-        *partial_lines(left_out, short),
-        *beside_lines(record, compared),
-        *record.notes,
-    ]
-    return {**result, "lines": [*lines, *results.lines_of(record, out)]}
+    lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
+    if verbose:
+        lines += [*beside_lines(record, compared), *record.notes, *results.lines_of(record, out)]
+    else:
+        broken = [str(one) for one in compared if not one.is_kept]
+        lines += [*broken, *results.short_lines(record, out), findings.more]
+    return {**result, "lines": lines}
 
 
 def canary_notes(truth: Truth, only: Sequence[str] | None, tell: Tell) -> list[str]:
@@ -129,11 +133,13 @@ def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:
     return [*lines, "the paper's theorems:", *as_text(table), ""]
 
 
-def lines_of(findings: Findings, is_partial: bool) -> list[str]:
-    """Findings for people: both headlines, the table, why, and theory beside practice."""
+def lines_of(findings: Findings, is_partial: bool, verbose: bool) -> list[str]:
+    """Findings for people: both headlines; if verbose, the table, why, and theory beside practice."""
     if not findings:
         return ["no attack was run"]
     told = headlines(findings, findings.figures, is_partial=is_partial)
+    if not verbose:
+        return told.lines()
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
     return [*findings_lines(findings, told), *theory, ""]
@@ -143,4 +149,4 @@ def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:
     """That an audit with some of the attacks, or with too little time for them, decides nothing."""
     lines = [partial_sentence(left_out)] if left_out else []
     lines += [cut_short_sentence(short)] if short else []
-    return [*lines, ""] if lines else []
+    return lines

@@ -164,7 +164,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
     make_folder(out)
     with (
         unfinished(out, plan, loaded.tables, options.is_new) as checkpoint,
-        StepProgress(plan.protocol, options.quiet) as progress,
+        StepProgress(plan.protocol, options.quiet, plan.step_nouns[0]) as progress,
     ):
         if not checkpoint.step and not options.is_new:
             # A start that was killed before its first step left a journal with nothing to resume from.
@@ -173,7 +173,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
             progress.say(line)
         if checkpoint.step:
             progress.reached = checkpoint.step
-            progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
+            progress.say(f"resuming after {progress.noun} {checkpoint.step} (use --new to start over)")
         begun = begin(plan, loaded, out, options.accept_leaks)
         spent = _book_rows(plan, loaded, out, is_resumed=checkpoint.step > 0)
         with _saying_how_to_go_on(checkpoint, progress), marked(begun, RunFolder(out), progress):
@@ -230,7 +230,7 @@ def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iter
         yield
     except KeyboardInterrupt:
         if checkpoint.step:
-            progress.say(f"to resume from step {checkpoint.step}: {same_command()}")
+            progress.say(f"to resume from {progress.noun} {checkpoint.step}: {same_command()}")
         raise
 
 

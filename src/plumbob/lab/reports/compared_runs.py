@@ -1,32 +1,44 @@
-"""Several runs of one task side by side: the demo's page."""
+"""Several runs of one task side by side: the demo's page. Everything else about a run is on its own page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from plumbob.checking.facts import SaidWhere, said
-from plumbob.checking.filing import figures_of_run
-from plumbob.lab.audit.defences import LABELS, VALUES, DefenceOutcome
-from plumbob.lab.reports.defences_page import badged_table, leakage, tradeoff_charts
-from plumbob.record import AttackCurve, LedgerCurve, RunRecord
+from plumbob.checking.headlines import HEADINGS
+from plumbob.checking.verdict_words import ASSUMPTIONS, BLOCKED, ORDER
+from plumbob.counting import decimal, percent, seconds, size
+from plumbob.lab.audit.defences import LABELS, DefenceOutcome
+from plumbob.record import Finding, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
-from plumbob.report.figures import curve_series, references
-from plumbob.report.markup import tag
-from plumbob.report.page import PageTable, Section, bullets, render
+from plumbob.report.markup import joined, tag
+from plumbob.report.page import PageTable, Section, bullets, facts_list, render
+from plumbob.report.pairs import REACHED, Pair, finding_cell, pairs_of
 from plumbob.report.run import (
-    LEDGER,
-    findings_section,
     headlines_of,
+    limits_of,
     plan_section,
-    quality_sections,
-    receipt_lines,
+    utility_facts,
     warnings,
 )
-from plumbob.report.scale import shown
-from plumbob.report.verdicts import badge
+from plumbob.report.verdicts import badge, headline_blocks
 
-NO_LABELS = "No known attack is shown to tell anybody a label."
+REST = "All other attacks were blocked in every run, or had nothing to work on; each run's own page lists them."
+
+
+@dataclass(frozen=True)
+class LabelsRead:
+    """Of all labels: the share that is guessed right, and the share that the best attack gets right."""
+
+    guessed: float
+    read: float
+
+    @property
+    def in_words(self) -> str:
+        """How many of the labels were read, in words."""
+        if self.read == self.guessed:
+            return "none"
+        return "every label" if self.read == 1.0 else f"{percent(self.read)} of the labels"
 
 
 @dataclass(frozen=True)
@@ -37,94 +49,105 @@ class ComparedRun:
     story: str
     record: RunRecord
     outcome: DefenceOutcome
+    labels: LabelsRead
+    page: str
+    """Where its own page is, from here."""
 
 
 def page_of(title: str, about: str, sentences: Sequence[str], runs: Sequence[ComparedRun]) -> str:
-    """All of them on one page: the cards first, then what they rest on."""
+    """What decides first; the last run is the one that we recommend."""
     return render(title, list(sections_of(sentences, runs)), about)
 
 
 def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[Section]:
-    """From what decides to what proves it."""
-    first = runs[0].record
+    """Each heading names the run that it is about."""
+    best = runs[-1]
+    plan = best.record.parsed_plan
     warned = list(dict.fromkeys(line for run in runs for line in warnings(run.record)))
     cards = tag("ul", *(_card(run) for run in runs), class_="ways")
-    yield Section("The verdict", warned, special=cards, charts=list(tradeoff_charts([run.outcome for run in runs])))
-    yield Section("Who could learn what", [LEDGER], charts=list(_ledger_chart(runs)))
-    table = badged_table([run.outcome for run in runs])
-    yield Section("What the attacks reached", table=table, charts=list(_epochs_chart(runs)))
-    for run in runs:
-        yield findings_section(run.record.findings, f"Findings: {run.name}")
-    yield from quality_sections(first)
-    yield Section("How it was done", sentences)
-    yield plan_section(first.parsed_plan, first.plan, first.rows)
-    lines = [[f"{run.name}, {what}", value] for run in runs for what, value in receipt_lines(run.record)]
-    yield Section("The receipt", table=PageTable(["what", "value"], lines))
-    limits = dict.fromkeys(line for run in runs for line in said(SaidWhere.LIMITS, figures_of_run(run.record)))
-    yield Section("What is not protected", special=bullets(limits))
+    yield Section("All runs: what each gives away", warned, special=cards, charts=[_labels_chart(runs)])
+    worth = joined(tag("p", _worth(best.record)), facts_list(utility_facts(best.record)))
+    yield Section(f"Is the joint model worth it? ({best.name})", special=worth)
+    yield Section(f"What {best.name} stops, and what it does not", special=headline_blocks(headlines_of(best.record)))
+    yield Section("All runs: who can work out what", table=_pairs_table(runs))
+    yield Section("All runs: what each attack reached", table=_attacks_table(runs))
+    yield plan_section(plan, best.record.plan, best.record.rows, f"The plan of {best.name}")
+    yield Section(f"What {best.name} does not protect", special=bullets(limits_of(best.record)))
+    yield Section("All runs: how it was done", sentences)
 
 
 def _card(run: ComparedRun) -> Markup:
-    """A run's verdict about labels in one sentence, and its numbers."""
-    honest = headlines_of(run.record).honest
-    nothing = NO_LABELS if honest.lines else honest.nothing
-    says = next((line.says for line in honest.lines if line.target == "labels"), nothing)
+    """What is read in one sentence, how that came about, and what the run is worth and costs."""
     verdict = run.outcome.verdicts[LABELS]
     numbers = (
-        ("AUC", "-" if run.outcome.auc is None else f"{run.outcome.auc:.3f}"),
-        ("label leakage", shown(leakage(run.outcome, LABELS), "percent")),
-        ("columns", run.outcome.verdicts[VALUES]),
-        ("time", shown(run.outcome.seconds, "seconds")),
-        ("traffic", shown(run.outcome.bytes, "bytes")),
+        ("labels right by attack", percent(run.labels.read)),
+        ("AUC", decimal(run.outcome.auc)),
+        ("time", seconds(run.outcome.seconds)),
+        ("traffic", size(run.outcome.bytes)),
     )
     listed = (part for what, value in numbers for part in (tag("dt", what), tag("dd", value)))
     return tag(
         "li",
         tag("h3", run.name),
         badge(verdict),
-        tag("p", tag("strong", says)),
+        tag("p", tag("strong", f"The processor reads {run.labels.in_words}.")),
         tag("p", run.story[:1].upper(), run.story[1:], class_="story"),
         tag("dl", *listed),
+        tag("p", tag("a", "Everything about this run", href=run.page)),
         class_=f"way {verdict.replace(' ', '-')}",
     )
 
 
-def _ledger_chart(runs: Sequence[ComparedRun]) -> Iterator[Chart]:
-    """Independent equations about labels in each run, against the labels."""
-    curves = [(run.name, one) for run in runs for one in run.record.ledger if one.unknown == "labels"]
-    if not curves:
-        return
-    longest = max((one for _, one in curves), key=lambda one: len(one.steps))
-    unknown = Series("labels to find out", [longest.unknowns] * len(longest.steps), longest.steps, is_reference=True)
-    yield Chart(
-        "Independent equations about labels, step by step",
-        " ".join(_equations(name, one) for name, one in curves),
-        Axis("step"),
-        Axis("independent equations so far", low=0.0),
-        [*(Series(name, one.independent, one.steps) for name, one in curves), unknown],
+def _labels_chart(runs: Sequence[ComparedRun]) -> Chart:
+    return Chart(
+        "Labels right, run by run",
+        "The mark across each bar is what guessing gets: only what lies beyond it was read.",
+        Axis(""),
+        Axis("share of labels", low=0.0, high=1.0, unit="percent"),
+        [
+            Series("best attack", [run.labels.read for run in runs]),
+            Series("guessing", [run.labels.guessed for run in runs], is_reference=True),
+        ],
+        "bars",
+        [run.name for run in runs],
     )
 
 
-def _equations(name: str, one: LedgerCurve) -> str:
-    return f"{name[:1].upper()}{name[1:]}: {one.independent[-1]:,} for {one.unknowns:,} labels."
-
-
-def _epochs_chart(runs: Sequence[ComparedRun]) -> Iterator[Chart]:
-    """The best attack on labels in each run, by epoch."""
-    best = [(run.name, one) for run in runs if (one := _best_curve(run.record.curves)) is not None]
-    if not best or len(best[0][1].epochs) < 2:
-        return
-    attacks = ", ".join(f"{one.attack} against {name}" for name, one in best)
-    yield Chart(
-        "The best attack on labels, had training ended earlier",
-        f"{attacks}: each on what was seen up to an epoch's end, "
-        "with 95 % intervals. Dashed, what needs no attack. A way that is missing gave attacks nothing to work on.",
-        Axis("epoch"),
-        Axis("labels recovered correctly", low=0.0, high=1.0, unit="percent"),
-        [*(curve_series(one, name) for name, one in best), *references([one for _, one in best])],
+def _worth(record: RunRecord) -> str:
+    (models,) = record.quality.values()
+    alone, together, pooled = (models[name]["auc"] or 0.0 for name in ("local-only", "joint", "pooled"))
+    return (
+        f"Together the AUC is {decimal(together - alone)} above what {record.parsed_plan.label_party.name} reaches "
+        f"alone. Pooling all columns in one place would add {decimal(pooled - together)}."
     )
 
 
-def _best_curve(curves: Sequence[AttackCurve]) -> AttackCurve | None:
-    labels = [one for one in curves if one.target == "labels"]
-    return max(labels, key=lambda one: one.rates[-1], default=None)
+def _pairs_table(runs: Sequence[ComparedRun]) -> PageTable:
+    """Each pair of party and target under both assumptions, in every run."""
+    judged = [pairs_of(run.record.parsed_plan, run.record.findings) for run in runs]
+    rows = [
+        [f"{by}: {about}", HEADINGS[assumes].lower(), *(_verdict(pairs, (by, about), assumes) for pairs in judged)]
+        for by, about in dict.fromkeys(pair for pairs in judged for pair in pairs)
+        for assumes in ASSUMPTIONS
+    ]
+    return PageTable(["who: about what", "when", *(run.name for run in runs)], rows)
+
+
+def _verdict(pairs: Mapping[Pair, Mapping[str, Finding]], pair: Pair, assumes: str) -> Markup:
+    found = pairs.get(pair, {}).get(assumes)
+    return tag("span", "-") if found is None else badge(found.verdict)
+
+
+def _attacks_table(runs: Sequence[ComparedRun]) -> PageTable:
+    """What every attack that got anywhere in any run reached in each of them."""
+    found: dict[tuple[str, str, str], list[Finding | None]] = {}
+    for place, run in enumerate(runs):
+        for one in run.record.findings:
+            found.setdefault((one.attack, one.by, one.target), [None] * len(runs))[place] = one
+    ranked = sorted(found.items(), key=lambda item: min(map(_rank, item[1])))
+    rows = [[*key, *map(finding_cell, cells)] for key, cells in ranked if min(map(_rank, cells)) < ORDER.index(BLOCKED)]
+    return PageTable(["attack", "by", "target", *(run.name for run in runs)], rows, f"{REACHED} {REST}")
+
+
+def _rank(one: Finding | None) -> int:
+    return len(ORDER) if one is None else ORDER.index(one.verdict)

@@ -3,20 +3,20 @@
 import math
 from collections.abc import Iterator, Sequence
 
+from plumbob.counting import decimal, percent, seconds, size
 from plumbob.lab.audit.defences import AS_PLANNED, LABELS, VALUES, DefenceOutcome
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.marks import COLOURS
 from plumbob.report.page import PageTable, Section, render
-from plumbob.report.run import shown
 from plumbob.report.verdicts import badge
 
 CAPTION = (
-    "advantage: the part of what the best baseline leaves unknown that an attack finds out (docs/auditing.md); 0 where"
-    " it finds nothing beyond the baseline, - where it has nothing to work on"
+    "advantage: the part of what the best baseline leaves unknown that an attack finds out (docs/auditing.md); 0 %"
+    " where it finds nothing beyond the baseline, - where it has nothing to work on"
 )
 CALCULATED = (
-    "Runs were calculated in the clear: views and weights are those of the encrypted protocols up to rounding. Seconds"
-    " and megabytes are estimates for the encrypted run on this machine. Active attacks, which need messages to tamper"
+    "Runs were calculated in the clear: views and weights are those of the encrypted protocols up to rounding. Time"
+    " and traffic are estimates for the encrypted run on this machine. Active attacks, which need messages to tamper"
     " with, were not run: where `check` says that one leaks, the verdict here says so too. --encrypted runs them."
 )
 LABELS_ONLY = (
@@ -95,7 +95,7 @@ def _point_series(points: Sequence[tuple[DefenceOutcome, float]]) -> Iterator[Se
 
 
 def leakage(outcome: DefenceOutcome, kind: str) -> float | None:
-    """The largest advantage about labels, or about the rest; 0 where no attack had anything to work on."""
+    """The largest advantage about labels, or about the rest; 0 % where no attack had anything to work on."""
     if outcome.refused:
         return None
     found = [one for one in outcome.findings if (one.target == "labels") == (kind == LABELS)]
@@ -115,9 +115,9 @@ def sentences(outcomes: Sequence[DefenceOutcome]) -> Iterator[str]:
 
 
 def defences_table(outcomes: Sequence[DefenceOutcome]) -> PageTable:
-    """Quality, verdicts, every attack that had something to work on anywhere, seconds, megabytes."""
+    """Quality, verdicts, every attack that had something to work on anywhere, time and traffic."""
     attacks = _attacks(outcomes)
-    header = ["defence", "AUC", "accuracy", LABELS, VALUES, *attacks, "seconds", "megabytes"]
+    header = ["defence", "AUC", "accuracy", LABELS, VALUES, *attacks, "time", "traffic"]
     return PageTable(header, [_line(one, attacks) for one in outcomes if not one.refused], CAPTION)
 
 
@@ -136,13 +136,13 @@ def _attacks(outcomes: Sequence[DefenceOutcome]) -> list[str]:
 def _line(one: DefenceOutcome, attacks: Sequence[str]) -> list[str]:
     return [
         one.defence,
-        *(shown(value, 3) for value in (one.auc, one.accuracy)),
+        *(decimal(value) for value in (one.auc, one.accuracy)),
         *(one.verdicts[kind] for kind in (LABELS, VALUES)),
         *(_advantage(one.advantages.get(name)) for name in attacks),
-        shown(one.seconds, 1),
-        shown(None if one.bytes is None else one.bytes / 1e6, 2),
+        seconds(one.seconds),
+        size(one.bytes),
     ]
 
 
 def _advantage(value: float | None) -> str:
-    return shown(None if value is None else max(0.0, value), 2)
+    return percent(None if value is None else max(0.0, value))

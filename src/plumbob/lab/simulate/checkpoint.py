@@ -21,7 +21,7 @@ from plumbob.data import Table
 from plumbob.errors import DataError, DivergenceError
 from plumbob.net.identity import make_private_folder
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import hash_fields
+from plumbob.protocol.account import hash_fields
 from plumbob.protocol.journal import NoJournal, Resumed, State
 from plumbob.protocol.sqlite_journal import SqliteJournal, locked
 from plumbob.run_folder import JOURNAL, RunFolder

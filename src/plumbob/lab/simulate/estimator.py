@@ -242,7 +242,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             return nullcontext()
         from plumbob.report.progress import StepProgress
 
-        return StepProgress(plan.protocol, quiet=False)
+        return StepProgress(plan.protocol, quiet=False, noun=plan.step_nouns[0])
 
     def _plan(self, owners: Owners, tables: Sequence[Table]) -> Plan:
         """The plan that these parameters are; a batch larger than the data means all of it."""

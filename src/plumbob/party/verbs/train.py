@@ -70,7 +70,7 @@ def _take_part(home: Home, party_run: PartyRun, caller: Caller) -> RunRecord:
     """From wherever its journal stands to the end."""
     plan, place = party_run.plan, party_run.folder
     RunFolder(place).plan_file.write_text(plan.to_toml(), encoding="utf-8")
-    with StepProgress(plan.protocol, caller.quiet) as progress, open_journal(place) as journal:
+    with StepProgress(plan.protocol, caller.quiet, plan.step_nouns[0]) as progress, open_journal(place) as journal:
         if journal.resumed() is not None:
             caller.tell("resuming a run that was interrupted")
         with party_run.tell_refusals("train"):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Vector
 from plumbob.data import Batch
 from plumbob.errors import DataError, PlumbobError, RemoteProtocolError
+from plumbob.net import Data
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
@@ -80,7 +81,7 @@ def journal(folder: Path) -> SqliteJournal:
 class DeafJournal(SqliteJournal):
     """The attacker's: it keeps what it said itself, and at every start asks for all that it heard once more."""
 
-    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
+    def keep(self, peer: str, data: Data, digest: bytes) -> None:
         """As if nothing had come."""
 
 

@@ -1,0 +1,62 @@
+"""Every pair of a party and what it may be after, with the worst that was found: silence could be read either way."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from plumbob.checking.gains import share
+from plumbob.checking.headlines import FEW_PARTIES, HEADINGS
+from plumbob.checking.names import sentence, spoken_names
+from plumbob.checking.verdict_words import ASSUMPTIONS, ORDER
+from plumbob.counting import percent
+from plumbob.plan import Plan
+from plumbob.record import Finding
+from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.page import PageTable, table_of
+from plumbob.report.verdicts import badge
+
+COLUMNS = "columns and scores"
+KINDS = {"labels": "labels", "features": COLUMNS, "scores": COLUMNS, "weights": "weights", "ids": "ids"}
+REACHED = (
+    "The share of labels that is right, or of columns, scores and weights that is explained (R²); in brackets, what"
+    " needs no attack."
+)
+
+Pair = tuple[str, str]
+"""Who, and what it is after."""
+
+
+def pairs_of(plan: Plan, findings: Sequence[Finding]) -> dict[Pair, dict[str, Finding]]:
+    """By pair, the worst finding for each assumption."""
+    spoken = spoken_names([party.name for party in plan.parties])
+    pairs: dict[Pair, dict[str, Finding]] = {}
+    # A record is somebody's file, and may say anything.
+    known = [one for one in findings if one.verdict in ORDER and one.target in KINDS]
+    for one in sorted(known, key=lambda one: (list(KINDS).index(one.target), one.by)):
+        by = "+".join(spoken.get(name, name) for name in one.by.split("+"))
+        worst = pairs.setdefault((by, f"{spoken.get(one.against, one.against)}'s {KINDS[one.target]}"), {})
+        worst[one.assumes] = min(worst.get(one.assumes, one), one, key=_rank)
+    return pairs
+
+
+def _rank(one: Finding) -> tuple[int, float]:
+    return ORDER.index(one.verdict), -(one.advantage or 0.0)
+
+
+def pairs_table(plan: Plan, findings: Sequence[Finding]) -> Markup:
+    """One line per pair; among many parties they are too many to read."""
+    if len(plan.parties) > FEW_PARTIES or not findings:
+        return NOTHING
+    rows = [
+        [sentence(by), about, *(finding_cell(worst.get(assumes)) for assumes in ASSUMPTIONS)]
+        for (by, about), worst in pairs_of(plan, findings).items()
+    ]
+    return table_of(PageTable(["who", "about", *HEADINGS.values()], rows, REACHED), "Who can work out what")
+
+
+def finding_cell(one: Finding | None) -> Markup:
+    """The verdict; where it was measured, how much and, in brackets, what needs no attack."""
+    if one is None:
+        return tag("span", "-")
+    said = "" if one.rate is None else f" {share(one.rate)} ({percent(max(one.baseline or 0.0, 0.0))})"
+    return joined(badge(one.verdict), said)
