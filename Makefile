@@ -21,7 +21,7 @@ help:
 	@echo "make test         the whole test suite"
 	@echo "make freeze       write the messages and verdicts that a test compares with, after a change that was meant"
 	@echo "make soak         tests that take long"
-	@echo "make fuzz         any bytes, and any order of events: a million inputs, five thousand sessions"
+	@echo "make fuzz         any bytes, and any order of events: ten million inputs, five thousand sessions; needs clang"
 	@echo "make check        format, lint and types"
 	@echo "make format       reformat the code"
 	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
@@ -30,7 +30,7 @@ help:
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
 	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/ (PYTHONS=\"python3.12 python3.13\" for more)"
 	@echo "make test-wheel   install that wheel into a bare environment and run the demo"
-	@echo "make sanitize     the kernel under the address and undefined-behaviour sanitizers"
+	@echo "make sanitize     the kernel under sanitizers, and its work with secrets under valgrind"
 	@echo "make clean        remove what these commands made"
 
 demo:

@@ -1,19 +1,18 @@
-"""Prove that no digit of the group's three fields overflows: `python3 tools/field_bounds.py [--narrower]`.
+"""Prove that no digit of the group's three fields overflows: `python3 -m tools.field_bounds [--narrower]`.
 
 Compiles native/tests/field_bounds.cpp, which runs the code of native/edwards.h and of the fields, the very same that
 the kernel is made of, on intervals instead of words, and prints what each field meets at most. With --narrower the
 machines have one bit less and the proof must fail: it would notice. Ends with 1 if it fails.
 """
 
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "native" / "tests" / "field_bounds.cpp"
+from tools.native import NATIVE, find_compiler
+
+SOURCE = NATIVE / "tests" / "field_bounds.cpp"
 
 
 def main(words: list[str]) -> int:
@@ -27,11 +26,6 @@ def main(words: list[str]) -> int:
         subprocess.run([compiler, "-std=gnu++20", "-O0", str(SOURCE), "-o", str(program)], check=True)
         finished = subprocess.run([program, *(["narrower"] if "--narrower" in words else [])])
     return finished.returncode
-
-
-def find_compiler() -> str | None:
-    """The one that is asked for, or the usual one."""
-    return shutil.which(os.environ.get("CXX", "c++"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The kernel's tests under the address and undefined-behaviour sanitizers, then the tests of its threads under the thread sanitizer.
+# The kernel's tests under the address and undefined-behaviour sanitizers, then the tests of its threads under the thread
+# sanitizer, then its work with secrets under valgrind.
 # Each build has an environment of its own below build/sanitize; `make sanitize` calls this after tools/env.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,4 +37,6 @@ run_tests address "-fsanitize=address,undefined -fno-sanitize-recover=all" libas
     tests/crypto/lattice/test_native.py tests/crypto/test_ristretto.py
 run_tests thread "-fsanitize=thread" libtsan.so tests/crypto/test_engines.py \
     tests/crypto/lattice/test_native.py tests/crypto/test_ristretto.py -k "threads_do_not_change"
+echo "sanitize: secrets"
+"$python" -m tools.secret_timing
 echo "sanitize: clean"

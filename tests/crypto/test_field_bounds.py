@@ -2,19 +2,17 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tools import field_bounds
+from tools.native import find_compiler
 
-pytestmark = pytest.mark.skipif(field_bounds.find_compiler() is None, reason="there is no C++ compiler here")
-TOOL = Path(field_bounds.__file__)
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C++ compiler here")
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
     """The tool, as a person calls it."""
-    return subprocess.run([sys.executable, str(TOOL), *options], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", "tools.field_bounds", *options], capture_output=True, text=True)
 
 
 def test_no_digit_overflows() -> None:

@@ -1,16 +1,17 @@
 """Everything that turns a peer's bytes, or a file that somebody else may have written, into values.
 
 Each decoder takes bytes in or raises a PlumbobError. Any other exception is a mistake of ours, and so is a value that
-does not give the same bytes again where the form is canonical. `seeds` are inputs to start from: an honest one first,
-and some that once were trouble.
+does not give the same bytes again where the form is canonical. Fuzzing starts from one honest input and from the files
+in corpus/NAME: what once was trouble, and what reached code that nothing else did.
 """
 
 import atexit
 import base64
 import shutil
-import struct
+import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -27,20 +28,22 @@ from plumbob.lab.simulate import train
 from plumbob.net import greeting
 from plumbob.net.greeting import Greeting
 from plumbob.net.identity import PREFIX, Identity, Invitation, _checksum
-from plumbob.net.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
+from plumbob.net.reliable import FRAME, MESSAGE, Memory, ReliableLink
 from plumbob.plan import Plan
 from plumbob.protocol import handshake, messages
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import training as shares_training
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.run_folder import RunFolder
+from tests.crypto.support import seeded
 from tests.fuzz import lattice
 
 CONTEXT = ProofContext(b"session", "bank", "shop")
 PROFILE = profiles.insecure_for_tests(512)
-NESTED = 3000  # Deeper than Python's stack.
+CORPUS = Path(__file__).parent / "corpus"
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,14 @@ class Decoder:
 
     name: str
     take: Callable[[bytes], object]
-    seeds: Callable[[], Sequence[bytes]]
+    honest: Callable[[], bytes]
+    """An input that is taken in."""
     share: int = 4
     """How many of the inputs it gets, beside the others: the cheap ones get more."""
+
+    @property
+    def corpus(self) -> Path:
+        return CORPUS / self.name
 
     def try_on(self, data: bytes) -> bool:
         """Whether the bytes were taken in; raises whatever is not a PlumbobError."""
@@ -72,11 +80,6 @@ def take_message(data: bytes) -> None:
     """Canonical: what is read writes the same bytes."""
     if messages.decode(data).encode() != data:
         raise AssertionError("a message was read that is written otherwise")
-
-
-def message_seeds() -> list[bytes]:
-    """One of each kind."""
-    return [Message(kind, step, step + 3, bytes(8 * step)).encode() for step, kind in enumerate(Kind)]
 
 
 class OneMessage:
@@ -103,22 +106,10 @@ def take_hello(data: bytes) -> None:
         raise AssertionError("a nonce of another length")
 
 
-def hello_seeds() -> list[bytes]:
-    """Honest, and with numbers and texts at their limits."""
+def honest_hello() -> bytes:
+    """As a party begins."""
     hello = handshake.Hello(1, "bank", "train", "ab" * 32, 40, "cd" * 32, "ef" * 32)
-    odd = [
-        msgspec.structs.replace(hello, rows=None),
-        msgspec.structs.replace(hello, rows=2**63),
-        msgspec.structs.replace(hello, name="\x1b[2J\u202e"),
-    ]
-    bodies = [msgspec.json.encode(one) for one in (hello, *odd)]
-    bodies += [b'{"version":' + b"9" * 4000 + b"}", nested(b'{"a":', 4000), nested(b"", 4000)]
-    return [Message(Kind.HELLO, 0, 0, body).encode() for body in bodies]
-
-
-def nested(start: bytes, size: int) -> bytes:
-    """JSON and TOML that is deeper than any stack."""
-    return start + b"[" * (size - len(start))
+    return Message(Kind.HELLO, 0, 0, msgspec.json.encode(hello)).encode()
 
 
 TERMS = Greeting(purpose="train", plan="ab" * 32, run="cd" * 16, received=3, clock=0.0)
@@ -127,12 +118,6 @@ TERMS = Greeting(purpose="train", plan="ab" * 32, run="cd" * 16, received=3, clo
 def take_greeting(data: bytes) -> None:
     """The first bytes on a connection."""
     greeting.decode(data, "bank")
-
-
-def greeting_seeds() -> list[bytes]:
-    """Honest, of another version, and too deep."""
-    honest = [greeting.encode(TERMS), greeting.encode(msgspec.structs.replace(TERMS, purpose="doctor", plan=""))]
-    return [*honest, honest[0].replace(b"1", b"2", 1), nested(b'{"version":1,"a":', 1024), nested(b'{"a":', 1024)]
 
 
 def take_frames(data: bytes) -> None:
@@ -153,18 +138,10 @@ def cut(data: bytes) -> Iterator[bytes]:
         data = data[2 + size :]
 
 
-def frame_seeds() -> list[bytes]:
-    """New, repeated and early messages, goodbye, abort."""
-    frames = [
-        FRAME.pack(MESSAGE, 5, 3) + b"a message",
-        FRAME.pack(MESSAGE, 5, 3) + b"another",
-        FRAME.pack(MESSAGE, 6, 5),
-        FRAME.pack(GOODBYE, 5, 4),
-        FRAME.pack(ABORT, 0, 0) + "because \u202e".encode(),
-        struct.pack("<BQQ", 9, 0, 0),
-    ]
-    packed = [len(frame).to_bytes(2, "little") + frame for frame in frames]
-    return [*packed, b"".join(packed[:3]), packed[0] + packed[0], packed[0] + packed[3]]
+def honest_frame() -> bytes:
+    """The next message."""
+    frame = FRAME.pack(MESSAGE, 5, 3) + b"a message"
+    return len(frame).to_bytes(2, "little") + frame
 
 
 # Keys, ciphertexts and numbers.
@@ -172,8 +149,8 @@ def frame_seeds() -> list[bytes]:
 
 @cache
 def key() -> PrivateKey:
-    """A short one."""
-    return paillier.generate(PROFILE, engines.choose("python"))
+    """A short one, the same in every process: the corpus was made for it."""
+    return paillier.generate(PROFILE, engines.choose("python"), seeded("fuzz"))
 
 
 def take_key(data: bytes) -> None:
@@ -184,24 +161,11 @@ def take_key(data: bytes) -> None:
         raise AssertionError("a key without a right proof was admitted")
 
 
-def key_seeds() -> list[bytes]:
-    """Honest, and with a modulus that has no proof."""
-    honest = key().public.to_bytes() + prove(key(), CONTEXT)
-    return [honest, honest[64:128] + honest[64:], honest[:64] + bytes(11 * 64)]
-
-
 def take_ciphertexts(data: bytes) -> None:
     """Three ciphertexts: all units, and the same bytes again."""
     vector = admit(key().public, data, 3)
     if len(vector) != 3 or vector.randomised().key is not key().public:
         raise AssertionError("not three ciphertexts")
-
-
-def ciphertext_seeds() -> list[bytes]:
-    """Honest, zero, n, n squared."""
-    honest, size = key().encrypt([1, 2, 3]).to_bytes(), key().public.ciphertext_bytes
-    n = key().public.n
-    return [honest, *(value.to_bytes(size, "little") + honest[size:] for value in (0, n, n * n, n * n + 1))]
 
 
 def take_opened_sums(data: bytes) -> None:
@@ -211,11 +175,10 @@ def take_opened_sums(data: bytes) -> None:
         raise AssertionError("opened sums that are written otherwise")
 
 
-def opened_seeds() -> list[bytes]:
-    """The largest, the smallest, and one above."""
+def largest_sums() -> bytes:
+    """Each one below its modulus."""
     slots = Slots.packed(key().public, 5, 60)
-    largest = [modulus - 1 for modulus in slots.moduli]
-    return [slots.to_bytes(largest), slots.to_bytes([0] * slots.replies), b"\xff" * slots.opened_bytes]
+    return slots.to_bytes([modulus - 1 for modulus in slots.moduli])
 
 
 def take_shares(data: bytes) -> None:
@@ -248,10 +211,10 @@ def token() -> str:
     return Invitation(identity.certificate, "bank.example:7443").token()
 
 
-def token_contents() -> list[bytes]:
-    """Honest, and too deep."""
+def token_content() -> bytes:
+    """Without the checksum."""
     text = token().removeprefix(PREFIX)
-    return [base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))[:-8], nested(b'{"name":', 3000)]
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))[:-8]
 
 
 @cache
@@ -281,39 +244,43 @@ def finished() -> dict[str, bytes]:
         return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def part_seeds() -> list[bytes]:
-    """Both parties', and too deep."""
-    own = [finished()[f"parties/{name}/part.json"] for name in ("label", "features")]
-    return [*own, nested(b'{"format":1,"classes":', NESTED), own[0].replace(b"0.", b"1e999", 1)]
+def take_journal(data: bytes) -> None:
+    """A party's own file, damaged: whatever a start reads of it."""
+    path = written("journal.sqlite", data)
+    for beside in path.parent.glob("journal.sqlite-*"):
+        beside.unlink()
+    read_journal(path)
 
 
-def transcript_seeds() -> list[bytes]:
-    """Both parties'."""
-    return [finished()[f"parties/{name}/transcript.npz"] for name in ("label", "features")]
+def read_journal(path: Path) -> None:
+    """Everything that a start reads."""
+    journal = SqliteJournal(path)
+    try:
+        journal.identity()
+        journal.handed_on()
+        journal.resumed()
+        journal.link_state("shop")
+        journal.draws(root=bytes(32))
+    finally:
+        journal.close()
 
 
-def record_seeds() -> list[bytes]:
-    """Honest, too deep, and with parts of another shape."""
-    honest = finished()["run.json"]
-    odd = [honest.replace(b'"findings": []', b'"findings": ' + value) for value in (b'["a"]', b"[1]", b"3", b"null")]
-    return [honest, nested(b'{"format":', NESTED), *odd, honest.replace(b'"format": ', b'"format": ' + b"9" * 5000)]
-
-
-def plan_seeds() -> list[bytes]:
-    """Some plans, too deep, with endless numbers and with dates."""
-    plans = [
-        Plan.for_columns((2, 3)),
-        Plan.for_columns((2, 2, 1), protocol="exchange"),
-        Plan.for_columns((2, 3), protocol="arbiter", noise="sound", row_norm=1.0),
-    ]
-    honest = [plan.to_toml().encode() for plan in plans]
-    odd = [
-        nested(b"title = ", NESTED),
-        b"[data]\nrows = " + b"9" * 400,
-        b"l2 = " + b"9" * 5000,
-        b"title = 1979-05-27T07:32:00Z",
-    ]
-    return [*honest, *odd, b"[parties]\na = 1\n[model]\nepochs = nan", b"[data]\nrows = 0x" + b"f" * 5000]
+def honest_journal() -> bytes:
+    """In the middle of a run, in pages as small as there are."""
+    path = scratch() / "honest.sqlite"
+    path.unlink(missing_ok=True)
+    journal = SqliteJournal(path)
+    journal.note("identity", b"ab" * 16)
+    journal.keep("shop", b"a message", bytes(32))
+    journal.hand_on({"key": b"k"}, {1: b"needed"})
+    journal.sending("shop", b"another", bytes(32))
+    journal.finish(1, {"loss": b"1"}, {"weights": b"2"})
+    journal.flush()
+    journal.close()
+    with closing(sqlite3.connect(path)) as database:
+        for statement in ("PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):
+            database.execute(statement)
+    return path.read_bytes()
 
 
 # Jobs of other systems.
@@ -331,58 +298,52 @@ def take_job(data: bytes) -> None:
     plan_to_move(replace(job, feature_parties=1), {})
 
 
-def job_seeds() -> list[bytes]:
-    """One of each family, an endless one and one that is too deep."""
-    conf = (
-        b'{"dsl_version":2,"role":{"guest":[1],"host":[2],"arbiter":[2]},"component_parameters":{"common":{"hetero_lr_0":'
-        b'{"max_iter":3,"batch_size":50,"masked_rate":5,"penalty":"L2","alpha":0.1,"init_param":{"init_method":"zeros"},'
-        b'"cv_param":{"need_cv":true,"n_splits":3},"encrypt_param":{"key_length":1024}}}}}'
-    )
-    dag = (
-        b"dag:\n  parties:\n  - {role: guest, party_id: ['1']}\n  - {role: host, party_id: ['2']}\n  tasks:\n"
-        b"    lr_0:\n      component_ref: sshe_lr\n"
-        b"      parameters: {epochs: 3, batch_size: 30, early_stop: weight_diff}\n"
-    )
-    node = (
-        b'{"nodes":[{"nodeDef":{"domain":"ml.train","name":"ss_sgd_train","attrPaths":["epochs","l2_norm"],'
-        b'"attrs":[{"i64":"3","is_na":false},{"f":0.1}]}}],"x":"{\\"name\\":\\"ss_glm_train\\",\\"attrs\\":[]}"}'
-    )
-    script = b"p = {'max_iter': 3}\np.update(a=-1)\nlr_0 = HeteroLR(name='lr_0', **p)\nset_roles(guest=1)\n"
-    call = b"m = SSRegression(spu)\nm.fit(x, y, 3, 0.1, batch_size=32)\nreveal(m.spu_w)\n"
-    notebook = b'{"cells":[{"cell_type":"code","source":["%time\\n","FlLogisticRegressionVertical().fit(x,y,8,2)"]}]}'
-    honest = [b"\x04" + conf, b"\x05" + dag, b"\x00" + node, b"\x06" + script, b"\x02" + call, b"\x03" + notebook]
-    bomb = b"\x05a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
-        b"%c: &%c [%s]\n" % (98 + n, 98 + n, b",".join([b"*%c" % (97 + n)] * 9)) for n in range(8)
-    )
-    return [
-        *honest,
-        bomb,
-        b"\x05" + nested(b"a: ", NESTED),
-        b"\x04" + nested(b'{"a":', NESTED),
-        b"\x06" + b"(" * NESTED,
-    ]
-
-
 DECODERS = (
-    Decoder("message", take_message, message_seeds, share=24),
-    Decoder("hello", take_hello, hello_seeds, share=8),
-    Decoder("greeting", take_greeting, greeting_seeds, share=8),
-    Decoder("frames", take_frames, frame_seeds, share=12),
-    Decoder("key", take_key, key_seeds, share=8),
-    Decoder("ciphertexts", take_ciphertexts, ciphertext_seeds, share=8),
-    Decoder("opened-sums", take_opened_sums, opened_seeds, share=12),
-    Decoder("lattice-request", lattice.take_request, lattice.request_seeds, share=4),
-    Decoder("lattice-reply", lattice.take_reply, lattice.reply_seeds, share=4),
-    Decoder("lattice-slot-request", lattice.take_slot_request, lattice.slot_request_seeds, share=4),
-    Decoder("lattice-slot-reply", lattice.take_slot_reply, lattice.slot_reply_seeds, share=4),
-    Decoder("lattice-key", lattice.take_public_key, lattice.public_key_seeds, share=4),
-    Decoder("lattice-challenge", lattice.take_challenge, lattice.challenge_seeds, share=4),
-    Decoder("shares", take_shares, lambda: [bytes(range(72)), b"\xff" * 48], share=8),
-    Decoder("invitation", take_token, lambda: [token().encode(), token().encode()[:60]], share=4),
-    Decoder("invitation-content", take_token_content, token_contents, share=2),
-    Decoder("part", lambda data: ModelPart.load(written("part.json", data)), part_seeds, share=2),
-    Decoder("transcript", lambda data: Transcript.load(written("t.npz", data)), transcript_seeds, share=1),
-    Decoder("record", lambda data: RunFolder(written("run.json", data).parent).record(), record_seeds, share=2),
-    Decoder("plan", lambda data: Plan.load(written("plan.toml", data)), plan_seeds, share=1),
-    Decoder("job", take_job, job_seeds, share=12),
+    Decoder("message", take_message, lambda: Message(Kind.HELLO, 1, 3, bytes(8)).encode(), share=24),
+    Decoder("hello", take_hello, honest_hello, share=8),
+    Decoder("greeting", take_greeting, lambda: greeting.encode(TERMS), share=8),
+    Decoder("frames", take_frames, honest_frame, share=12),
+    Decoder("key", take_key, lambda: key().public.to_bytes() + prove(key(), CONTEXT), share=8),
+    Decoder("ciphertexts", take_ciphertexts, lambda: key().encrypt([1, 2, 3]).to_bytes(), share=8),
+    Decoder("opened-sums", take_opened_sums, largest_sums, share=12),
+    Decoder("lattice-request", lattice.take_request, lattice.request, share=4),
+    Decoder("lattice-reply", lattice.take_reply, lambda: lattice.take_request(lattice.request()).reply, share=4),
+    Decoder("lattice-slot-request", lattice.take_slot_request, lattice.slot_request, share=4),
+    Decoder(
+        "lattice-slot-reply",
+        lattice.take_slot_reply,
+        lambda: lattice.take_slot_request(lattice.slot_request()).reply,
+        share=4,
+    ),
+    Decoder("lattice-key", lattice.take_public_key, lambda: lattice.key().public_bytes(), share=4),
+    Decoder("lattice-challenge", lattice.take_challenge, lattice.challenge, share=4),
+    Decoder("shares", take_shares, lambda: bytes(range(72)), share=8),
+    Decoder("invitation", take_token, lambda: token().encode(), share=4),
+    Decoder("invitation-content", take_token_content, token_content, share=2),
+    Decoder(
+        "part",
+        lambda data: ModelPart.load(written("part.json", data)),
+        lambda: finished()["parties/label/part.json"],
+        share=2,
+    ),
+    Decoder(
+        "transcript",
+        lambda data: Transcript.load(written("t.npz", data)),
+        lambda: finished()["parties/features/transcript.npz"],
+        share=1,
+    ),
+    Decoder(
+        "record",
+        lambda data: RunFolder(written("run.json", data).parent).record(),
+        lambda: finished()["run.json"],
+        share=2,
+    ),
+    Decoder(
+        "plan",
+        lambda data: Plan.load(written("plan.toml", data)),
+        lambda: Plan.for_columns((2, 3)).to_toml().encode(),
+        share=1,
+    ),
+    Decoder("job", take_job, lambda: (CORPUS / "job" / "fate-1-conf").read_bytes(), share=4),
+    Decoder("journal", take_journal, honest_journal, share=1),
 )

@@ -118,39 +118,3 @@ def request() -> bytes:
 def slot_request() -> bytes:
     """An honest one."""
     return SlotOwner(slot_key(), 1, SLOT_LAYOUT).request(FACTORS)
-
-
-def with_edges(honest: bytes, header: int = 0) -> list[bytes]:
-    """Honest, all zeros, all ones, and one byte short or long."""
-    zeros, ones = honest[:header] + bytes(len(honest) - header), honest[:header] + b"\xff" * (len(honest) - header)
-    return [honest, zeros, ones, honest[:-1], honest + b"\0"]
-
-
-def request_seeds() -> list[bytes]:
-    """Requests."""
-    return with_edges(request(), 32)
-
-
-def reply_seeds() -> list[bytes]:
-    """Replies."""
-    return with_edges(take_request(request()).reply)
-
-
-def slot_request_seeds() -> list[bytes]:
-    """Requests in slots."""
-    return with_edges(slot_request(), 32)
-
-
-def slot_reply_seeds() -> list[bytes]:
-    """Replies in slots."""
-    return with_edges(take_slot_request(slot_request()).reply)
-
-
-def public_key_seeds() -> list[bytes]:
-    """Public keys."""
-    return with_edges(key().public_bytes())
-
-
-def challenge_seeds() -> list[bytes]:
-    """Challenges."""
-    return with_edges(challenge())

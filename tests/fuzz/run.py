@@ -1,11 +1,14 @@
-"""`make fuzz`: a million inputs for the decoders, five thousand sessions, and what came of them.
+"""`make fuzz`: ten million inputs for the parsers, five thousand sessions over a hostile wire, and what came of them.
 
-    python -m tests.fuzz.run [--inputs N] [--sessions N] [--seed N]
+    python -m tests.fuzz.run [--inputs N] [--sessions N] [--seed N] [--save]
 
-Prints a line for each decoder and each share of the sessions, and ends with 1 if anything was found. The number of a
-session, or the file that is named, is all that is needed to see it again:
+Inputs that reach new code are found by libFuzzer, in the kernel and, by atheris, in Python; with --save the smallest of
+them join the corpus. Prints a line for each target and each share of the sessions, and ends with 1 if anything was
+found, with 2 if something is missing. The number of a session, or the file that is named, is all that is needed to see
+it again:
 
     python -m tests.fuzz.run --inputs 0 --sessions 1 --first 1234
+    python -m tests.fuzz.target NAME FILE
 """
 
 import argparse
@@ -20,12 +23,15 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from tests.fuzz.decoders import DECODERS
+from tests.fuzz import kernel
+from tests.fuzz.decoders import CORPUS, DECODERS
 
 CORES = 2
+SAVED_BYTES = 4_000  # Of one target, at a time.
 SESSION_PROCESSES = 4  # Sessions wait more than they work.
 GROWTH_MB = 6.0  # Of a process over its 1,250 sessions, once it is warm: 5 kB a session; some 2 are seen.
 WARM = 100  # Sessions until caches are full.
@@ -34,16 +40,22 @@ WARM = 100  # Sessions until caches are full.
 def main() -> int:
     """Everything, in processes of their own."""
     parser = argparse.ArgumentParser(description="fuzz everything that a peer can reach")
-    parser.add_argument("--inputs", type=int, default=1_000_000, help="for all decoders together")
+    parser.add_argument("--inputs", type=int, default=10_000_000, help="for all targets together")
     parser.add_argument("--sessions", type=int, default=5_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first session")
-    parser.add_argument("--seed", type=int, default=1, help="of the decoders' mutations")
+    parser.add_argument("--seed", type=int, default=1, help="of the mutations")
+    parser.add_argument("--save", action="store_true", help="add what reaches new code to the corpus")
     parser.add_argument("--share", nargs=2, type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.share:
         return run_sessions(range(*options.share))
     started, folder = time.monotonic(), workplace()
-    is_clean = fuzz_decoders(options.inputs, options.seed) if options.inputs else True
+    is_clean = True
+    if options.inputs:
+        targets = targets_in(folder)
+        if targets is None:
+            return 2
+        is_clean = fuzz_targets(targets, folder, options.inputs, options.seed, options.save)
     if options.sessions:
         is_clean = fuzz_sessions(options.first, options.sessions) and is_clean
     say(f"{'nothing found' if is_clean else 'SOMETHING WAS FOUND'} in {time.monotonic() - started:.0f} s")
@@ -52,12 +64,12 @@ def main() -> int:
     return 0 if is_clean else 1
 
 
-def workplace() -> str:
+def workplace() -> Path:
     """Where all processes put their files: in memory where the system has such a place, since journals are synced."""
     memory = "/dev/shm"  # noqa: S108  # Any folder serves.
     folder = tempfile.mkdtemp(prefix="plumbob-fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
     os.environ["TMPDIR"] = folder
-    return folder
+    return Path(folder)
 
 
 def say(line: str) -> None:
@@ -65,30 +77,81 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201  # This is a script.
 
 
-# Decoders.
+# Decoders, and the kernel's parsers.
 
 
-def fuzz_decoders(inputs: int, seed: int) -> bool:
+@dataclass(frozen=True)
+class Target:
+    """Something that libFuzzer feeds."""
+
+    name: str
+    share: int
+    command: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        surroundings = os.environ | self.environment
+        return subprocess.run([*self.command, *arguments], capture_output=True, text=True, env=surroundings)
+
+
+def targets_in(folder: Path) -> list[Target] | None:
+    """The long ones first; None where the kernel's parsers cannot be built."""
+    clang = kernel.find_clang()
+    if clang is None:
+        say(kernel.MISSING)
+        return None
+    fuzzer = str(kernel.built(clang, folder))
+    parsers = [Target(f"kernel-{name}", share, (fuzzer,), {"PARSER": name}) for name, share in kernel.PARSERS.items()]
+    script = (sys.executable, "-m", "tests.fuzz.target")
+    return parsers + [Target(decoder.name, decoder.share, (*script, decoder.name)) for decoder in DECODERS]
+
+
+def fuzz_targets(targets: list[Target], folder: Path, inputs: int, seed: int, is_saved: bool) -> bool:
     """Each in its share; whether nothing was found."""
-    whole = sum(decoder.share for decoder in DECODERS)
-    runs = {decoder.name: max(100, -(-inputs * decoder.share // whole)) for decoder in DECODERS}
+    whole = sum(target.share for target in targets)
+
+    def fuzz(target: Target) -> tuple[int, bool]:
+        return fuzz_target(target, folder, max(100, -(-inputs * target.share // whole)), seed, is_saved)
+
     with ThreadPoolExecutor(CORES) as pool:
-        counts = list(pool.map(lambda name: fuzz_decoder(name, runs[name], seed), runs))
-    say(f"decoders: {sum(count for count, _ in counts)} inputs")
+        counts = list(pool.map(fuzz, targets))
+    say(f"targets: {sum(count for count, _ in counts)} inputs")
     return all(is_clean for _, is_clean in counts)
 
 
-def fuzz_decoder(name: str, runs: int, seed: int) -> tuple[int, bool]:
+def fuzz_target(target: Target, folder: Path, runs: int, seed: int, is_saved: bool) -> tuple[int, bool]:
     """How many inputs it really took, and whether nothing was found."""
-    arguments = [name, f"-runs={runs}", f"-seed={seed}", "-timeout=10", "-rss_limit_mb=2048"]
-    done = subprocess.run([sys.executable, "-m", "tests.fuzz.target", *arguments], capture_output=True, text=True)
-    found = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr)
-    count = int(found[1]) if found else 0
+    corpus, found = CORPUS / target.name, folder / "found" / target.name
+    found.mkdir(parents=True)
+    limits = [
+        "-max_len=4096",
+        "-timeout=60",
+        "-rss_limit_mb=2048",
+        f"-artifact_prefix={folder}/",
+        "-print_final_stats=1",
+    ]
+    folders = [str(each) for each in (found, corpus) if each.exists()]
+    done = target.run(f"-runs={runs}", f"-seed={seed}", *limits, *folders)
+    executed = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr)
+    reached = re.findall(r"cov: (\d+)", done.stderr) or ["0"]
+    count = int(executed[1]) if executed else 0
     is_clean = done.returncode == 0 and count >= runs
-    say(f"  {name:20} {count:8} inputs  {'clean' if is_clean else 'FOUND:'}")
+    say(f"  {target.name:20} {count:8} inputs, {reached[-1]:>4} places  {'clean' if is_clean else 'FOUND:'}")
     if not is_clean:
         say((done.stdout + done.stderr)[-4000:])
+    elif is_saved:
+        save(found, corpus)
     return count, is_clean
+
+
+def save(found: Path, corpus: Path) -> None:
+    """The smallest inputs that reached something new, as far as a small corpus has room."""
+    corpus.mkdir(exist_ok=True)
+    room = SAVED_BYTES
+    for file in sorted(found.iterdir(), key=lambda file: file.stat().st_size):
+        room -= file.stat().st_size
+        if room >= 0:
+            shutil.copy(file, corpus / file.name[:12])
 
 
 # Sessions.

@@ -1,6 +1,7 @@
 """One decoder under atheris, which looks for inputs that reach new code: `python -m tests.fuzz.target NAME -runs=N`.
 
-Further arguments are libFuzzer's. The corpus begins with the decoder's seeds.
+Further arguments are libFuzzer's: a folder is for what reaches new code, a file is an input to see again. It starts
+from the decoder's honest input.
 """
 
 import gc
@@ -13,24 +14,23 @@ import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore] 
 
 from tests.fuzz.decoders import DECODERS
 
-ROOMS = ("protocol", "net", "crypto", "plan", "record")
+ROOMS = ("protocol", "net", "crypto", "plan", "record", "run_folder", "jobs")
 WATCHED = (*(f"plumbob.{room}" for room in ROOMS), "tests.fuzz.decoders", "tomllib")
 
 
 def main(name: str, arguments: list[str]) -> None:
     """Does not return: the fuzzer ends the process."""
     decoder = next(decoder for decoder in DECODERS if decoder.name == name)
-    corpus = Path(tempfile.mkdtemp(prefix=f"plumbob-{name}-"))
-    for number, seed in enumerate(decoder.seeds()):
-        (corpus / f"seed-{number}").write_bytes(seed)
+    folder = Path(tempfile.mkdtemp(prefix=f"plumbob-{name}-"))
+    (folder / "honest").write_bytes(decoder.honest())
     watch()
 
     def one_input(data: bytes) -> None:
         decoder.try_on(data)
 
     # Where it is run from may not be ours to write to.
-    options = ["-max_len=8192", f"-artifact_prefix={corpus}/", "-print_final_stats=1", *arguments]
-    atheris.Setup([sys.argv[0], *options, str(corpus)], one_input)
+    seeds = [] if any(Path(each).is_file() for each in arguments) else [str(folder)]
+    atheris.Setup([sys.argv[0], f"-artifact_prefix={folder}/", *arguments, *seeds], one_input)
     atheris.Fuzz()
 
 

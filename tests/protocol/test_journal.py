@@ -11,6 +11,7 @@ from plumbob.errors import JournalError, LocalProtocolError
 from plumbob.protocol.bodies import LONG
 from plumbob.protocol.channel import digest_of
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from tests.fuzz.decoders import honest_journal, read_journal
 
 
 def traces(path: Path, secret: bytes) -> list[str]:
@@ -166,3 +167,26 @@ def test_a_journal_of_another_format_is_refused(tmp_path: Path) -> None:
         database.commit()
     with pytest.raises(JournalError, match="another version"):
         SqliteJournal(path)
+
+
+DAMAGE = (
+    "UPDATE facts SET value = 'x' WHERE name = 'sent/shop'",
+    "UPDATE facts SET value = 7 WHERE name = 'identity'",
+    "UPDATE facts SET value = x'ff' WHERE name = 'identity'",
+    "UPDATE facts SET value = x'c1' WHERE name = 'state'",
+    "UPDATE facts SET value = x'c1' WHERE name = 'keys'",
+    "UPDATE results SET data = 5",
+    "UPDATE received SET place = x'00'",
+    "UPDATE received SET place = x'00000000ffffffffffffffffffffffffffffffff'",
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_journal_is_said_to_be_one(damage: str, tmp_path: Path) -> None:
+    """Whatever stands in a row of the file, reading it ends in a JournalError that names the file."""
+    path = tmp_path / "journal.sqlite"
+    path.write_bytes(honest_journal())
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(damage)
+    with pytest.raises(JournalError, match=r"journal\.sqlite"):
+        read_journal(path)

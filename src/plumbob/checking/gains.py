@@ -193,7 +193,7 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "model-difference": _difference,
     "prediction-equations": _equations,
     "arbiter-key": _arbiter,
-    "score-control": lambda case: "sway decisions with values of its choice",
+    "score-control": lambda case: "sway scores by false values, reading nothing",
     "keys": lambda case: "break the short keys, and then read every label and every score",
 }
 IN_GENERAL = {

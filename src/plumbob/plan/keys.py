@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 LARGEST_NUMBER = 2**63
+LONGEST_LINE = 400
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ def one_of(section: str, choices: str, comment: str = "", **more: Any) -> Any:
 def _field(metadata: dict[str, Any]) -> Any:
     """`None` stands for what nobody said, where the default depends on the protocol."""
     return field(default=None if metadata.get("is_fitted") else metadata["default"], metadata=metadata)
+
+
+def cut_short(line: str) -> str:
+    """Of what is said about a file: a name in it may be as long as the file."""
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
 
 
 def suggestion(word: object, known: Sequence[str]) -> str:

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
 from plumbob.errors import PlanError
 from plumbob.plan import writing
 from plumbob.plan.defaults import default_of, with_defaults
-from plumbob.plan.keys import SettingKey, suggestion
+from plumbob.plan.keys import SettingKey, cut_short, suggestion
 from plumbob.plan.protocols import PROTOCOLS
 from plumbob.plan.reading import flatten, named_parties, parse, read_auditors, read_heuristic, read_text, unknown_flags
 from plumbob.plan.rules import rule_mistakes, value_mistakes
 from plumbob.plan.settings import FIELD_NAMES, KEYS, Party, PlanSettings
+
+ROOM_FOR_MISTAKES, LENGTH_OF_A_NAME = 3500, 60
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,10 @@ def _with_parties(features: Sequence[int], keys: Mapping[str, Any]) -> dict[str,
 
 
 def _raise_if_any(mistakes: Iterable[str]) -> None:
-    lines = list(mistakes)
+    # A rule's own lines are counted one by one.
+    lines = [cut_short(line) for line in "\n".join(mistakes).splitlines()]
+    # Each is said behind the file's name, and a file may hold nothing but mistakes.
+    ends = accumulate(len(line) + LENGTH_OF_A_NAME for line in lines)
+    said = [line for line, end in zip(lines, ends, strict=True) if end <= ROOM_FOR_MISTAKES]
     if lines:
-        raise PlanError("\n".join(lines))
+        raise PlanError("\n".join([*said, *([f"and {len(lines) - len(said)} more"] if len(said) < len(lines) else [])]))

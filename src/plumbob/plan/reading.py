@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.errors import PlanError
-from plumbob.plan.keys import shown, suggestion
+from plumbob.plan.keys import cut_short, shown, suggestion
 from plumbob.plan.settings import FIELD_NAMES, KEYS, SECTIONS, VERSION, Heuristic, Party
 
 TOP = ("version", "title")
@@ -39,7 +39,7 @@ def parse(text: str) -> dict[str, Any]:
         tree = tomllib.loads(text)
     # Besides its own error the parser lets through what Python says of endless numbers and of endless nesting.
     except (ValueError, RecursionError) as error:
-        raise PlanError(f"not valid TOML: {error}") from error
+        raise PlanError(cut_short(f"not valid TOML: {error}")) from error
     return {"version": None, **tree}
 
 

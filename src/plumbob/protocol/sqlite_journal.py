@@ -3,9 +3,10 @@
 import fcntl
 import os
 import sqlite3
+import struct
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -115,9 +116,10 @@ class SqliteJournal:
         self._lock = locked(path)
         try:
             self._database = self._open()
-            self._bodies = self._open_bodies()
-            self._load_counts()
-            self.begin(SETUP)
+            with self._intact():
+                self._bodies = self._open_bodies()
+                self._load_counts()
+                self.begin(SETUP)
         except JournalError:
             os.close(self._lock)
             raise
@@ -176,12 +178,14 @@ class SqliteJournal:
         if found is None:
             found = os.urandom(16).hex().encode()
             self.note("identity", found)
-        return found.decode()
+        with self._intact():
+            return found.decode()
 
     def fact(self, name: str) -> bytes | None:
         """Something that was noted for good."""
         rows = self._select("SELECT value FROM facts WHERE name = ?", name)
-        return rows[0][0] if rows else None
+        with self._intact():
+            return bytes(memoryview(rows[0][0])) if rows else None
 
     def note(self, name: str, value: bytes) -> None:
         """Keeps a fact; it is durable when this returns."""
@@ -251,7 +255,8 @@ class SqliteJournal:
 
     def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
         state = self.fact("keys")
-        return None if state is None else (_decode(state), dict(self._select("SELECT step, data FROM handed_on")))
+        with self._intact():
+            return None if state is None else (_decode(state), dict(self._select("SELECT step, data FROM handed_on")))
 
     def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
         if self.witness is not None:
@@ -327,7 +332,8 @@ class SqliteJournal:
         state = self.fact("state")
         if not rows or state is None:
             return None
-        return Resumed(rows[-1][0], _decode(state), [_decode(data) for _, data in rows])
+        with self._intact():
+            return Resumed(rows[-1][0], _decode(state), [_decode(data) for _, data in rows])
 
     def flush(self) -> None:
         """Make everything so far durable; otherwise the next message that leaves does."""
@@ -353,7 +359,8 @@ class SqliteJournal:
             "SELECT data, place FROM sent WHERE peer = ? AND number >= ? AND number < ? ORDER BY number",
             *(peer, first, end),
         )
-        unconfirmed = [self._body(data, place) for data, place in rows]
+        with self._intact():
+            unconfirmed = [self._body(data, place) for data, place in rows]
         digests = self._select("SELECT number, digest FROM received WHERE peer = ?", peer)
         return LinkState(first, unconfirmed, self._sent.get(peer, 0), self._received.get(peer, 0), dict(digests))
 
@@ -417,13 +424,25 @@ class SqliteJournal:
             self._on_disk(lambda: self._bodies.turn(self._used_bodies()))
 
     def _select(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._execute(statement, values).fetchall()
+        return self._execute(statement, values)
 
-    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         try:
-            return self._database.execute(statement, values)
+            # A damaged file may show only when its rows are read.
+            return self._database.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise self._failure(error) from None
+
+    @contextmanager
+    def _intact(self) -> Iterator[None]:
+        """Around what is made of the file's contents: a disk may have failed, or somebody may have changed them."""
+        try:
+            yield
+        except (ValueError, TypeError, OverflowError, MemoryError, struct.error, msgspec.MsgspecError) as error:
+            raise JournalError(
+                f"{self.path}: the journal is damaged ({type(error).__name__}); restore the run's folder, or start "
+                "a new run"
+            ) from None
 
     def _on_disk(self, work: Callable[[], Found]) -> Found:
         try:

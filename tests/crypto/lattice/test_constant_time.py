@@ -5,7 +5,6 @@ both alike. Above 4.5 the two kinds probably differ. What really leaks does so i
 few: the median of ten rounds decides, and the largest is reported beside it.
 """
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,15 +17,15 @@ from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import sets
 from plumbob.crypto.lattice.transform import root
+from tools.native import RELEASE, compiled, find_compiler
 
-ROOT = Path(__file__).parents[3]
-NATIVE = ROOT / "native"
-FLAGS = {
-    "lattice_avx2.cpp": ["-mavx2", "-mfma", "-ffp-contract=off"],
-    "lattice_avx512ifma.cpp": ["-mavx512f", "-mavx512bw", "-mavx512ifma", "-mavx512vbmi"],
-    "lattice_portable.cpp": [],
-    "lattice.cpp": [],
-}
+SOURCES = (
+    "tests/constant_time.cpp",
+    "lattice_avx2.cpp",
+    "lattice_avx512ifma.cpp",
+    "lattice_portable.cpp",
+    "lattice.cpp",
+)
 SAMPLES = 30_000
 ROUNDS = 10
 DIFFERENT, ALIKE = 50.0, 4.5
@@ -93,19 +92,11 @@ def test_one_quiet_round_excuses_nothing() -> None:
 
 
 def build(folder: Path) -> Path:
-    """The kernel's sources and the timer, each with its own flags."""
-    compiler = shutil.which("g++")
+    """The kernel's sources and the timer."""
+    compiler = find_compiler()
     if compiler is None:
-        pytest.skip("there is no g++ here to build the timer with")
-    objects = []
-    for source, flags in {**FLAGS, "constant_time.cpp": []}.items():
-        path = NATIVE / source if source in FLAGS else Path(__file__).parent / source
-        objects.append(folder / f"{source}.o")
-        options = ["-std=gnu++20", "-O3", "-DNDEBUG", "-w", f"-I{NATIVE}", *flags]
-        subprocess.run([compiler, *options, "-c", str(path), "-o", str(objects[-1])], check=True)
-    timer = folder / "timer"
-    subprocess.run([compiler, *map(str, objects), "-pthread", "-o", str(timer)], check=True)
-    return timer
+        pytest.skip("there is no C++ compiler here to build the timer with")
+    return compiled(compiler, SOURCES, folder, (*RELEASE, "-w"))
 
 
 def measure(timer: Path, folder: Path) -> dict[str, float]:

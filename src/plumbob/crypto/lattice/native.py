@@ -48,8 +48,9 @@ class NativeLatticeEngine(KernelEngine):
         lattice = self._lattice(parameters)
         primes = np.array(parameters.primes, dtype=np.uint64)[:, None]
         noise, a = _kernel.lattice_errors(lattice, errors, 0), _kernel.lattice_uniform(lattice, uniform, 0)
-        opposite = _reduced(primes - secret, primes)
-        return _kernel.lattice_pack(lattice, _kernel.lattice_combine(lattice, noise, a, opposite))
+        # The sign goes to a, which is public: numpy does not promise to take the same time for every secret.
+        opposite = _reduced(primes - a, primes)
+        return _kernel.lattice_pack(lattice, _kernel.lattice_combine(lattice, noise, opposite, secret))
 
     def unpack(self, parameters: ParameterSet, packed: Packed) -> Residues:
         shaped = packed.reshape(-1, *packed.shape[-2:])
@@ -109,7 +110,8 @@ class NativeLatticeEngine(KernelEngine):
         u = _kernel.lattice_ternary(lattice, streams[0], 0)
         first, second = (_kernel.lattice_errors(lattice, stream, 0) for stream in streams[1:3])
         a, rho = (_kernel.lattice_uniform(lattice, stream, 0) for stream in (key[1], streams[3]))
-        hidden = _reduced(first + rho, np.array(parameters.primes, dtype=np.uint64)[:, None])
+        # Added in the kernel, like everything secret: the polynomial 1 has this transform.
+        hidden = _kernel.lattice_combine(lattice, first, rho, np.ones_like(rho))
         x0, x1 = _kernel.lattice_combine(lattice, hidden, key[0], u), _kernel.lattice_combine(lattice, second, a, u)
         return np.stack([_kernel.lattice_pack(lattice, x0), _kernel.lattice_pack(lattice, x1)])
 

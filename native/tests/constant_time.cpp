@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lattice.h"
+#include "../lattice.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
