@@ -59,7 +59,10 @@ def test_a_finding_says_whether_somebody_cheats(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
 def test_findings_are_whole(protocol: str) -> None:
-    """One finding for each attack, attacker, victim and target, with numbers, a reference and, if needed, a fix."""
+    """One finding for each attack, attacker, victim and target, with numbers, a reference and, if needed, a fix.
+
+    Values are an input: no setting stops a party that chooses them for people who are scored.
+    """
     findings = check(plan_of(protocol=protocol))
     keys = Counter((one.attack, one.by, one.against, one.target) for one in findings)
     assert set(keys.values()) == {1}
@@ -67,7 +70,7 @@ def test_findings_are_whole(protocol: str) -> None:
         assert one.verdict in (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
         assert one.why.endswith(".")
         assert one.reference
-        assert bool(one.fix) is (one.verdict in (LEAKS, DEGRADES))
+        assert bool(one.fix) is (one.verdict in (LEAKS, DEGRADES) and one.attack != "score-control")
         assert one.rate is None
         assert "safe" not in one.why
 

@@ -110,7 +110,7 @@ def test_whoever_needs_no_company_is_named_alone() -> None:
 def test_what_is_blocked_has_no_line_but_is_counted() -> None:
     """One of a kind in the singular; a partial audit settles nothing."""
     of = headlines([replace(READ, verdict="blocked"), replace(READ, attack="label-only")], is_partial=True)
-    assert of.honest.counts == "2 findings: 1 leaks, 1 is blocked."
+    assert of.honest.counts == "2 findings: 1 leaks, 1 blocked."
     assert of.cheating.counts == "0 findings."
     assert "settles nothing" in of.cheating.nothing
 

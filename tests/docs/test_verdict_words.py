@@ -1,10 +1,11 @@
 """The four verdicts are explained in the same words wherever they are explained."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from plumbob.checking.verdict_words import MEANINGS, ORDER
+from plumbob.checking.verdict_words import HOW_OFTEN, MEANINGS, ORDER
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -27,6 +28,16 @@ def test_no_other_page_explains_them_again() -> None:
     assert not [page.stem for page in others if MEANINGS["leaks"] in page.read_text()]
     for page in ("check", "auditing"):
         assert "(concepts.md#verdicts)" in (DOCS / f"{page}.md").read_text()
+
+
+def test_one_figure_says_how_often_verdicts_are_right() -> None:
+    """Headlines, README and the page have the same counts."""
+    right, missed, blocked = re.findall(r"\d+ of \d+", " ".join(HOW_OFTEN.values()))
+    announced = f"{int(right.split()[0])} of {missed.split()[-1]}"
+    assert int(missed.split()[0]) == int(missed.split()[-1]) - int(right.split()[0])
+    readme = (DOCS.parent / "README.md").read_text()
+    assert all(f"-->{one}<!--" in readme for one in (right, announced, blocked))
+    assert f"| {blocked} | {right} | {announced} |" in (DOCS / "check.md").read_text()
 
 
 def test_every_verdict_has_a_meaning() -> None:

@@ -19,6 +19,7 @@ from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party.home import Home
 from plumbob.party.outcome import Outcome
+from plumbob.party.sealing import AuditorKeys
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
@@ -86,6 +87,20 @@ def test_each_kind_of_consent_is_asked_for_by_itself(tmp_path: Path, keys: dict[
     all_needed: dict[str, Any] = {f"accept_{one}": True for one in needed}
     told = label.sign(plan, **all_needed)
     assert [one for one in signature.ACCEPTED if told[f"accepted_{one}"]] == needed
+
+
+def test_evidence_beside_row_noise_needs_a_word_of_its_own(tmp_path: Path) -> None:
+    """It outlives the noise: no other consent covers it, and the refusal names its flag alone."""
+    homes = {name: Home.create(tmp_path / name, HomeSettings(name)) for name in ("label", "features")}
+    homes["label"].join(homes["features"].invitation(), None)
+    auditors = {name: AuditorKeys.create(tmp_path / f"auditor-{name}", "auditor").public for name in homes}
+    fingerprints = {name: one.fingerprint for name, one in auditors.items()}
+    keys: dict[str, Any] = {"noise": "rows", "epsilon": 4.0, "evidence": "keep", "days": 30, "auditors": fingerprints}
+    plan = Plan.for_columns((5, 6), rows=1000, **keys)
+    with pytest.raises(UnsafePlanError, match="whoever opens a party's evidence") as refused:
+        homes["label"].sign(plan, accept_leaks=True, accept_cheating=True)
+    assert str(refused.value).endswith("or add --accept-evidence to sign it")
+    assert homes["label"].sign(plan, accept_evidence=True)["accepted_evidence"]
 
 
 def accepted(home: Path, plan: Path, verbose: bool = False) -> Outcome:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -20,14 +21,17 @@ from plumbob import cli
 from plumbob.crypto import Draws
 from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Table
+from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.simulate import Run
-from plumbob.party import aligned, refusals, signature
+from plumbob.party import aligned, refusals, signature, training
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.program import party_at
+from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 from tests.party.processes import PATIENCE, context, free_port
@@ -46,6 +50,8 @@ class Circumstances:
     """That a command which is refused spends on telling peers; few where no peer is there."""
     secrets: Path | None = None
     """A folder that gets everything that was drawn at random, and the masks and the noise that became of it."""
+    hook: Hook | None = None
+    """What the red team's party puts in the place of its program's quantities; nothing that a user types does."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +216,8 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
     if circumstances.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
     refusals.SECONDS_TO_TELL = circumstances.seconds_to_tell
+    if circumstances.hook is not None:
+        training.party_at = partial(party_at, instead=hooked(LatticeParty, circumstances.hook))  # type: ignore[attr-defined]
     sys.argv = words
     cli.main()
 

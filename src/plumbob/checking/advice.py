@@ -20,25 +20,29 @@ ONE_PERSON_IN = 10
 """A drafted delta is below one in so many times the rows."""
 # With opened weights these still get one equation for each own column, a run (docs/auditing.md).
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
+HONEST_MESSAGES = ("chosen-labels", "model-difference")
+"""What no protocol stops, because every message is an honest one: noise for whole rows does."""
 WITHOUT_ARBITER = " without an arbiter among the parties"
 
 
 def fix_for(plan: Plan, attack: str, target: str) -> str:
     """Flags that stop it, or that leave a trace of it; empty where no flag does."""
+    if attack == "score-control":
+        return ""
     if attack in ("packing", "claimed-width") and plan.replies == "paper":
         return "--replies packed"
     if not plan.kind.shows_gradients:
         return _fix_in_shares(plan, attack)
     if len(plan.learners) <= MOST_SHARING:
         # Labels are an input: shares alone would train on invented ones, too.
-        return _shares(plan, row_noise(plan) if attack == "chosen-labels" else "")
+        return _shares(plan, row_noise(plan) if attack in HONEST_MESSAGES else "")
     return "" if attack == "steering" else _noise(plan, target)
 
 
 def _fix_in_shares(plan: Plan, attack: str) -> str:
-    if plan.opens_weights and attack not in ("chosen-labels", "masked-shares"):
+    if plan.opens_weights and attack not in (*HONEST_MESSAGES, "masked-shares"):
         return "--open never"
-    if attack == "chosen-labels" and plan.kind.has_lattices:
+    if attack in HONEST_MESSAGES and plan.kind.has_lattices:
         return row_noise(plan)
     # What other software reaches in `shares`, no setting stops.
     is_left = plan.kind.has_lattices and leaves_a_trace(attack) and not plan.keeps_evidence

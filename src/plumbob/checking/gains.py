@@ -108,7 +108,8 @@ def _chosen_rows(case: _Case) -> str:
 def _geometry(case: _Case) -> str:
     if case.finding.target == "scores":
         return f"work out {case.whose} part of the score of {case.people}"
-    return f"work out {case.their_columns} for {case.people}, once it knows a few of them from elsewhere"
+    known = "once it knows a few of them from elsewhere, or where columns hold few values"
+    return f"work out {case.their_columns} for {case.people}, {known}"
 
 
 def _steering(case: _Case) -> str:
@@ -135,6 +136,13 @@ def _whole_row(case: _Case) -> str:
     return f"read {case.all_columns} for one person of its choice, scored or not, {known}"
 
 
+def _difference(case: _Case) -> str:
+    if case.finding.target == "labels":
+        return "work out the labels of people who joined or left between two runs"
+    known = f"if it already knows all parties' columns of {unknown_weights(case.figures.plan)} scored people"
+    return f"work out {case.whose} columns for somebody who joined or left between two runs, {known}"
+
+
 def _masked(case: _Case) -> str:
     passes = counted(case.figures.passes, "pass", "passes")
     return f"read roughly one of {case.whose} columns, or one person's columns, in each of {passes} over the rows"
@@ -148,10 +156,10 @@ def _equations(case: _Case) -> str:
     if target == "features" and theirs == 1 and not plan.is_closed:
         return f"work out {case.whose} only column, up to one factor, for {case.scored}"
     known = f"if it already knows all parties' columns of {unknown_weights(plan)}"
+    weights = "the joint weights" if plan.is_closed else f"{case.whose} weights"
     if target == "weights":
-        weights = "the joint weights" if plan.is_closed else f"{case.whose} weights"
         return f"work out {weights}, {known} scored people"
-    return f"learn one number that mixes {case.their_columns} for {case.scored}, {known} of them"
+    return f"work out {weights}, and one number that mixes {case.their_columns} for {case.scored}, {known} of them"
 
 
 def _arbiter(case: _Case) -> str:
@@ -165,6 +173,7 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "label-only": _labels,
     "label-stacked": _labels,
     "label-average": _labels,
+    "label-enumeration": lambda case: "work out which groups of people that are alike in its columns have label 1",
     "label-counts": lambda case: (
         "count the people with label 1 in each group that a yes/no column of its own makes; a group of one is a label"
     ),
@@ -181,9 +190,10 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "chosen-labels": _whole_row,
     "false-residual": _whole_row,
     "masked-shares": _masked,
+    "model-difference": _difference,
     "prediction-equations": _equations,
     "arbiter-key": _arbiter,
-    "score-control": lambda case: "flip decisions about scored people, with values that look ordinary",
+    "score-control": lambda case: "sway scores by false values, reading nothing",
     "keys": lambda case: "break the short keys, and then read every label and every score",
 }
 IN_GENERAL = {

@@ -15,16 +15,19 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.gains import gain
 from plumbob.checking.names import joined_names, sentence, spoken_names
 from plumbob.checking.rules import leaves_a_trace
+from plumbob.checking.rules.prediction_equations import RULE as EQUATIONS
 from plumbob.checking.verdict_words import (
     ASSUMPTIONS,
     BLOCKED,
     CHEATING,
     DEGRADES,
     HONEST,
+    HOW_OFTEN,
     LEAKS,
-    NOT_APPLICABLE,
+    MEANINGS,
     ORDER,
 )
+from plumbob.counting import counted
 from plumbob.record import Finding
 
 HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
@@ -38,10 +41,7 @@ FEW_PARTIES = 3
 """Up to this many, each pair of parties has a line of its own."""
 MOST_GAINS = 3
 TARGETS = ("labels", "features", "scores", "weights", "ids")
-OF_ONE, OF_SEVERAL = (
-    {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "is blocked", NOT_APPLICABLE: "is not applicable"},
-    {LEAKS: "leak", DEGRADES: "degrade", BLOCKED: "are blocked", NOT_APPLICABLE: "are not applicable"},
-)
+OF_SEVERAL = {LEAKS: "leak", DEGRADES: "degrade"}
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,16 @@ class Headlines:
     def blocks(self) -> tuple[HeadlineBlock, HeadlineBlock]:
         return self.honest, self.cheating
 
+    @property
+    def legend(self) -> str:
+        """What the word means that needs it most, and how often these verdicts are right."""
+        lines = [line for block in self.blocks for line in block.lines]
+        return (
+            f"{DEGRADES}: {MEANINGS[DEGRADES]}. {HOW_OFTEN[DEGRADES]}"
+            if any(one.verdict == DEGRADES for one in lines)
+            else ""
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The block as it stands in the JSON."""
         return asdict(self)
@@ -105,7 +115,8 @@ class Headlines:
 
     def lines(self) -> list[str]:
         """The block as it is printed on a terminal."""
-        return [line for block in self.blocks for line in (*_shown(block), "")][:-1]
+        told = [line for block in self.blocks for line in (*_shown(block), "")][:-1]
+        return [*told, *(["", self.legend] if self.legend else [])]
 
 
 def headlines(
@@ -141,7 +152,7 @@ def _block(
         nothing + (PARTIAL if nothing and is_partial else ""),
         remedy,
         "" if figures is None else price_of(figures, remedy),
-        counts(findings),
+        counts(findings, len(lines)),
     )
 
 
@@ -158,12 +169,17 @@ def _left_over(
     return NOTHING[assumes].replace("anybody", joined_names(rest, "or")) if rest else ""
 
 
-def counts(findings: Sequence[Finding]) -> str:
-    """How many there are of every verdict."""
+def counts(findings: Sequence[Finding], lines: int) -> str:
+    """How many there are of every verdict, and how many of them the lines sum up where that is another number."""
     number = Counter(one.verdict for one in findings)
-    told = [f"{number[one]} {(OF_ONE if number[one] == 1 else OF_SEVERAL)[one]}" for one in ORDER if number[one]]
-    whole = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
-    return f"{whole}: {', '.join(told)}." if told else f"{whole}."
+    told = {
+        one: f"{number[one]} {one if number[one] == 1 else OF_SEVERAL.get(one, one)}" for one in ORDER if number[one]
+    }
+    summed_up = [one for one in (LEAKS, DEGRADES) if one in told]
+    if lines != sum(number[one] for one in summed_up):
+        told[summed_up[-1]] += f" ({counted(lines, 'line')} above)"
+    whole = counted(len(findings), "finding")
+    return f"{whole}: {', '.join(told.values())}." if told else f"{whole}."
 
 
 # Lines.
@@ -193,7 +209,9 @@ def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) ->
 
 
 def _says_all(earlier: HeadlineLine, line: HeadlineLine) -> bool:
-    """Whether a line about another target has said it: a row that is read holds scores, too."""
+    """Whether a line about another target has said it: a row that is read holds scores, too, and weights come first."""
+    if line.target == "weights" and line.attacks == earlier.attacks == (EQUATIONS.name,):
+        return (line.by, line.against) == (earlier.by, earlier.against)
     return all(set(getattr(line, part)) <= set(getattr(earlier, part)) for part in ("by", "against", "gains"))
 
 

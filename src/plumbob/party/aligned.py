@@ -52,6 +52,12 @@ def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
         raise DataError(f"{file}: expected aligned ids; the file is damaged, align again") from None
 
 
+def is_any_kept(home: Home, plan: Plan) -> bool:
+    """Whether these parties aligned some list before."""
+    file = _file(home.aligned, plan, "")
+    return any(file.parent.glob(f"{file.stem}*.json"))
+
+
 def rows_kept_in(folder: Path, plan: Plan) -> int:
     """How many rows the parties of this plan have in common, by a party's folder; 0 where that is not known."""
     try:

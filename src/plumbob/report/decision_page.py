@@ -31,7 +31,7 @@ def summary_page(decision: Decision) -> str:
         class_="masthead",
     )
     headlines = tag("div", *(_headline(block) for block in decision.headlines.blocks), class_="grid")
-    basis = tag("p", f"{decision.basis} {NOT_A_PROOF}", class_="note")
+    basis = tag("p", f"{decision.basis} {NOT_A_PROOF} {decision.headlines.legend}", class_="note")
     main = tag("main", headlines, basis, tag("div", *_sections(decision), class_="grid"), _signature(decision))
     return frame(decision.title, joined(masthead, main), [asset("summary.css")])
 

@@ -10,8 +10,9 @@ CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked"}
 
 
 def headline_blocks(headlines: Headlines) -> Markup:
-    """The two headlines, one after the other."""
-    return joined(*(_block(block) for block in headlines.blocks))
+    """The two headlines, one after the other, and what their words mean."""
+    legend = tag("p", headlines.legend, class_="note") if headlines.legend else NOTHING
+    return joined(*(_block(block) for block in headlines.blocks), legend)
 
 
 def _block(block: HeadlineBlock) -> Markup:

@@ -17,7 +17,7 @@ from tests.protocol.support import plan_for, trained
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "CONTRIBUTING.md"
-BY_RULE_ALONE = {"keys", "masked-shares"}
+BY_RULE_ALONE = {"keys", "masked-shares", "model-difference", "score-control"}
 WITH_CODE_OF_THE_AUDITOR = {"altered-shares", "arbiter-key", "prediction-equations"}
 # Where the copy is read instead of the installed package.
 EVERYBODY_KNOWS_IT = """

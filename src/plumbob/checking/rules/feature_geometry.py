@@ -56,7 +56,11 @@ def judge(figures: Figures, party: str) -> Judgement:
         or not are_most_determined(figures, party)
     ):
         return Judgement(DEGRADES, f"{numbers}{with_noise(noise)}: the history is short, blurred or ill-conditioned.")
-    return Judgement(LEAKS, f"{numbers}: all columns up to one rotation, which {columns} known rows fix.")
+    return Judgement(
+        LEAKS,
+        f"{numbers}: all columns up to one rotation, which {columns} known rows fix. Columns with few values, such as "
+        "yes or no, come out without a known row.",
+    )
 
 
 def draw_scores(figures: Figures, by: str, _target: str) -> AttackDrawing:
@@ -96,7 +100,8 @@ RULES = (
         reference="beyond Theorem 3.6: up to a rotation",
         story=(
             "The peer's scores over many steps fix every inner product between two people's rows: all features up "
-            "to one rotation. Whoever knows a few people's features turns it the right way and has everybody's."
+            "to one rotation. Whoever knows a few people's features turns it the right way and has everybody's. "
+            "Columns that hold few values, such as yes or no, come out without any."
         ),
         judge=judge,
         draw=draw,

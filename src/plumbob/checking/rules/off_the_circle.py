@@ -5,7 +5,7 @@ from dataclasses import replace
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
 from plumbob.checking.rules.falsified import without_openings
-from plumbob.checking.rules.rule import AttackRule, Judgement
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 FEW_PEOPLE = 3
@@ -16,6 +16,8 @@ def judge(figures: Figures, party: str) -> Judgement:
     """Sines and cosines of no angle, so that a chosen person's score stands in an opened weight."""
     if (reason := without_openings(figures, party)) is not None:
         return reason
+    if figures.passes == 1 and figures.plan.start == "zero":
+        return not_applicable("Weights are zero before the only pass, so that every score in it is zero.")
     people, bits = min(figures.columns(party), figures.rows), figures.opened_bits(party)
     numbers = (
         f"{party} can choose {people} of {figures.rows} people, falsify its sines for them, and read their joint "

@@ -1,8 +1,9 @@
 """`feature-geometry`: all columns of the peers up to a rotation, and with a few known rows the columns themselves.
 
 View: `peer_scores` at the label party. Beyond the paper: Theorem 3.6 shows that a rotation always stays open; this
-shows that nothing else does. The history of scores fixes every inner product between two people's rows. Full batches
-give the matrix of inner products in closed form (Nystroem); mini-batches are fitted (`trajectory`).
+shows that nothing else does, and that columns with few values close even that (`few_values`). The history of scores
+fixes every inner product between two people's rows. Full batches give the matrix of inner products in closed form
+(Nystroem); mini-batches are fitted (`trajectory`).
 
 Condition: batches no larger than the rank of own columns, more epochs than the peers have columns, and weights that
 move in all directions: the spectrum of their history is printed, and a direction below the encoding's precision stays
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
 from plumbob.lab.attacks.equations import noise_on_residuals
+from plumbob.lab.attacks.few_values import columns_with_few_values
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.lab.attacks.peer_scores import (
     PEER_SCORES,
@@ -34,6 +36,7 @@ REFINEMENTS = 12
 # Numbers that one matrix-free step touches, times steps, over all starts: two or three minutes of one core.
 WORK = 3.0e10
 MOST_INNER_STEPS = 20_000
+STARTS_PER_COLUMN = 8  # Of the search for columns with few values: seconds.
 # A row is determined while its own visits leave it uncertain by less than this share of a usual row.
 UNCERTAIN = 1e-2
 # Directions of the residuals' history below this share of the longest carry rounding only.
@@ -57,7 +60,7 @@ def recover_geometry(view: View, progress: FitProgress | None = None) -> Claim |
     is_determined = is_sharp & best.is_explained & (noise_on_residuals(view) == 0)
     values = np.where((visits > 0)[:, None], rows, np.nan)
     misfit = Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Theorem 3.6")
-    conditions = (*conditions, misfit, *_spectrum(trajectory, best))
+    conditions = (*conditions, misfit, _without_known_rows(values), *_spectrum(trajectory, best))
     return ValueClaim("features", peers_name(view), values, is_determined, "rotation", conditions)
 
 
@@ -178,6 +181,15 @@ def _spreads(trajectory: Trajectory, best: Fit) -> Vector:
 def _visits_condition(visits: NDArray[np.intp], columns: int) -> Condition:
     usual = float(np.median(visits))
     return Condition("determined visits per row", usual, f"above {columns}", usual > columns, "beyond Theorem 3.6")
+
+
+def _without_known_rows(values: Matrix) -> Condition:
+    """Columns with few values fix the rotation by themselves, as far as they go."""
+    answered = values[np.isfinite(values).all(axis=1)]
+    starts = STARTS_PER_COLUMN * values.shape[1]
+    read = sum(map(len, columns_with_few_values(answered, starts).values())) if values.shape[1] > 1 else 0
+    name = f"of {values.shape[1]} columns, read without a known row because they hold few values"
+    return Condition(name, float(read), "1 or more", read > 0, "arXiv 2210.06771")
 
 
 def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:

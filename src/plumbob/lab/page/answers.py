@@ -76,6 +76,7 @@ def checked(draft: PlanDraft) -> dict[str, Any]:
     return {
         "plan_hash": draft.plan.hash(),
         "headlines": findings.headlines.to_dict(),
+        "legend": findings.headlines.legend,
         "findings": [shown(finding) for finding in findings],
         "notes": notes(draft.plan),
         "keys": keys_in_short(draft.plan),

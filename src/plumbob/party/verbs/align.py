@@ -25,6 +25,10 @@ from plumbob.protocol.alignment import Alignment
 from plumbob.report.progress import StepProgress
 from plumbob.verb import Caller, Result
 
+ANOTHER_LIST = (
+    "you have aligned with these parties before; two lists that differ by one person show whether that person is in "
+    "the other table (docs/alignment.md)"
+)
 CHOSEN_BY_COLUMN = "all parties know which, and nothing else about the column that decided"
 
 
@@ -65,6 +69,7 @@ def align(options: Align, caller: Caller) -> Result:
         )
         found, peers_are_done = alignment.align(party_run, journal, journal.draws(), intersection)
     # Before its journal goes: whoever is killed in between need not ask the peers again.
+    remarks = [ANOTHER_LIST] if aligned.is_any_kept(home, plan) else []
     duplicates = table.choices.duplicates
     file = None if found.ids is None else aligned.keep(home, plan, found, name, duplicates)
     if peers_are_done:
@@ -73,8 +78,8 @@ def align(options: Align, caller: Caller) -> Result:
     if file is None:
         return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
     repeated = {"repeated_rows": table.repeated, "rows": len(found.ids or ())}
-    lines = _lines(plan, found, file, plan_argument(options.plan), options)
-    return {**result, **repeated, "file": str(file), "lines": lines}
+    *lines, following = _lines(plan, found, file, plan_argument(options.plan), options)
+    return {**result, **repeated, "file": str(file), "lines": [*lines, *remarks, following]}
 
 
 def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: Align) -> list[str]:

@@ -57,7 +57,7 @@ export class Findings {
     const blocks = Object.values(answer.headlines);
     const sentence = blocks.map((block) => `${block.heading}: ${block.counts}`).join(" ");
     byId("sentence").textContent = sentence + (changes ? ` ${changes} changed just now.` : "");
-    fill(byId("headlines"), blocks.map(headline));
+    fill(byId("headlines"), blocks.map(headline), h("p", {}, answer.legend));
     byId("bar").dataset.worst = worstOf(findings);
     this.counts(findings);
     fill(byId("mistakes"));

@@ -1,0 +1,49 @@
+"""`label-enumeration`, as a plan is judged on it."""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
+from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.verdict_words import DEGRADES
+
+CLUSTERS = 8
+
+
+def judge(figures: Figures, party: str) -> Judgement:
+    """It finds out which groups have which label, as far as own columns make groups."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if figures.plan.start != "zero":
+        return not_applicable("The start is not zero, so the first sums hold other parties' scores.")
+    noise = figures.noise_toward(party)
+    return Judgement(
+        DEGRADES,
+        f"{party} can give {CLUSTERS} groups of its rows all {2**CLUSTERS} combinations of labels, and keep the one "
+        f"that fits its first sums{f', with noise of {noise:.3g} on each residual' if noise else ''}. It tells groups, "
+        "not people; how much that is depends on its columns.",
+    )
+
+
+def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """A label for each group, against one sum."""
+    columns = figures.columns(by)
+    labels = Block("unknown", CLUSTERS, 1, (f"{CLUSTERS} groups' labels,", "all combinations"), "?")
+    groups = Block("known", CLUSTERS, columns, ("sums of own", "columns, by group"))
+    sums = Block("known", 1, columns, ("the first", f"{columns} sums"))
+    ends = f"{2**CLUSTERS} combinations, of which one fits the first sums best."
+    return AttackDrawing((labels, groups, sums), (TIMES, "="), ends)
+
+
+RULES = (
+    AttackRule(
+        name="label-enumeration",
+        by="features",
+        target="labels",
+        reference="Jiang et al., arXiv 2603.03777",
+        story=(
+            "A feature party groups its rows by likeness, tries every way to give the groups labels, and keeps the one "
+            "whose sums are the ones that it saw. It tells what groups have, not what single people have."
+        ),
+        judge=judge,
+        draw=draw,
+    ),
+)
