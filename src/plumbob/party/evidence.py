@@ -30,7 +30,7 @@ from plumbob.net import Data
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.sealing import Auditor, SealedFile, read_sealed
 from plumbob.plan import Plan
-from plumbob.protocol.account import FirstCommitment, Numbers, hash_of
+from plumbob.protocol.account import FirstCommitment, Numbers, hash_fields
 from plumbob.protocol.channel import digest_of
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, decode_header
@@ -75,7 +75,7 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     def run_bytes(self) -> bytes:
         """Bound to every sealed file: a head in another party's name, or of another plan, opens nothing."""
         named = (self.party, self.plan, self.purpose, self.run)
-        return hash_of(b"evidence", *(one.encode() for one in named))
+        return hash_fields(b"evidence", *(one.encode() for one in named))
 
 
 def read_head(file: Path) -> Head:
