@@ -103,6 +103,9 @@ def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -
         _follow(channel, schedules.proposed_roles([own, channel.peer]), own)
         channel.send(Kind.PROPOSAL_ROLE, 0, LABEL if has_label else FEATURES)
     roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0) for peer, channel in channels.items()}
+    for peer, role in roles.items():
+        if role not in (LABEL, FEATURES):
+            raise RemoteProtocolError(f"{peer}: expected its role to be label or features; compare versions")
     return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
 
 
