@@ -2,7 +2,7 @@
 // residue is not below its prime or bytes encode no point, and every instruction set answers alike. tests/fuzz/kernel.py
 // compiles and runs this, with the address and undefined-behaviour sanitizers.
 //
-// The field of AVX-512 is left out: clang takes half an hour to compile it with these sanitizers.
+// The field of AVX-512 is left out: clang takes too long to compile it with these sanitizers.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.frozen import messages, verdicts
+from tests.known_answers import files as known_answers
 
 FOLDER = Path(__file__).parent
 MESSAGES, VERDICTS, JOBS = (FOLDER / f"{name}.txt" for name in ("messages", "verdicts", "jobs"))
@@ -26,6 +27,7 @@ def main() -> None:
     VERDICTS.write_text("".join(f"{line}\n" for line in verdicts.of_plans()), encoding="utf-8")
     if (folder := verdicts.real_jobs()) is not None:
         JOBS.write_text("".join(f"{line}\n" for line in verdicts.of_jobs(folder)), encoding="utf-8")
+    known_answers.main()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,193 @@
+"""Small sessions with fixed draws in which every kind of message is said, over a wire that may replace some."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from plumbob.crypto import Draws
+from plumbob.lab.simulate import Run
+from plumbob.net import identity
+from plumbob.party import proposal
+from plumbob.party.signature import PURPOSE, MessageSigner, PlanSignature, swap_signatures
+from plumbob.plan import Plan
+from plumbob.protocol.account import SessionAccount
+from plumbob.protocol.alignment import AlignmentParty
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.held_out import agree_on_held_out
+from plumbob.protocol.prediction import Answerer, Asker
+from plumbob.protocol.program import party_at
+from tests.frozen.messages import ARBITER, EXCHANGE, QUERIES, ROWS, SHARES, rows_of
+from tests.protocol.support import Wire, outcomes, seated, tables_for, trained
+
+Ends = Mapping[str, Any]
+"""What each party's part of a session returned or raised."""
+PLAN_HASH = hashlib.sha256(b"known answers").hexdigest()
+"""In every greeting, whatever the plan is: its form may change, and these answers need not."""
+PLANS: dict[str, Plan] = {
+    "exchange": Plan.for_columns((2, 2, 1), **EXCHANGE | {"seed": 0}),
+    "arbiter": Plan.for_columns((2, 3), **ARBITER | {"test_share": 0.0}),
+    "shares": Plan.for_columns((1, 1, 1), **SHARES | {"epochs": 1, "start": "xavier"}),
+    "kept": Plan.for_columns((1, 1), **SHARES | {"epochs": 1}),
+    "opened": Plan.for_columns((1, 1), **SHARES | {"epochs": 1, "open": "own"}),
+    "two": Plan.for_columns((1, 1), protocol="exchange"),
+    "three": Plan.for_columns((1, 1, 1), protocol="exchange"),
+}
+
+
+def root_of(name: str) -> bytes:
+    """What a party draws from."""
+    return hashlib.sha256(name.encode()).digest()
+
+
+def at_table(plan: Plan, wire: Wire) -> dict[str, Participant]:
+    """Everybody, with draws that are the same each time."""
+    return seated(plan, wire, {party.name: Draws.begin(root_of(party.name)) for party in plan.parties})
+
+
+def train(plan: Plan, wire: Wire, signers: Mapping[str, MessageSigner] | None = None) -> Ends:
+    """All parties from the greeting to the end of their model."""
+    tables = tables_for(plan, *rows_of(plan))
+    participants = {
+        name: replace(each, account=SessionAccount(signer=(signers or {}).get(name)))
+        for name, each in at_table(plan, wire).items()
+    }
+    tasks = {name: party_at(each, tables.get(name), None, None).run for name, each in participants.items()}
+    return outcomes(tasks, participants)
+
+
+def train_signed(plan: Plan, wire: Wire) -> Ends:
+    """As on a network, where everybody signs."""
+    made = identities(tuple(party.name for party in plan.parties))
+    certificates = {name: each.certificate for name, each in made.items()}
+    return train(plan, wire, {name: MessageSigner(each, certificates) for name, each in made.items()})
+
+
+@cache
+def identities(names: tuple[str, ...]) -> dict[str, identity.Identity]:
+    """Keys that anybody can make: the SHA-256 of the name, as a number."""
+    made = {}
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            number = int.from_bytes(root_of(name), "big") >> 8
+            patch.setattr(ec, "generate_private_key", partial(ec.derive_private_key, number))
+            made[name] = identity.Identity.create(Path(folder) / name, name)
+    return made
+
+
+@cache
+def model(name: str) -> Run:
+    """What predictions ask."""
+    plan = PLANS[name]
+    return trained(plan, rows_of(plan), roots={party.name: root_of(party.name) for party in plan.parties})
+
+
+def predict(name: str, wire: Wire) -> Ends:
+    """A few rows, asked for by the label party."""
+    plan, run = PLANS[name], model(name)
+    X, _ = rows_of(plan)
+    participants, tables = at_table(plan, wire), tables_for(plan, X[::-1].copy(), None)
+    tasks: dict[str, Callable[[], Any]] = {
+        each: partial(Asker(participants[each], tables[each], part).run, QUERIES)
+        if each == plan.label_party.name
+        else Answerer(participants[each], tables[each], part).run
+        for each, part in run.model.parts.items()
+    }
+    return outcomes(tasks, participants)
+
+
+def align(plan: Plan, wire: Wire) -> Ends:
+    """Twelve ids, of which each party lacks some; repeated ones are counted, and the size comes first."""
+    participants = at_table(plan, wire)
+    tasks = {
+        name: AlignmentParty(
+            participant,
+            [f"id {number}" for number in range(3 * place, 12)],
+            go_on=lambda size: True,
+            chunk=4,
+            jobs=1,
+            repeat=True,
+        ).run
+        for place, (name, participant) in enumerate(participants.items())
+    }
+    return outcomes(tasks, participants)
+
+
+def hold_out(plan: Plan, wire: Wire) -> Ends:
+    """The label party chooses."""
+    chooser = plan.replace(held_out_by=plan.label_party.name, test_share=0.2)
+    chosen = np.arange(ROWS) < chooser.held_out(ROWS)
+    participants = at_table(chooser, wire)
+    tasks = {
+        name: partial(agree_on_held_out, each, ROWS, chosen if name == chooser.label_party.name else None)
+        for name, each in participants.items()
+    }
+    return outcomes(tasks, participants)
+
+
+def sign(plan: Plan, wire: Wire) -> Ends:
+    """Everybody's signature of the plan."""
+    participants = at_table(plan, wire)
+    made = identities(tuple(participants))
+    certificates = {name: each.certificate for name, each in made.items()}
+    tasks = {
+        name: partial(
+            swap_signatures,
+            each.channels,
+            PlanSignature(made[name].sign(PURPOSE, plan.hash().encode()), certificates),
+            plan,
+        )
+        for name, each in participants.items()
+    }
+    return outcomes(tasks, participants)
+
+
+def propose(plan: Plan, wire: Wire) -> Ends:
+    """From two tables to a plan."""
+    participants = at_table(plan, wire)
+    tables = tables_for(plan, *rows_of(plan))
+
+    def agreed(name: str) -> Plan:
+        has_label = name == plan.label_party.name
+        draft = partial(_drafted, plan)
+        brought = proposal.Proposal(tables[name], has_label, draft, lambda first, sizes: (draft, None))
+        channels = participants[name].channels
+        [label_party] = proposal._label_parties(name, has_label, channels)
+        return proposal._agree(name, label_party, brought, channels)[0]
+
+    return outcomes({name: partial(agreed, name) for name in participants}, participants)
+
+
+def _drafted(plan: Plan, parties: Any) -> Plan:
+    return Plan(parties=parties, protocol="exchange")
+
+
+SESSIONS: dict[str, Callable[[Wire], Ends]] = {
+    "training by exchange of three": partial(train, PLANS["exchange"]),
+    "training by exchange of two, signed": partial(train_signed, Plan.for_columns((1, 1), **EXCHANGE)),
+    "training with an arbiter": partial(train, PLANS["arbiter"]),
+    "training by shares of three": partial(train, PLANS["shares"]),
+    "training by shares of two": partial(train, PLANS["kept"]),
+    "training by shares of two, opened": partial(train, PLANS["opened"]),
+    "prediction of three": partial(predict, "exchange"),
+    "alignment of two": partial(align, PLANS["two"]),
+    "alignment of three": partial(align, PLANS["three"]),
+    "held-out rows of two": partial(hold_out, PLANS["two"]),
+    "signatures of two": partial(sign, PLANS["two"]),
+    "proposal of two": partial(propose, PLANS["two"]),
+}
+"""Each runs to its end over a wire."""
+
+
+def played(session: str, wire: Wire) -> Ends:
+    """One session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Plan, "hash", lambda plan: PLAN_HASH)
+        return SESSIONS[session](wire)
