@@ -157,10 +157,11 @@ def propose(plan: Plan, wire: Wire) -> Ends:
     def agreed(name: str) -> Plan:
         has_label = name == plan.label_party.name
         draft = partial(_drafted, plan)
-        brought = proposal.Proposal(tables[name], has_label, draft, lambda first, sizes: (draft, None))
+        brought = proposal.Proposal(tables[name], has_label, "", draft, lambda first, sizes: (draft, None))
         channels = participants[name].channels
-        [label_party] = proposal._label_parties(name, has_label, channels)
-        return proposal._agree(name, label_party, brought, channels)[0]
+        roles = proposal._roles(name, brought, channels)
+        [label_party] = [party for party, (role, _) in roles.items() if role == proposal.LABEL]
+        return proposal._agree(name, label_party, brought, {}, channels)[0]
 
     return outcomes({name: partial(agreed, name) for name in participants}, participants)
 

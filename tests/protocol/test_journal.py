@@ -176,7 +176,6 @@ DAMAGE = (
     "UPDATE facts SET value = 7 WHERE name = 'identity'",
     "UPDATE facts SET value = x'ff' WHERE name = 'identity'",
     "UPDATE facts SET value = x'c1' WHERE name = 'state'",
-    "UPDATE facts SET value = x'c1' WHERE name = 'keys'",
     "UPDATE results SET data = 5",
     "UPDATE received SET place = x'00'",
     "UPDATE received SET place = x'00000000ffffffffffffffffffffffffffffffff'",
