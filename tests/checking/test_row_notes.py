@@ -90,7 +90,7 @@ def test_the_receipt_names_what_was_used() -> None:
     for part in (
         "clipped to 3.317, 3.464",
         "20 passes",
-        "20% of the budget",
+        "20 % of the budget",
         "epsilon 1 at delta 1e-06 (differential privacy by zCDP, proved)",
     ):
         assert part in words

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "examples" / "notebook" / "first-model.ipynb"
 # What differs from run to run, or from machine to machine.
-VARYING = re.compile(r"\d+\.\d s\b|\b[0-9a-f]{12}\b|\S*\d+\.py:\d+|\d+ kB")
+VARYING = re.compile(r"[\d.]+ s\b|\b[0-9a-f]{12}\b|\S*\d+\.py:\d+|\d+ kB")
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from plumbob.data import Batch, Table
 from plumbob.errors import (
     DataError,
     LocalProtocolError,
+    PeerAwayError,
     PlumbobError,
     RemoteProtocolError,
     TransportError,
@@ -390,8 +391,8 @@ def test_a_silent_peer(tmp_path: Path, expected: bytes) -> None:
     """A peer that does not come, and one that comes and says nothing, each end this side's patience with its name."""
     runs = Runs(tmp_path)
     absent = failure(runs.start("label", patience=SHORT))
-    assert type(absent) is TransportError
-    assert str(absent) == "features: expected it within 1 s; is it running, with this plan?"
+    assert type(absent) is PeerAwayError
+    assert str(absent) == "features: expected it within 0.2 s; is it running, with this plan?"
 
     def mute(sender: str, frame: bytes) -> Iterable[bytes]:
         return [] if sender == "features" and frame[:1] != b"{" else [frame]

@@ -19,7 +19,7 @@ from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party.home import Home
 from plumbob.party.outcome import Outcome
-from plumbob.party.sealing import AuditorKeys
+from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
@@ -91,9 +91,11 @@ def test_each_kind_of_consent_is_asked_for_by_itself(tmp_path: Path, keys: dict[
 
 def test_evidence_beside_row_noise_needs_a_word_of_its_own(tmp_path: Path) -> None:
     """It outlives the noise: no other consent covers it, and the refusal names its flag alone."""
-    homes = {name: Home.create(tmp_path / name, HomeSettings(name)) for name in ("label", "features")}
+    names = ("label", "features")
+    auditors = {name: AuditorKeys.create(tmp_path / f"auditor-{name}", "auditor").public for name in names}
+    keys_at = {name: str(tmp_path / f"auditor-{name}" / PUBLIC_FILE) for name in names}
+    homes = {name: Home.create(tmp_path / name, HomeSettings(name, evidence_key=keys_at[name])) for name in names}
     homes["label"].join(homes["features"].invitation(), None)
-    auditors = {name: AuditorKeys.create(tmp_path / f"auditor-{name}", "auditor").public for name in homes}
     fingerprints = {name: one.fingerprint for name, one in auditors.items()}
     keys: dict[str, Any] = {"noise": "rows", "epsilon": 4.0, "evidence": "keep", "days": 30, "auditors": fingerprints}
     plan = Plan.for_columns((5, 6), rows=1000, **keys)

@@ -72,11 +72,12 @@ def frame(
 ) -> str:
     """A document around a body. More styles, scripts (their text) and rules of the policy come after our own."""
     all_styles = [asset("chart.css"), asset("page.css"), *styles]
-    all_scripts = [asset("chart.js"), *scripts]
+    has_charts = bool(scripts) or "<svg" in body
+    all_scripts = [asset("chart.js"), *scripts] if has_charts else []
     rules = {
         "default-src": "'none'",
         "style-src": " ".join(_hash(style) for style in all_styles),
-        "script-src": " ".join(_hash(script) for script in all_scripts),
+        "script-src": " ".join(_hash(script) for script in all_scripts) or "'none'",
         "base-uri": "'none'",
         "form-action": "'none'",
         **(policy or {}),
