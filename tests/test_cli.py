@@ -296,7 +296,7 @@ def test_train_prints_quality_side_by_side(
     printed = capsys.readouterr()
     models = [line for line in printed.out.splitlines() if line.startswith(("joint ", "local-only ", "pooled "))]
     assert [len(re.split(r" {2,}", line)) for line in models] == [3, 3, 3]
-    assert all(re.search(r"\[0\.\d{3}, [01]\.\d{3}\]", line) for line in models)
+    assert all(re.search(r"\(0\.\d{3} to [01]\.\d{3}\)", line) for line in models)
     assert "on the test part" in printed.out
     assert "step 70 of 70" in printed.err
     assert RunFolder(Path(out)).record().protocol == "clear"

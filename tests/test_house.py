@@ -275,7 +275,7 @@ from sklearn.metrics import roc_auc_score
 warnings.simplefilter("ignore")
 from plumbob import VerticalLogisticRegression, datasets
 X, y = datasets.load("breast-cancer")
-model = VerticalLogisticRegression(protocol="clear", sigmoid="arctan").fit(X, y)
+model = VerticalLogisticRegression(protocol="clear", sigmoid="soft").fit(X, y)
 print(roc_auc_score(y, model.decision_function(X)))
 """
 # The installed package must not come before the copy.
@@ -337,7 +337,7 @@ def test_a_new_sigmoid_is_one_entry(tmp_path: Path) -> None:
     sigmoids = source / "plumbob/plan/sigmoids.py"
     last = '            Sigmoid("exact",'
     assert last in sigmoids.read_text()
-    arctan = '            Sigmoid("arctan", lambda scores: np.arctan(scores) / np.pi, 0.5, 1.0, math.inf),\n'
-    sigmoids.write_text(sigmoids.read_text().replace(last, arctan + last))
-    assert 'sigmoid = "arctan"' in said_in_the_copy(source, "plan", "new", "--protocol", "clear", "--sigmoid", "arctan")
+    soft = '            Sigmoid("soft", lambda scores: 0.5 * scores / (1.0 + abs(scores)), 0.5, 1.0, math.inf),\n'
+    sigmoids.write_text(sigmoids.read_text().replace(last, soft + last))
+    assert 'sigmoid = "soft"' in said_in_the_copy(source, "plan", "new", "--protocol", "clear", "--sigmoid", "soft")
     assert float(printed_in_the_copy(source, TRAINED_WITH_IT)) > 0.9

@@ -184,7 +184,7 @@ def test_init_shows_the_label_and_the_class_to_predict(
     assert call(monkeypatch, *words, "--label", "late") == 0
     shown = capsys.readouterr().out
     assert (
-        "label: late; the model predicts yes (25.0% of the rows) against no; --positive no predicts no instead" in shown
+        "label: late; the model predicts yes (25 % of the rows) against no; --positive no predicts no instead" in shown
     )
     assert call(monkeypatch, *words, "--home", str(tmp_path / "other"), "--label", "lat") == 1
     assert "no column 'lat' among the 3 columns of this table; did you mean" in capsys.readouterr().err

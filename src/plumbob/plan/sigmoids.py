@@ -3,33 +3,33 @@
 Each residual is `curve(z) - label_weight * y` with z the joint score and y = -1 or +1, and the gradient is
 `gradient_scale / s * sum of residual * x`. With labels flipped at random at rate q, y / (1 - 2q) in its place
 keeps every one of them unbiased.
+
+A plan is read without numpy, so a curve imports it when it is first calculated.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from plumbob.arrays import Vector
+if TYPE_CHECKING:
+    from plumbob.arrays import Vector
 
 CUBIC, LINEAR = -0.004, 0.197
 """The minimax polynomial on [-5, 5] is CUBIC z^3 + LINEAR z + 1/2."""
 
 PERIOD = 64.0
-HARMONICS = np.arange(1, 16, 2, dtype=np.float64)
-AMPLITUDES = np.array(
-    [
-        0.626637507625,
-        0.184700400527,
-        0.0880374870891,
-        0.0459467916274,
-        0.024559693887,
-        0.0132169068174,
-        0.00712669757106,
-        0.00384494410959,
-    ]
+HARMONICS = tuple(range(1, 16, 2))
+AMPLITUDES = (
+    0.626637507625,
+    0.184700400527,
+    0.0880374870891,
+    0.0459467916274,
+    0.024559693887,
+    0.0132169068174,
+    0.00712669757106,
+    0.00384494410959,
 )
 """The least-squares fit of sin(2 pi k z / 64), k odd up to 15, to S(z) - 1/2 on [-16, 16], frozen.
 
@@ -51,7 +51,7 @@ class Sigmoid:
     """
 
     name: str
-    curve: Callable[[Vector], Vector]
+    curve: "Callable[[Vector], Vector]"
     label_weight: float
     gradient_scale: float
     threshold: float
@@ -72,33 +72,39 @@ class Sigmoid:
         """Whether training cannot run away."""
         return math.isinf(self.score_limit)
 
-    def residuals(self, scores: Vector, signs: Vector) -> Vector:
+    def residuals(self, scores: "Vector", signs: "Vector") -> "Vector":
         """The paper's f, one a row; `signs` are the labels as -1/+1."""
         return self.curve(scores) - self.label_weight * signs
 
 
-def taylor_curve(scores: Vector) -> Vector:
+def taylor_curve(scores: "Vector") -> "Vector":
     """Four times (S(z) - 1/2) to first order; the factor stands in the gradient's scale."""
     return scores
 
 
-def minimax_curve(scores: Vector) -> Vector:
+def minimax_curve(scores: "Vector") -> "Vector":
     """The cubic that is nearest to S(z) - 1/2 on [-5, 5]."""
     return CUBIC * scores**3 + LINEAR * scores
 
 
-def piecewise_curve(scores: Vector) -> Vector:
+def piecewise_curve(scores: "Vector") -> "Vector":
     """S(z) - 1/2 as a line that is cut off at -1/2 and 1/2."""
+    import numpy as np
+
     return np.clip(scores, -0.5, 0.5)
 
 
-def exact_curve(scores: Vector) -> Vector:
+def exact_curve(scores: "Vector") -> "Vector":
     """S(z) - 1/2 itself, as half a hyperbolic tangent, which cannot overflow."""
+    import numpy as np
+
     return 0.5 * np.tanh(0.5 * scores)
 
 
-def fourier_curve(scores: Vector) -> Vector:
+def fourier_curve(scores: "Vector") -> "Vector":
     """S(z) - 1/2 as a sum of sines, bounded for every score; see `AMPLITUDES`."""
+    import numpy as np
+
     angles = np.multiply.outer(HARMONICS, scores * (2.0 * math.pi / PERIOD))
     total: Vector = np.tensordot(AMPLITUDES, np.sin(angles), axes=1)
     return total

@@ -136,6 +136,6 @@ def test_where_residuals_hold_more_than_labels() -> None:
     view, _ = seen(plan_for((0, 6), protocol="clear", start="xavier", intercept=True), data)
     assert refused(LABEL_ONLY(view), "intercept")
     view, _ = seen(plan_for((0, 6), protocol="clear", intercept=False, class_weight="balanced"), data)
-    assert refused(LABEL_ONLY(view), "class weights")
+    assert refused(LABEL_ONLY(view), "weights multiply each residual")
     view, _ = seen(plan_for((2, 4), protocol="shares", epochs=1), data)
     assert refused(LABEL_ONLY(view), "shares")

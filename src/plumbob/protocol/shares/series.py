@@ -89,12 +89,11 @@ class Stages:
         return factors if self.row_weights is None else angles.weighted(factors, self.row_weights[piece])
 
     def _turning_factors(self, scores: Angles) -> Small:
-        return angles.owner_factors(self.products.engine, scores, HARMONICS.astype(int).tolist())
+        return angles.owner_factors(self.products.engine, scores, HARMONICS)
 
     def _last_factors(self, scores: Angles, fraction_bits: int = angles.FACTOR_BITS) -> Small:
         """Sines and cosines, with the amplitudes."""
-        harmonics, amplitudes = HARMONICS.astype(int).tolist(), AMPLITUDES.tolist()
-        return angles.evaluator_factors(self.products.engine, scores, harmonics, amplitudes, fraction_bits)
+        return angles.evaluator_factors(self.products.engine, scores, HARMONICS, AMPLITUDES, fraction_bits)
 
 
 def _halves_swapped(values: SlotValues) -> NDArray[Any]:
