@@ -48,7 +48,7 @@ def test_right_labels_leak(truth: Truth) -> None:
     assert found.advantage is not None
     assert 0.8 < found.advantage < 1
     assert "--protocol shares" in found.fix
-    assert "100.0 % of 200 labels" in found.why
+    assert "100 % of 200 labels" in found.why
 
 
 def test_rates_are_those_of_scikit_learn(truth: Truth) -> None:

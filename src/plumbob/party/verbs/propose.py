@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.callbacks import Tell
+from plumbob.counting import size
 from plumbob.data import ColumnChoices, Table, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
@@ -63,9 +64,9 @@ def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
                 'party.toml), and the plan protocol = "shares" with open = "never"'
             )
         return
-    size = evidence_bytes(plan, home.identity.name, rows) / 2**20
+    room = size(evidence_bytes(plan, home.identity.name, rows))
     yield (
-        f"evidence is kept for {plan.days} days, at most about {size:,.0f} MiB here: your auditor can show that you "
+        f"evidence is kept for {plan.days} days, at most about {room} here: your auditor can show that you "
         "kept to the protocol, and a party that sent a single other byte cannot. It prevents nothing, and whoever "
         "opens it reads, with a peer's traffic, every residual, weight and score of the run (--evidence none keeps "
         "none, --days says how long)"
