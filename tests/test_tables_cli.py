@@ -337,7 +337,7 @@ def test_an_audit_counts_canaries(
     words = ["--data", *files, "--id", "client", "--label", "late", "--protocol", "clear", "--noise", "rows"]
     words += ["--epsilon", "1", "--scale", "whitened", "--sigmoid", "fourier", "--batches", "full", "--epochs", "6"]
     words += ["--learning-rate", "0", "--drop", "name,opened", "--out", str(tmp_path / "run")]
-    assert call(monkeypatch, "audit", *words, "--quiet") in (0, 3)
+    assert call(monkeypatch, "audit", *words, "--quiet", "--verbose") in (0, 3)
     sentence = "canaries, rows whose labels are coin flips"
     printed = capsys.readouterr().out
     assert sentence in printed

@@ -21,7 +21,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("kind", ["curve", pytest.param("lattice", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", ["curve", "lattice"])
 def test_nothing_depends_on_a_secret(program: Path, kind: str, path: str) -> None:
     """Scalars and points; keys, key tests, encryption, replies, openings, sines: clean, and planted leaks are seen."""
     assert secret_timing.judge(program, kind, path) == ""

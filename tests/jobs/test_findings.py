@@ -55,7 +55,7 @@ def test_scores_in_the_clear_leak_at_any_batch_size(tmp_path: Path, size: int) -
 
 
 @pytest.mark.parametrize(
-    ("rate", "verdict", "accuracy"), [(5, "degrades", "61% of labels"), (0, "leaks", "85% of labels")]
+    ("rate", "verdict", "accuracy"), [(5, "degrades", "61.1 % of labels"), (0, "leaks", "84.7 % of labels")]
 )
 def test_decoys_hide_most_of_a_batch(tmp_path: Path, rate: int, verdict: str, accuracy: str) -> None:
     """What a stacked solve reads leaks without decoys and is little above chance behind them."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob import __version__
+from plumbob import __version__, counting
 from plumbob.crypto import engines
 from plumbob.errors import TransportError
 from plumbob.net.connector import Connection, Connector
@@ -107,7 +107,7 @@ def test_two_sound_sides_are_ready(homes: tuple[Home, Home], plan: Plan | None) 
     assert [check.name for check in there] == names
     assert [check.name for check in here] == [*names[:4], "port", *names[4:]]
     size = LARGEST if plan is None else largest_message(plan)
-    assert f"a message of {size / 1e6:.1f} MB each way" in there[-1].line
+    assert f"a message of {counting.size(size)} each way" in there[-1].line
 
 
 def test_the_second_visit_is_as_good_as_the_first(homes: tuple[Home, Home]) -> None:
@@ -156,12 +156,13 @@ def wait_for_end(connection: Connection) -> None:
             connection.receive(PATIENCE)
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(3600, "3600 s ahead of ours"), (-3600, "3600 s behind ours")])
+@pytest.mark.parametrize(("seconds", "words"), [(3600, "ahead of ours"), (-3600, "behind ours")])
 def test_a_wrong_clock_is_told(homes: tuple[Home, Home], seconds: float, words: str) -> None:
     """The difference, its direction and a remedy."""
     # In another verb, so that the size is not waited for.
     checks = facing(*homes, greet(purpose="train", clock=time.time() + seconds))
-    assert words in problems(checks)["clock"]
+    # A busy machine takes a second or two to greet.
+    assert re.search(rf"clock is 3,(60|59)\d s {words}", problems(checks)["clock"])
     assert problems(checks).keys() == {"clock"}
 
 
