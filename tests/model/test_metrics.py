@@ -65,3 +65,4 @@ def test_the_stability_index_is_small_for_the_same_scores_only() -> None:
     assert metrics.stability_index(curve, scores) == pytest.approx(0.0, abs=1e-9)
     assert (metrics.stability_index(curve, scores + 1.0) or 0.0) > 0.25
     assert metrics.stability_index([], scores) is None
+    assert metrics.stability_index(curve, scores[:2]) is None

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from plumbob.arrays import Vector
 
 DEVIATIONS = 1.96  # Of a 95 % interval.
+MOST_BY_CHANCE = 0.1  # Of a stability index: from there on, people read it as a change.
 LEAST_GROUP = 5  # Rows of a point on the calibration curve.
 
 
@@ -173,8 +174,9 @@ def stability_index(curve: Sequence[Sequence[float]], scores: Vector) -> float |
     """PSI: how far the scores of new rows have moved from those that a calibration curve is of; None without groups.
 
     The sum over its groups of (new share - old share) * ln(new share / old share). An empty group counts as half a row.
+    By chance alone it is about (groups - 1) / rows, so that a few rows have none.
     """
-    if len(curve) < 2 or not len(scores) or any(len(group) < 4 for group in curve):
+    if len(curve) < 2 or any(len(group) < 4 for group in curve) or len(scores) < (len(curve) - 1) / MOST_BY_CHANCE:
         return None
     places = np.searchsorted([group[3] for group in curve[:-1]], probabilities(scores), side="left")
     new = np.maximum(np.bincount(places, minlength=len(curve)), 0.5) / len(scores)

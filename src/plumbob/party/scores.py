@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.counting import counted
+from plumbob.counting import counted, decimal
 from plumbob.data import store
 from plumbob.data.encoder import RareRows
 from plumbob.errors import DataError
@@ -82,6 +82,7 @@ def unusual_lines(party: str, unseen: Mapping[str, int], rare: Mapping[str, Rare
     return lines
 
 
+DECILES = 10
 STABLE, MOVED = 0.1, 0.25
 """Limits of the stability index, as they are used in credit."""
 
@@ -135,7 +136,10 @@ def write_scores(
     moved = stability_index(judged, odds)
     if moved is not None:
         said.append(stability_in_words(moved))
-    return {"out": str(out), **counts, "stability_index": moved, "deciles": deciles_of(odds), "lines": said}
+    deciles = deciles_of(odds)
+    if len(deciles) == DECILES:
+        said.append("mean probability by decile: " + ", ".join(decimal(one["mean"]) for one in deciles))
+    return {"out": str(out), **counts, "stability_index": moved, "deciles": deciles, "lines": said}
 
 
 def stability_in_words(index: float) -> str:
@@ -147,7 +151,7 @@ def stability_in_words(index: float) -> str:
 def deciles_of(odds: NDArray[np.float64]) -> list[dict[str, float]]:
     """Of these scores, the lowest first: rows, and the lowest, mean and highest probability."""
     likely = np.sort(np.exp(-np.logaddexp(0.0, -odds)))
-    groups = [group for group in np.array_split(likely, 10) if len(group)]
+    groups = [group for group in np.array_split(likely, DECILES) if len(group)]
     return [
         {"rows": len(one), "lowest": float(one[0]), "mean": float(one.mean()), "highest": float(one[-1])}
         for one in groups
