@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,11 +117,13 @@ class Relay:
 
     def _write(self, waiting: "queue.SimpleQueue[tuple[float, bytes]]", target: socket.socket) -> None:
         data = b"first"
-        while data:
-            arrives, data = waiting.get()
-            time.sleep(max(0.0, arrives - time.monotonic()))
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
+        # Whoever is gone needs nothing more.
+        with suppress(OSError):
+            while data:
+                arrives, data = waiting.get()
+                time.sleep(max(0.0, arrives - time.monotonic()))
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
 
 
 def simulated(plan: Plan, tables: dict[str, Table]) -> Seconds:
