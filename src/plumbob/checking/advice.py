@@ -128,8 +128,8 @@ def _prices(figures: Figures, flags: dict[str, str]) -> Iterator[str]:
         yield "much of the model: this noise is for single labels or columns, and row noise needs shares"
     if flags.get("evidence") == "keep":
         yield (
-            "each party keeps what it received, sealed for its auditor; this prevents nothing, but a replay shows "
-            "afterwards who sent false messages"
+            "each party keeps what it received, sealed for its auditor; a replay shows afterwards who sent false "
+            "messages, but prevents none"
         )
     if "most-rows" in flags:
         yield f"no more than {flags['most-rows']} people are ever scored"

@@ -86,7 +86,7 @@ def _scores(facts: PlanFacts) -> str:
     """How many scores the label party gets, and what it sees with each."""
     plan, figures = facts.plan, facts.figures
     held_out = f", {figures.held_out:,} held out for testing included" if figures.held_out else ""
-    limit = most_scored_rows(plan, figures.rows)
+    limit = most_scored_rows(plan, figures.rows) if figures.predicted is None else figures.scored
     whom = f"each of up to {counted(limit, 'person', 'people')}" if limit else "every person that it asks about"
     return f"{facts.label} gets the joint score of {whom}{held_out}"
 
