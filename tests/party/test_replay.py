@@ -16,7 +16,7 @@ import pytest
 from plumbob.crypto import Draws, engines
 from plumbob.crypto.lattice import native
 from plumbob.data import Batch, Table
-from plumbob.errors import DataError, SettingsError
+from plumbob.errors import CryptoError, DataError, SettingsError
 from plumbob.party import evidence, prediction, replay, sealing, training
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
@@ -132,10 +132,16 @@ def test_the_portable_kernel_gives_the_same_messages(honest: Kept, monkeypatch: 
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("engine", ["python", "ray"])
-def test_other_engines_give_the_same_messages(honest: Kept, engine: str) -> None:
-    """The readable one, and a cluster."""
-    assert honest.replayed("features", engine=engine)["honest"]
+def test_the_readable_engine_gives_the_same_messages(honest: Kept) -> None:
+    """It shares no code with the kernel."""
+    assert honest.replayed("features", engine="python")["honest"]
+
+
+def test_an_engine_that_is_away_accuses_nobody(honest: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its cluster a replay ends with the reason, and has found nothing."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(CryptoError, match="engine 'ray'"):
+        honest.replayed("features", engine="ray")
 
 
 class Stolen(SqliteJournal):

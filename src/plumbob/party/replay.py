@@ -22,7 +22,7 @@ from plumbob import __version__
 from plumbob.counting import counted
 from plumbob.crypto import Draws, engines
 from plumbob.data import Table, read_table
-from plumbob.errors import BudgetExceededError, DataError, IdentityError, PlumbobError
+from plumbob.errors import BudgetExceededError, CryptoError, DataError, IdentityError, PlumbobError
 from plumbob.net.identity import Certificate
 from plumbob.party.evidence import FOLDER, HEAD, KeptMessage, OpenedEvidence, read_head
 from plumbob.party.prediction import Brought, replay_prediction
@@ -437,6 +437,9 @@ def _run_again(
         party = party_at(participant, table, progress)
         run_to_its_quality(party)
     except PlumbobError as error:
+        # An engine that fails, or a cluster that is away, says nothing about the party.
+        if type(error) is CryptoError:
+            raise
         raise EndOfEvidence from error
     return _kept_part(evidence, party) if isinstance(party, TrainingParty) else ""
 
