@@ -34,7 +34,7 @@ help:
 	@echo "make clean        remove what these commands made"
 
 demo:
-	@$(PYTHON) tools/env.py
+	@$(PYTHON) tools/env.py lab
 	@$(BIN)/plumbob demo --out demo
 
 picture: demo

@@ -91,6 +91,7 @@ def one_round(sides: dict[str, Measured], threads: bool) -> dict[str, dict[str, 
     if threads:
         here = sides["here"]
         found["one thread"], found["two threads"] = here.run(here.paths[0], 1), here.run(here.paths[0], 2)
+        found["kernel, one"], found["kernel, two"] = here.run("kernel", 1), here.run("kernel", 2)
     return found
 
 
@@ -101,8 +102,19 @@ def serve(count: int) -> None:
     print(json.dumps(paths_here()), flush=True)
     for line in sys.stdin:
         path, jobs = json.loads(line)
+        if path == "kernel":
+            print(json.dumps(timed(lambda jobs=jobs: kernel_alone(count, jobs))), flush=True)
+            continue
         choose_path(path)
         print(json.dumps(timed(lambda jobs=jobs: replayed(ids[SIDE], tape, jobs))), flush=True)
+
+
+def kernel_alone(count: int, jobs: int) -> None:
+    """As many multiplications as a side does, in one call each: what two threads can bring at most."""
+    from plumbob.crypto.ristretto import NativeGroup
+
+    group = NativeGroup(threads=jobs)
+    group.times(group.times_hashed(bytes(range(64)) * count, 12345), 12345)
 
 
 def shifts(count: int) -> dict[str, int]:
@@ -162,8 +174,8 @@ class Tape:
     def __init__(self, messages: list[bytes]) -> None:
         self._messages = iter(messages)
 
-    def send(self, data: bytes) -> None:
-        assert data
+    def send(self, *parts: bytes) -> None:
+        assert parts
 
     def receive(self, seconds: float) -> bytes:
         assert seconds > 0
@@ -207,7 +219,8 @@ def summary(result: dict[str, Any]) -> str:
         rows.append(row)
     if "two threads" in lines[0]:
         faster = median(line["one thread"]["wall"] / line["two threads"]["wall"] for line in lines)
-        rows.append(f"two threads: {faster:.2f} times as fast as one")
+        alone = median(line["kernel, one"]["wall"] / line["kernel, two"]["wall"] for line in lines)
+        rows.append(f"two threads: {faster:.2f} times as fast as one (the kernel alone {alone:.2f} times)")
     return "\n".join(rows)
 
 

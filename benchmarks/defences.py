@@ -22,8 +22,8 @@ import numpy as np
 from plumbob import audit
 from plumbob.arrays import Matrix, Vector
 from plumbob.lab.attacks.interface import View
+from plumbob.lab.paper.quality import Released, success
 from plumbob.lab.paper.readings import BUDGETS, MNIST, Setting
-from plumbob.lab.paper.released import Released, success
 from plumbob.lab.simulate import Run, train
 from plumbob.model.metrics import accuracy, auc
 from plumbob.protocol.defences import noise_std

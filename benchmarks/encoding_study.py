@@ -2,6 +2,7 @@
 
     python benchmarks/encoding_study.py tune [--out FILE]  # made-up tables, and real ones, at five sizes
     python benchmarks/encoding_study.py check [--out FILE]  # made-up tables that no constant of the rule was chosen on
+    python benchmarks/encoding_study.py generated [--out FILE]  # what scikit-learn bundles and generates: not chosen on
     python benchmarks/encoding_study.py clear [--out FILE]  # some of both, trained as `clear` trains
     python benchmarks/encoding_study.py show FILE ...  # tables of what was found: the rule beside the best
 
@@ -38,7 +39,7 @@ from sklearn import datasets
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
-from plumbob.plan.encodings import encoding_for
+from plumbob.plan.encodings import BIN_SCALE, encoding_for
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -47,26 +48,27 @@ CLIP = 5.0
 RARE = 30
 TEST_ROWS = 4_000
 GAP = -1
-# (bins, plain), and the C of each that is tried.
-SHAPES: dict[tuple[int, bool], tuple[float, ...]] = {
-    (0, True): (0.03, 0.1, 0.3, 1.0),
-    (5, False): (0.1,),
-    (10, False): (0.1, 1.0),
-    (20, False): (0.1,),
-    (3, True): (0.03, 0.1, 0.3),
-    (5, True): (0.03, 0.1, 0.3),
-    (10, True): (0.03, 0.1, 0.3, 1.0),
+# (bins, plain, what bins are multiplied by), and the C of each that is tried.
+SHAPES: dict[tuple[int, bool, float], tuple[float, ...]] = {
+    (0, True, 1.0): (0.03, 0.1, 0.3, 1.0),
+    (5, False, 1.0): (0.1,),
+    (10, False, 1.0): (0.1, 1.0),
+    (20, False, 1.0): (0.1,),
+    (3, True, 1.0): (0.03, 0.1, 0.3),
+    (5, True, 1.0): (0.03, 0.1, 0.3),
+    (10, True, 1.0): (0.03, 0.1, 0.3, 1.0),
+    **{(bins, True, BIN_SCALE): (0.03, 0.1, 0.3, 1.0) for bins in (3, 5, 10)},
 }
 THIRTEEN = (
-    *((0, True, C) for C in (0.03, 0.1, 1.0)),
-    (5, False, 0.1),
-    *((10, False, C) for C in (0.1, 1.0)),
-    (20, False, 0.1),
-    (3, True, 0.1),
-    *((5, True, C) for C in (0.03, 0.1)),
-    *((10, True, C) for C in (0.03, 0.1, 1.0)),
+    *((0, True, 1.0, C) for C in (0.03, 0.1, 1.0)),
+    (5, False, 1.0, 0.1),
+    *((10, False, 1.0, C) for C in (0.1, 1.0)),
+    (20, False, 1.0, 0.1),
+    (3, True, 1.0, 0.1),
+    *((5, True, 1.0, C) for C in (0.03, 0.1)),
+    *((10, True, 1.0, C) for C in (0.03, 0.1, 1.0)),
 )
-TODAY = (10, False, 1.0)
+TODAY = (10, False, 1.0, 1.0)
 SIZES = (200, 600, 1500, 5000, 20_000)
 REPEATS = {200: 4, 600: 3, 1500: 2, 5000: 1, 20_000: 1, 50_000: 1}
 
@@ -295,25 +297,69 @@ REAL: dict[str, tuple[Callable[[], Rows], tuple[int, ...]]] = {
     ),
     "wine": (lambda: _bundled(datasets.load_wine, lambda target: target == 1), (60, 80, 100, 120, 140)),
     "digits-8": (lambda: _bundled(datasets.load_digits, lambda target: target == 8), (200, 400, 600, 1000, 1400)),
+    "diabetes": (lambda: _bundled(datasets.load_diabetes, lambda target: target > 140), (100, 200, 300)),
+    "iris": (lambda: _bundled(datasets.load_iris, lambda target: target == 1), (60, 90, 110)),
     "digits-odd": (lambda: _bundled(datasets.load_digits, lambda target: target % 2 == 1), (200, 400, 600, 1000, 1400)),
+}
+
+
+def generated(name: str) -> Draw:
+    """Rows that scikit-learn generates: the shape follows from the name, the rows from the generator."""
+    make = GENERATED[name]
+
+    def draw(rows: int, generator: np.random.Generator) -> tuple[Rows, Rows]:
+        X, target = make(rows + TEST_ROWS, int(generator.integers(1 << 31)))
+        y = (target > np.median(target)).astype(np.intp) if target.dtype.kind == "f" else (target > 0).astype(np.intp)
+        whole = Rows(X.astype(np.float64), np.zeros((len(X), 0), dtype=np.intp), y)
+        order = generator.permutation(len(X))
+        return whole.take(order[:rows]), whole.take(order[rows:])
+
+    return draw
+
+
+def _classification(columns: int, informative: int, separation: float, flipped: float) -> Callable[[int, int], Any]:
+    """The classes' centres are drawn with the rows, so each repeat is another table."""
+    return lambda rows, seed: datasets.make_classification(
+        rows, columns, n_informative=informative, n_redundant=columns // 5, class_sep=separation, flip_y=flipped,
+        random_state=seed,
+    )  # fmt: skip
+
+
+GENERATED: dict[str, Callable[[int, int], Any]] = {
+    "classification-10": _classification(10, 4, 0.7, 0.1),
+    "classification-25": _classification(25, 6, 0.5, 0.1),
+    "classification-50": _classification(50, 10, 0.8, 0.2),
+    "hastie": lambda rows, seed: datasets.make_hastie_10_2(rows, random_state=seed),
+    "quantiles": lambda rows, seed: datasets.make_gaussian_quantiles(
+        n_samples=rows, n_features=6, n_classes=2, random_state=seed
+    ),
+    "friedman-1": lambda rows, seed: datasets.make_friedman1(rows, 15, noise=4.0, random_state=seed),
+    "friedman-2": lambda rows, seed: datasets.make_friedman2(rows, noise=400.0, random_state=seed),
+    "friedman-3": lambda rows, seed: datasets.make_friedman3(rows, noise=0.3, random_state=seed),
+    "sparse": lambda rows, seed: datasets.make_sparse_uncorrelated(rows, 20, random_state=seed),
+    "moons": lambda rows, seed: datasets.make_moons(rows, noise=0.4, random_state=seed),
 }
 
 
 # Encodings.
 
 
-def encoded(training: Rows, others: Rows, bins: int, plain: bool) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+def encoded(
+    training: Rows, others: Rows, bins: int, plain: bool, scale: float
+) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
     """Both sets of rows in the units that a model sees, but not centred: the intercept, which is free, does that."""
     blocks: list[tuple[Any, Any]] = []
     for place in range(training.numbers.shape[1]):
-        blocks += _number_blocks(training.numbers[:, place], others.numbers[:, place], bins, plain)
+        blocks += _number_blocks(training.numbers[:, place], others.numbers[:, place], bins, plain, scale)
     for place in range(training.texts.shape[1]):
         blocks.append(_level_block(training.texts[:, place], others.texts[:, place]))
     first, second = zip(*blocks, strict=True)
     return sparse.hstack(first).tocsr(), sparse.hstack(second).tocsr()
 
 
-def _number_blocks(training: Numbers, others: Numbers, bins: int, plain: bool) -> Iterator[tuple[Any, Any]]:
+def _number_blocks(
+    training: Numbers, others: Numbers, bins: int, plain: bool, scale: float
+) -> Iterator[tuple[Any, Any]]:
     has_gaps = bool(np.isnan(training).any())
     cuts = cut_points(training, bins) if bins else np.zeros(0)
     if plain:
@@ -322,7 +368,13 @@ def _number_blocks(training: Numbers, others: Numbers, bins: int, plain: bool) -
         cuts = cuts if len(np.unique(training[~np.isnan(training)])) > 2 else np.zeros(0)
     slots = len(cuts) + 1 + has_gaps
     if slots > 1:
-        yield _slot_block(_bin_places(training, cuts, has_gaps), _bin_places(others, cuts, has_gaps), slots)
+        places = (_bin_places(values, cuts, has_gaps) for values in (training, others))
+        first, second = _slot_block(*places, slots)
+        scales = np.full(slots - 1, scale)
+        if has_gaps and np.isnan(training).sum() <= (~np.isnan(training)).sum() / (len(cuts) + 1):
+            # A gap's column is the last one, unless it is the most frequent slot, which has none.
+            scales[-1] = 1.0
+        yield sparse.csr_matrix(first.multiply(scales)), sparse.csr_matrix(second.multiply(scales))
 
 
 def _plain_block(training: Numbers, others: Numbers) -> tuple[Any, Any]:
@@ -343,7 +395,7 @@ def _bin_places(values: Numbers, cuts: Numbers, has_gaps: bool) -> Codes:
 
 
 def cut_points(values: Numbers, bins: int) -> Numbers:
-    """As `plumbob.data.binning`: each bin takes its share of the rows that are left; the middle is cut, not rounded."""
+    """As `plumbob.data.fitting`: each bin takes its share of the rows that are left; the middle is cut, not rounded."""
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if len(distinct) <= bins:
         return np.asarray((distinct[:-1] + distinct[1:]) / 2)
@@ -410,12 +462,12 @@ def counted_columns(training: Rows) -> tuple[int, int]:
 def pooled(training: Rows, others: Rows) -> dict[str, tuple[float, float]]:
     """(AUC, log loss) of every encoding, by its name."""
     found = {}
-    for (bins, plain), penalties in SHAPES.items():
-        X, X_others = encoded(training, others, bins, plain)
+    for shape, penalties in SHAPES.items():
+        X, X_others = encoded(training, others, *shape)
         model = LogisticRegression(solver="newton-cholesky", warm_start=True, tol=1e-4)
         for C in penalties:
             model.set_params(C=C).fit(X, training.y)
-            found[name_of(bins, plain, C)] = judged(others.y, model.decision_function(X_others))
+            found[name_of(*shape, C)] = judged(others.y, model.decision_function(X_others))
     return found
 
 
@@ -424,19 +476,20 @@ def judged(y: Codes, odds: Numbers) -> tuple[float, float]:
     return float(roc_auc_score(y, odds)), float(log_loss(y, chance))
 
 
-def name_of(bins: int, plain: bool, C: float) -> str:
-    shape = " + ".join([*(["plain"] if plain else []), *([f"{bins} bins"] if bins else [])])
+def name_of(bins: int, plain: bool, scale: float, C: float) -> str:
+    in_bins = [f"{bins} bins" if scale == 1.0 else f"{bins} bins x {scale:g}"] if bins else []
+    shape = " + ".join([*(["plain"] if plain else []), *in_bins])
     return f"{shape}, C = {C:g}"
 
 
 def as_clear(training: Rows, others: Rows) -> dict[str, tuple[float, float]]:
     """The same, with two parties and the settings of a drafted plan; today's has no penalty."""
     found = {}
-    for (bins, plain), penalties in SHAPES.items():
-        pairs = [encoded(own, new, bins, plain) for own, new in zip(training.halves(), others.halves(), strict=True)]
+    for shape, penalties in SHAPES.items():
+        pairs = [encoded(own, new, *shape) for own, new in zip(training.halves(), others.halves(), strict=True)]
         blocks = [(first.toarray(), second.toarray()) for first, second in pairs]
-        for C in (*penalties, *((math.inf,) if (bins, plain) == (10, False) else ())):
-            found[name_of(bins, plain, C)] = judged(others.y, descended(blocks, training.y, 1 / (C * len(training.y))))
+        for C in (*penalties, *((math.inf,) if shape == (10, False, 1.0) else ())):
+            found[name_of(*shape, C)] = judged(others.y, descended(blocks, training.y, 1 / (C * len(training.y))))
     return found
 
 
@@ -504,7 +557,12 @@ def tasks(which: str) -> list[Task]:
     if which == "tune":
         made = _tasks("made up", THEMES, range(3))
         large = [Task("made up", theme, 1, 50_000) for theme in ("linear", "mixed")]
-        return [*made, *large, *(Task("real", name, 0, rows) for name, (_, sizes) in REAL.items() for rows in sizes)]
+        files = [Task("real", name, 0, rows) for name in ("credit", "hmeq", "telco") for rows in REAL[name][1]]
+        return [*made, *large, *files]
+    if which == "generated":
+        made = [Task("generated", name, 700, rows) for name in GENERATED for rows in (200, 600, 1500, 5000)]
+        bundled = [name for name in REAL if name not in ("credit", "hmeq", "telco")]
+        return [*made, *(Task("real", name, 0, rows) for name in bundled for rows in REAL[name][1])]
     if which == "check":
         return [*_tasks("held back", THEMES, range(300, 302)), *_tasks("other kinds", OTHER_THEMES, range(400, 403))]
     sizes = (200, 600, 1500, 5000)
@@ -525,7 +583,7 @@ def done(task: Task) -> dict[str, Any]:
     """The task with the mean of every encoding over its repeats."""
     # Columns without variation, and rows that can be told apart entirely, are no news here.
     warnings.simplefilter("ignore")
-    draw = real(task.table) if task.group == "real" else made_up(task.table, task.seed)
+    draw = _draw_of(task)
     repeats = REPEATS.get(task.rows, 4 if task.rows <= 600 else 2)
     results, counts = [], []
     for repeat in range(repeats):
@@ -537,6 +595,12 @@ def done(task: Task) -> dict[str, Any]:
     means = {name: np.mean([result[name] for result in results], axis=0).tolist() for name in results[0]}
     numeric, levels = (round(float(number)) for number in np.mean(counts, axis=0))
     return {**vars(task), "numeric": numeric, "levels": levels, "results": means}
+
+
+def _draw_of(task: Task) -> Draw:
+    if task.group == "real":
+        return real(task.table)
+    return generated(task.table) if task.group == "generated" else made_up(task.table, task.seed)
 
 
 def run(which: str, out: Path, processes: int) -> None:
@@ -584,7 +648,10 @@ def show(files: Iterable[Path]) -> None:
 
 
 def _chosen(line: dict[str, Any]) -> str:
-    return name_of(*encoding_for(line["rows"], line["numeric"], line["levels"]))
+    """The rule's, with the nearest C that was tried."""
+    bins, plain, wanted = encoding_for(line["rows"], line["numeric"], line["levels"])
+    shape = (bins, plain, BIN_SCALE if bins else 1.0)
+    return name_of(*shape, min(SHAPES[shape], key=lambda tried: max(tried / wanted, wanted / tried)))
 
 
 def _regret(gaps: list[tuple[float, float]]) -> float:
@@ -606,7 +673,7 @@ def behind(line: dict[str, Any], name: str) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="encodings of numeric columns")
-    parser.add_argument("what", choices=["tune", "check", "clear", "show"])
+    parser.add_argument("what", choices=["tune", "check", "generated", "clear", "show"])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--out", type=Path, default=Path("encodings.jsonl"))
     parser.add_argument("--processes", type=int, default=2)

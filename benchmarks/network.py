@@ -6,20 +6,24 @@
 Interleaved, medians of wall-clock and of CPU seconds (both parties together), one core for each party in both; other
 protocols with 2048-bit keys. Made-up rows in the shape of the credit data (11 + 12 columns). With --rate MBIT and
 --delay MS a relay stands between the two, which passes on no more than that in each direction, and everything that much
-later.
+later. With --namespaces as well, each party has a network namespace of its own (as root), and the line between them
+carries the kernel's own packets.
 """
 
 import argparse
+import ctypes
 import json
 import multiprocessing
+import os
 import queue
 import socket
 import statistics
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,7 +55,8 @@ def main() -> None:
     found: dict[str, list[Seconds]] = {"simulation": [], "network": []}
     for _ in range(arguments.repeats):
         found["simulation"].append(simulated(plan, tables))
-        found["network"].append(networked(plan, tables, arguments.rate, arguments.delay))
+        with _line(plan, arguments) as network:
+            found["network"].append(networked(plan, tables, arguments.rate, arguments.delay, network))
     wall = {name: statistics.median(each.wall for each in runs) for name, runs in found.items()}
     cpu = {name: statistics.median(each.cpu for each in runs) for name, runs in found.items()}
     print(
@@ -66,6 +71,17 @@ def main() -> None:
             }
         )
     )
+
+
+def _line(plan: Plan, arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Namespaces, and a line between them; or nothing."""
+    if not arguments.namespaces:
+        return nullcontext()
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.party.weather import Network, Weather
+
+    names = [party.name for party in plan.parties]
+    return Network(names, Weather(0.0, arguments.delay / 1000, arguments.rate * 1e6))
 
 
 class Seconds(NamedTuple):
@@ -132,18 +148,22 @@ def simulated(plan: Plan, tables: dict[str, Table]) -> Seconds:
     return Seconds(time.perf_counter() - started, time.process_time() - used)
 
 
-def networked(plan: Plan, tables: dict[str, Table], rate: float, delay: float) -> Seconds:
+def networked(plan: Plan, tables: dict[str, Table], rate: float, delay: float, network: Any = None) -> Seconds:
     """From the moment when both processes are ready to the end of the slower one, parting included."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         home, port = Path(folder), _free_port()
-        dialled = Relay(port, rate, delay).port if rate else port
+        dialled = Relay(port, rate, delay).port if rate and network is None else port
+        host = "127.0.0.1" if network is None else network.hosts[plan.label_party.name]
         for name in tables:
             Identity.create(home / name, name)
         ready = context.Barrier(len(tables) + 1)
         processes = [
-            context.Process(target=_party, args=(name, plan.to_toml(), table, home, (port, dialled), ready))
+            context.Process(
+                target=_party, args=(name, plan.to_toml(), table, home, host, (port, dialled), space, ready)
+            )
             for name, table in tables.items()
+            for space in [None if network is None else network.spaces[name]]
         ]
         for process in processes:
             process.start()
@@ -157,11 +177,22 @@ def networked(plan: Plan, tables: dict[str, Table], rate: float, delay: float) -
         return Seconds(wall, sum(float((home / name / CPU).read_text()) for name in tables))
 
 
-def _party(name: str, plan_text: str, table: Table, home: Path, ports: tuple[int, int], ready: Any) -> None:
+def _party(
+    name: str,
+    plan_text: str,
+    table: Table,
+    home: Path,
+    host: str,
+    ports: tuple[int, int],
+    space: str | None,
+    ready: Any,
+) -> None:
+    if space is not None and ctypes.CDLL(None, use_errno=True).setns(os.open(f"/run/netns/{space}", os.O_RDONLY), 0):
+        raise OSError(ctypes.get_errno(), "the namespace cannot be entered; are you root?")
     plan = Plan.from_toml(plan_text)
     identity = Identity.load(home / name)
     listens = name == plan.label_party.name
-    address = f"127.0.0.1:{ports[0] if listens else ports[1]}"
+    address = f"{host}:{ports[0] if listens else ports[1]}"
     peers = [
         Peer(other.name, read_certificate(home / other.name / "certificate.pem").der, None if listens else address)
         for other in plan.parties
@@ -211,6 +242,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--protocol", default="exchange")
     parser.add_argument("--rate", type=float, default=0, help="Mbit/s of a shaped link; 0 = no relay")
     parser.add_argument("--delay", type=float, default=20, help="milliseconds in each direction, with --rate")
+    parser.add_argument("--namespaces", action="store_true", help="with --rate: the line is between two namespaces")
     return parser.parse_args()
 
 

@@ -526,7 +526,7 @@ def test_audit_of_a_plan_that_leaks(
     assert (found["attack"], found["by"], found["against"]) == ("label-toy", "features", "label")
     assert (found["target"], found["verdict"]) == ("labels", "leaks")
     assert found["rate"] > found["baseline"]
-    assert result["attacks_not_run"] == ["label-other", "altered-shares", "prediction-equations"]
+    assert result["attacks_not_run"] == ["label-other"]
     assert result["notes"]
     assert RunFolder(tmp_path).record().findings == [Finding.from_dict(found)]
     page = (tmp_path / "report.html").read_text()

@@ -19,6 +19,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from plumbob import datasets
+from plumbob.cli import main
 from plumbob.errors import DataError
 
 needs_data = pytest.mark.skipif(
@@ -164,6 +165,14 @@ def test_tables_of_both_parties_hold_the_data_set(tmp_path: Path, part: str) -> 
     assert [int(row[-1]) for row in bank[1:]] == y.tolist()
 
 
+def test_columns_have_their_usual_owners() -> None:
+    """`loans` is cut up as in our examples, other sets as in the paper: the label party has the smaller half."""
+    assert datasets.usual_split("loans") == {"bank": 5, "processor": 18}
+    assert datasets.usual_split("breast-cancer") == {"label": 15, "features": 15}
+    with pytest.raises(DataError, match="no data set 'loan'"):
+        datasets.usual_split("loan")
+
+
 def test_tables_replace_no_other_file(tmp_path: Path) -> None:
     """Written twice they are the same files; somebody's own bank.csv stays, and nothing is written beside it."""
     assert datasets.write_tables("loans", tmp_path / "own") == datasets.write_tables("loans", tmp_path / "own")
@@ -183,11 +192,14 @@ def test_tables_that_do_not_exist_are_refused(tmp_path: Path, name: str, part: s
 
 
 def test_the_command_line_trains_on_loans_by_name_and_from_tables(tmp_path: Path) -> None:
-    """Both give the same quality on the same 800 clients, and the processor's columns help the bank."""
+    """Without a plan the columns belong to whom our examples give them; both ways have the same quality on the same 800
+    clients, and the processor's columns help the bank.
+    """
     parts = {part: datasets.write_tables("loans", tmp_path / part, part) for part in ("train", "test")}
     training = [word for party, file in parts["train"].items() for word in ("--data", f"{party}={file}")]
     test = [word for party, file in parts["test"].items() for word in ("--test", f"{party}={file}")]
-    by_name = trained(tmp_path / "named", "--features", "5,18", "--data", "loans")
+    by_name = trained(tmp_path / "named", "--data", "loans")
+    assert [party["name"] for party in by_name["parties"]] == ["bank", "processor"]
     # Of files, numbers are put into bins unless that is refused.
     from_files = trained(tmp_path / "files", *training, *test, "--id", "id", "--label", "default", "--bins", "0")
     assert (by_name["rows"], by_name["test_rows"]) == (3_200, 800)
@@ -216,3 +228,12 @@ def test_mnist_is_as_published() -> None:
     assert np.allclose(np.rint(X * 255), X * 255)
     X, y = datasets.load("mnist-01", "test")
     assert (X.shape, int((y == 0).sum())) == ((2_115, 784), 980)
+
+
+def test_flags_about_columns_need_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bundled data set has no column to drop or to weight by, and says so instead of leaving the flag out."""
+    monkeypatch.setattr("sys.argv", ["plumbob", "train", "--features", "5,18", "--data", "loans", "--weight", "w"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert "--data loans: a bundled data set is taken as it is" in capsys.readouterr().err

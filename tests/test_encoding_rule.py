@@ -8,22 +8,22 @@ import pytest
 from plumbob.checking.check import notes
 from plumbob.party.verbs.sign import few_of_drafted
 from plumbob.plan import Plan, TableSize, suggested_keys
-from plumbob.plan.encodings import TRIED, DraftedEncoding, encoding_for, rows_drafted_for
+from plumbob.plan.encodings import LEAST_C, MOST_C, DraftedEncoding, encoding_for, rows_drafted_for
 
 
 @pytest.mark.parametrize(
     ("table", "encoding"),
     [
-        ((200, 30, 0), (0, True, 0.1)),
-        ((100, 5, 0), (3, True, 0.3)),
-        ((600, 22, 1), (3, True, 0.03)),
-        ((1500, 10, 17), (3, True, 0.1)),
-        ((1500, 8, 0), (5, True, 0.1)),
-        ((5000, 22, 1), (5, True, 0.03)),
-        ((20_000, 22, 1), (10, True, 0.03)),
-        ((5000, 3, 0), (10, True, 0.1)),
-        ((30, 4, 0), (0, True, 1.0)),
-        ((500, 0, 60), (0, True, 0.1)),
+        ((100, 30, 0), (0, True, 0.13)),
+        ((100, 5, 0), (3, True, 0.38)),
+        ((600, 22, 1), (3, True, 0.086)),
+        ((1500, 10, 17), (5, True, 0.089)),
+        ((1500, 8, 0), (5, True, 0.18)),
+        ((5000, 22, 1), (5, True, 0.064)),
+        ((20_000, 22, 1), (10, True, 0.039)),
+        ((5000, 3, 0), (10, True, 0.29)),
+        ((10, 3, 0), (0, True, 1.0)),
+        ((500, 0, 60), (0, True, 0.067)),
     ],
     ids=str,
 )
@@ -38,7 +38,7 @@ def test_more_rows_never_give_fewer_bins(numeric: int, levels: int) -> None:
     """Whoever brings more rows loses no detail, and always keeps the plain column and a penalty that was tried."""
     found = [encoding_for(rows, numeric, levels) for rows in (1, 30, 200, 600, 1500, 5000, 20_000, 10**6)]
     assert all(fewer[0] <= more[0] for fewer, more in pairwise(found))
-    assert all(plain and C in TRIED for _, plain, C in found)
+    assert all(plain and LEAST_C <= C <= MOST_C for _, plain, C in found)
 
 
 def test_more_columns_never_give_more_bins_or_a_weaker_penalty_at_the_same_bins() -> None:
@@ -59,8 +59,8 @@ def test_a_drafted_plan_has_the_values_and_the_reason(tmp_path: Path) -> None:
     """By the smallest file without held-out rows; whoever signs is warned where far fewer rows are in common."""
     keys, drafted = suggested_keys({}, [TableSize(625, 5, 0), TableSize(2000, 3, 0)])
     assert drafted == DraftedEncoding(500, 8, 0)
-    assert (keys["bins"], keys["plain"], keys["test_share"]) == (3, True, 0.2)
-    assert keys["l2"] == pytest.approx(1 / (0.1 * 500))
+    assert (keys["bins"], keys["plain"], keys["test_share"]) == (5, True, 0.2)
+    assert keys["l2"] == pytest.approx(1 / (0.18 * 500), rel=1e-3)
     plan = Plan.for_columns((15, 9), **keys)
     file = tmp_path / "joint.toml"
     file.write_text(plan.to_toml(drafted.sentence))

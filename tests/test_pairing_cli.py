@@ -78,7 +78,7 @@ def test_new_rows_without_an_id_are_refused(
 def test_what_could_be_the_id_is_suggested(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Whole numbers or text, different in every row and in all files; what is named like an id comes first."""
+    """Whole numbers or text, different in all rows and files; what is named like an id comes first, or the only one."""
     bank = [f"{row},{row}.5,x,{row % 3},{9000 + row},{row % 2}" for row in range(30)]
     fund = [f"{row},{row}.5,{row % 3},{9000 + row},{row}" for row in range(30)]
     given = [
@@ -91,6 +91,9 @@ def test_what_could_be_the_id_is_suggested(
     written(tmp_path, "fund", "place,incomes,groups,customer_no,debt", fund)
     assert call(monkeypatch, *train) == 1
     assert "(--id bank=loan_id --id fund=customer_no could be meant)" in capsys.readouterr().err
+    written(tmp_path, "fund", "incomes,groups,Kundennummer", [f"{row}.5,{row % 3},K{row}" for row in range(30)])
+    assert call(monkeypatch, *train) == 1
+    assert "(--id bank=loan_id --id fund=Kundennummer could be meant)" in capsys.readouterr().err
     written(tmp_path, "fund", "place,incomes,groups,sums,debt", fund)
     assert call(monkeypatch, *train) == 1
     assert "--id COLUMN, or --id PARTY=COLUMN for each file; or add --by-place" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 import random
 import re
 import tomllib
-from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from operator import attrgetter
 from pathlib import Path
@@ -102,10 +101,13 @@ def test_the_printed_defaults_are_the_contract() -> None:
     assert printed == CONTRACT
 
 
-def test_every_key_is_explained_by_its_name_or_a_comment() -> None:
-    """A key with named choices shows them all in its comment."""
-    for key in KEYS:
-        assert all(choice in key.comment for choice in key.choices)
+def test_a_flag_names_other_keys_by_their_flags() -> None:
+    """A key is described once: its comment in the file and the help of its flag say the same."""
+    scale, bits = (key for key in KEYS if key.name in ("scale", "key_bits"))
+    assert scale.comment.startswith("whitened | standard | public | none; how each party scales")
+    assert scale.comment.endswith('needs noise = "rows"')
+    assert scale.help.endswith("needs --noise rows")
+    assert "only with --test-only-keys, noted" in bits.help
 
 
 def test_the_hash_ignores_layout_comments_order_and_spelt_out_defaults() -> None:
@@ -156,32 +158,6 @@ def test_a_file_names_its_version() -> None:
     with pytest.raises(PlanError, match="version: the file names none; write version = 2 at its top"):
         Plan.from_toml(EXAMPLE.replace("version = 2\n", ""))
     assert Plan.from_dict({"parties": PARTIES}).version == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("scheme", "paillier", "lattices for shares and Paillier for the others; leave it out"),
-        ("trust_peer_keys", True, "every key is proved or tested now; leave it out"),
-        ("replies", "single", '"single" was removed; write "packed", which sends less'),
-    ],
-)
-def test_what_was_removed_says_so(name: str, value: object, words: str) -> None:
-    """In a file, a dictionary and a flag: what there is instead, in one line."""
-    written = f"[crypto]\n{name} = {str(value).lower() if value is True else repr(value)}\n"
-    tree = {"parties": PARTIES, "crypto": {"protocol": "exchange", name: value}}
-    readings: tuple[Callable[[], Plan], ...] = (
-        lambda: Plan.from_toml(EXAMPLE + written),
-        lambda: Plan.from_dict(tree),
-        lambda: Plan(TWO).replace(**{name: value}),
-        lambda: Plan.for_columns((2, 3), **{name: value}),
-    )
-    for read in readings:
-        with pytest.raises(PlanError) as refusal:
-            read()
-        (line,) = str(refusal.value).splitlines()
-        assert f"{name}: " in line
-        assert words in line
 
 
 @pytest.mark.parametrize("protocol", ["sshe", "hess", "spu"])

@@ -63,9 +63,9 @@ def test_train_drafts_a_plan_from_files(
 ) -> None:
     """Nobody counts columns: the label's holder comes first, a fifth of the rows is held out, and bins fit the rest."""
     result = trained(monkeypatch, capsys, files, "--drop", "name")
-    assert 'bank = { role = "label", features = 7 }' in result["plan"]
-    assert 'fund = { role = "features", features = 4 }' in result["plan"]
-    assert "\nbins = 3 " in result["plan"]
+    assert 'bank = { role = "label", features = 11 }' in result["plan"]
+    assert 'fund = { role = "features", features = 6 }' in result["plan"]
+    assert "\nbins = 5 " in result["plan"]
     assert "\nplain = true " in result["plan"]
     assert result["remarks"][0].startswith("Drafted for 240 training rows, 3 numeric columns and 3 levels")
     assert result["test_rows"] == 60
@@ -90,7 +90,7 @@ def test_rows_without_a_label_are_left_out_on_request(
     assert result["rows"] + result["test_rows"] == ROWS - 3
     # What `party init` shows, and how plain columns would do.
     assert "distinct" in printed.err
-    assert any("plain columns with scikit-learn's C = 1, pooled" in line for line in result["remarks"])
+    assert any("Plain columns with scikit-learn's C = 1, pooled" in line for line in result["remarks"])
 
 
 def test_the_newest_rows_are_held_out(
@@ -99,7 +99,7 @@ def test_the_newest_rows_are_held_out(
     """The column that tells the time is no feature, and the newest fifth judges the model."""
     result = trained(monkeypatch, capsys, files, "--drop", "name", "--split-by", "opened")
     assert (result["rows"], result["test_rows"]) == (240, 60)
-    assert 'bank = { role = "label", features = 4 }' in result["plan"]
+    assert 'bank = { role = "label", features = 6 }' in result["plan"]
 
 
 def test_a_test_file_of_ones_own(
@@ -203,7 +203,7 @@ def test_ids_that_are_named_differently(
     assert told(monkeypatch, capsys, "predict", str(tmp_path / "run"), "--data", *files, *ids, *scores)["rows"] == ROWS
     both = [word for file in files for word in ("--data", file)]
     plan = told(monkeypatch, capsys, "plan", "new", *both, *ids, "--label", "late")["plan"]
-    assert [party["features"] for party in plan["parties"]] == [7, 4]
+    assert [party["features"] for party in plan["parties"]] == [11, 6]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_plan_from_tables(
     """It has the tables' columns, and says which are constant, names, or full of gaps."""
     both = [word for file in files for word in ("--data", file)]
     result = told(monkeypatch, capsys, "plan", "new", *both, "--id", "client", "--label", "late")
-    assert [party["features"] for party in result["plan"]["parties"]] == [7, 4]
+    assert [party["features"] for party in result["plan"]["parties"]] == [11, 6]
     remarks = {column["name"]: column["remark"] for table in result["tables"].values() for column in table["columns"]}
     assert "a name or an id" in remarks["name"]
     assert "constant" in remarks["same"]

@@ -1,23 +1,28 @@
 """Every figure of the pages, in one table: benchmarks/claims.toml says how each was measured, and at which commit.
 
-    python tools/claims.py          fill the pages in from the table
-    python tools/claims.py list     print the table: claim, page, command, value, tolerance, commit
-    python tools/claims.py run      measure again what fits into an hour; say what no longer holds, and what is old
+    python tools/claims.py              fill the pages in from the table
+    python tools/claims.py list         print the table: claim, page, command, value, tolerance, commit
+    python tools/claims.py old          say which figures are older than the code that they describe
+    python tools/claims.py run          measure again, the quickest first, for an hour; say what no longer holds
+    python tools/claims.py run NAME...  measure only these; what holds gets today's commit in the table
 
 In a page a figure stands between `<!--=NAME-->` and `<!--/-->`; a whole table has the marks on lines of their own. What
 has a unit and no mark must be a limit that the code sets: the table lists these by page, and a test finds all others.
 """
 
+import ast
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +31,9 @@ TABLE = ROOT / "benchmarks" / "claims.toml"
 RESULTS = ROOT / "build" / "claims"
 """Where its commands write."""
 MADE_FROM_CODE = {"cli.md", "api.md"}
-MOST_MINUTES = 60
+MOST_MINUTES = 60.0
+FOUND_A_LEAK = (3, 4)
+"""Exit codes of commands that did what they should: some are about a leak."""
 MARKED = re.compile(r"<!--=([\w-]+)-->(\n?)(.*?)<!--/-->", re.DOTALL)
 MADE = re.compile(r"<!-- schedules: begin -->.*<!-- schedules: end -->", re.DOTALL)
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`|^ {4}[^\n]*$", re.DOTALL | re.MULTILINE)
@@ -61,28 +68,70 @@ class Measurement:
     """One command, the figures that come from it, and what they are about."""
 
     command: str
+    minutes: float
+    """How long it takes on two idle cores."""
     commit: str
     describes: tuple[str, ...]
     figures: dict[str, str]
-    minutes: float | None = None
-    """How long it takes here; None where it is too long for an hour, or needs what is not here."""
-    expected: tuple[Expected, ...] = field(default=())
+    expected: tuple[Expected, ...] = ()
+    by_hand: str = ""
+    """Why `run` leaves it out, if it does."""
 
-    def newer_change(self) -> str:
-        """The last change since to the files that it describes, or nothing."""
-        command = ["git", "log", "-1", "--format=%h %s", f"{self.commit}..HEAD", "--", *self.describes]
+    @property
+    def names(self) -> str:
+        """Of its figures."""
+        return ", ".join(self.figures)
+
+    def age(self) -> str:
+        """What changed since in the code that it describes; nothing if only words did."""
+        command = ["git", "diff", "--name-only", f"{self.commit}..HEAD", "--", *self.describes]
         finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        return (
-            finished.stdout.strip() if finished.returncode == 0 else "(this copy's history does not reach back so far)"
-        )
+        if finished.returncode:
+            return "this copy's history does not reach back that far"
+        changed = [file for file in finished.stdout.split() if code_of(self.commit, file) != code_of("HEAD", file)]
+        others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        return f"{changed[0]}{others} changed since" if changed else ""
 
-    def run(self) -> str:
-        """What the command prints, with this environment's programs first."""
+    def run(self, seconds: float) -> str | None:
+        """What the command prints, with this environment's programs first; None if it takes longer than it may."""
         environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-        words = shlex.split(self.command)
-        finished = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
-        # Something that leaks is what some commands are about (3 and 4).
-        return finished.stdout if finished.returncode in (0, 3, 4) else ""
+        # In a group of its own, so that nothing that it started outlives it.
+        process = subprocess.Popen(
+            shlex.split(self.command),
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            process_group=0,
+        )
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.communicate()
+            return None
+        return printed if process.returncode in (0, *FOUND_A_LEAK) else f"ended with {process.returncode}"
+
+
+@cache
+def code_of(commit: str, file: str) -> str:
+    """A file as it was; of Python only what is executed."""
+    finished = subprocess.run(["git", "show", f"{commit}:{file}"], cwd=ROOT, capture_output=True, text=True)
+    return executed(finished.stdout) if file.endswith(".py") else finished.stdout
+
+
+def executed(source: str) -> str:
+    """A module without comments and docstrings, which change no figure."""
+    parsed = ast.parse(source)
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [each for each in node.body if not _is_text(each)]
+    return ast.dump(parsed)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 @dataclass(frozen=True)
@@ -142,42 +191,60 @@ def fill() -> None:
 
 
 def listed() -> None:
-    """The whole table, one line for each claim; of a table of figures, its first row."""
+    """Print the whole table, one line for each claim; of a table of figures, how many rows it has."""
     where = {mark[1]: page.name for page in pages() for mark in MARKED.finditer(page.read_text(encoding="utf-8"))}
     print("| claim | page | command | value | tolerance | commit |\n|---|---|---|---|---|---|")
     for one in read().measurements:
-        widest = max((each.tolerance for each in one.expected), default=None)
-        tolerance = "measured by hand" if widest is None else f"{widest:.0%}"
+        widest = max((each.tolerance for each in one.expected), default=0.0)
         for name, text in one.figures.items():
             rows = [row for row in text.strip().splitlines() if not row.startswith("|---")]
             value = rows[0] if len(rows) == 1 else f"{len(rows) - 1} rows"
+            tolerance = one.by_hand or f"{widest:.0%}"
             print(f"| {name} | {where[name]} | `{one.command}` | {value} | {tolerance} | {one.commit} |")
 
 
-def run() -> int:
-    """Measure what fits into an hour, the shortest first; how many no longer hold."""
-    broken, spent = 0, 0.0
+def old() -> None:
+    """Print which figures are older than the code that they describe, and since when."""
+    for one in read().measurements:
+        if change := one.age():
+            print(f"old        {one.names}: measured at {one.commit}; {change}")
+
+
+def run(names: Sequence[str]) -> int:
+    """Measure everything that `make claims` can, or these alone; how many numbers no longer hold."""
+    measurements = sorted(read().measurements, key=lambda one: one.minutes)
+    chosen = [one for one in measurements if (set(names) & set(one.figures) if names else not one.by_hand)]
     # Some commands continue what they find; here everything is measured again.
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
-    for one in sorted(read().measurements, key=lambda one: one.minutes or MOST_MINUTES):
-        names = ", ".join(one.figures)
-        if change := one.newer_change():
-            print(f"older     {names}: measured at {one.commit}, since then {change}")
-        if one.minutes is None or not one.expected or spent + one.minutes > MOST_MINUTES:
-            print(f"not run   {names}: {one.command}")
+    ends, broken = time.monotonic() + 60 * MOST_MINUTES, 0
+    for one in chosen:
+        left = ends - time.monotonic()
+        printed = one.run(left) if one.minutes * 60 <= left else None
+        if printed is None:
+            print(f"not run    {one.names}: {one.minutes:g} minutes; {max(left, 0) / 60:.0f} were left", flush=True)
             continue
-        started = time.monotonic()
-        printed = one.run()
-        spent += (time.monotonic() - started) / 60
         complaints = [found for each in one.expected if (found := each.complaint(printed))]
         broken += len(complaints)
-        print(
-            "".join(f"NO LONGER {names}: {found}\n" for found in complaints) or f"holds     {names}\n",
-            end="",
-            flush=True,
-        )
+        told = [f"NO LONGER  {one.names}: {found}" for found in complaints] or [f"holds      {one.names}"]
+        print(*told, sep="\n", flush=True)
+        if names and not complaints:
+            note_commit(one)
+    if not names:
+        for one in (one for one in measurements if one.by_hand):
+            print(f"by hand    {one.names}: {one.by_hand}: {one.command}")
+        old()
     return broken
+
+
+def note_commit(one: Measurement) -> None:
+    """Write into the table that these figures hold as the code is now."""
+    head = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    before, after = TABLE.read_text(encoding="utf-8").split(f"\n{next(iter(one.figures))} = ", 1)
+    start, _, rest = before.rpartition("\ncommit = ")
+    kept = rest.split("\n", 1)[1]
+    text = f"{start}\ncommit = '{head.stdout.strip()}'\n{kept}\n{next(iter(one.figures))} = {after}"
+    TABLE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -186,7 +253,9 @@ if __name__ == "__main__":
             fill()
         case ["list"]:
             listed()
-        case ["run"]:
-            sys.exit(1 if run() else 0)
+        case ["old"]:
+            old()
+        case ["run", *names]:
+            sys.exit(1 if run(names) else 0)
         case _:
             sys.exit(__doc__)

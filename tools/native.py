@@ -13,6 +13,7 @@ FLAGS = {
     "lattice_avx2.cpp": ("-mavx2", "-mfma", "-ffp-contract=off"),
     "lattice_avx512ifma.cpp": ("-mavx512f", "-mavx512bw", "-mavx512ifma", "-mavx512vbmi"),
     "field25519_avx2.cpp": ("-mavx2", "-mtune=haswell"),
+    "field25519_avx512ifma.cpp": ("-mavx512f", "-mavx512dq", "-mavx512ifma", "-Wno-maybe-uninitialized"),
 }
 
 

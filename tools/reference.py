@@ -18,6 +18,7 @@ from typing import Any
 
 import typer
 
+from plumbob.checking.rules import RULES
 from plumbob.cli import app
 from plumbob.cli.help import CODES, value_of
 from plumbob.party import verbs
@@ -129,7 +130,7 @@ def cli_page() -> str:
     ]
     for name, verb in verbs.items():
         lines += [f"## {name}", "", sentence(verb.help), "", "```sh", verb.example, "```", "", *table_of(verb, common)]
-    return "\n".join([*lines, *plan_keys()]) + "\n"
+    return "\n".join([*lines, *plan_keys(), *attacks_table()]) + "\n"
 
 
 def verbs_of(command: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -203,6 +204,23 @@ def plan_keys() -> Iterator[str]:
         for key in KEYS:
             if key.section == section:
                 yield f"| {section} | `{key.in_file}` | {default_in_file(key)} | {cell(key.comment)} |"
+
+
+def attacks_table() -> Iterator[str]:
+    """What every attack does, by whom, and where it comes from, as `check --explain` tells it."""
+    yield from ("", "## Attacks", "", "As `plumbob check --explain NAME` tells them; [Attacks](attacks.md) says")
+    yield from (
+        "when each works and what stops it.",
+        "",
+        "| attack | by, on | what it does | from |",
+        "|---|---|---|---|",
+    )
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for rule in RULES:
+        by = "label party" if rule.by == "label" else "feature party"
+        alike.setdefault((rule.name, rule.story, rule.reference), []).append(f"{by}, {rule.target}")
+    for (name, story, reference), whom in alike.items():
+        yield f"| `{name}` | {'; '.join(whom)} | {cell(story)} | {cell(reference)} |"
 
 
 def default_in_file(key: SettingKey) -> str:

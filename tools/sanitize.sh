@@ -39,4 +39,6 @@ run_tests thread "-fsanitize=thread" libtsan.so tests/crypto/test_engines.py \
     tests/crypto/lattice/test_native.py tests/crypto/test_ristretto.py -k "threads_do_not_change"
 echo "sanitize: secrets"
 "$python" -m tools.secret_timing
+"$python" -m tools.secret_branches
+"$python" -m pytest -q -p no:cacheprovider -m soak tests/crypto/test_wiped_secrets.py
 echo "sanitize: clean"

@@ -18,7 +18,6 @@ GUESTS = {
     ROOT / "CHANGELOG.md": "changelog.md",
     ROOT / "CONTRIBUTING.md": "contributing.md",
     ROOT / "SECURITY.md": "security.md",
-    ROOT / "examples" / "service" / "README.md": "service.md",
     ROOT / "examples" / "two-machines" / "README.md": "two-machines.md",
 }
 LINK = re.compile(r"(?<=\]\()(?!https://|#)([^)#\s]+)(?=[)#])")

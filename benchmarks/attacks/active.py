@@ -20,13 +20,13 @@ import numpy as np
 from plumbob import datasets
 from plumbob.data import split_array
 from plumbob.lab.attacks import LabelClaim, View
-from plumbob.lab.attacks.active import AttackingParty, claim_of
-from plumbob.lab.attacks.label_chosen_rows import ChosenRowsLatticeParty, ChosenRowsParty
+from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.lab.attacks.label_chosen_rows import ChosenRows, OpenedWeights
 from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.lab.paper.runs import exact_readings
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.program import party_class
 
 SPLIT = (11, 12)
 
@@ -34,7 +34,7 @@ SPLIT = (11, 12)
 class Case(NamedTuple):
     name: str
     by: str
-    party: type[TrainingParty]
+    attack: type[Hook]
     keys: dict[str, Any]
 
 
@@ -45,10 +45,10 @@ CASES = (
     Case("auxiliary", "label", AuxiliaryPacking, {"replies": "paper"}),
     Case("truncated", "features", TruncatedPacking, {"replies": "packed"}),
     Case("truncated", "label", TruncatedPacking, {"replies": "packed"}),
-    Case("chosen", "features", ChosenRowsParty, {"replies": "packed"}),
-    Case("chosen", "features", ChosenRowsParty, {"replies": "packed", "start": "small"}),
-    Case("chosen", "features", ChosenRowsLatticeParty, {"protocol": "shares"}),
-    Case("chosen", "features", ChosenRowsLatticeParty, {"protocol": "shares", "start": "small"}),
+    Case("chosen", "features", ChosenRows, {"replies": "packed"}),
+    Case("chosen", "features", ChosenRows, {"replies": "packed", "start": "small"}),
+    Case("chosen", "features", OpenedWeights, {"protocol": "shares", "open": "own"}),
+    Case("chosen", "features", OpenedWeights, {"protocol": "shares", "open": "own", "start": "small"}),
 )
 
 
@@ -70,11 +70,10 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
     }
     honest = train(plan, tables)
     started = time.perf_counter()
-    run = train(plan, tables, instead={case.by: case.party})
+    spy = case.attack()
+    run = train(plan, tables, instead={case.by: hooked(party_class(plan.kind), spy)})
     seconds = time.perf_counter() - started
-    spy = run.parties[case.by]
-    assert isinstance(spy, AttackingParty)
-    claim = claim_of(spy, View.of(run.transcripts[case.by]))
+    claim = spy.claim(run.parties[case.by], View.of(run.transcripts[case.by]))
     is_encrypted_residual = plan.protocol == "exchange"
     return {
         "attack": case.name,
@@ -82,7 +81,7 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
         **case.keys,
         "residuals_read": sum(len(reading.rows) for reading in spy.readings),
         "most_in_one_step": max(len(reading.rows) for reading in spy.readings),
-        "differ_from_released": misread(run, case.by) if is_encrypted_residual else None,
+        "differ_from_released": misread(run, case.by, spy) if is_encrypted_residual else None,
         "conditions": [(condition.name, condition.value, condition.is_met) for condition in claim.conditions],
         "labels_right": labels_right(claim, y[:rows]) if isinstance(claim, LabelClaim) else None,
         "largest_change_of_a_final_weight": max(changes(run, honest)),
@@ -91,9 +90,9 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
     }
 
 
-def misread(run: Run, by: str) -> int:
+def misread(run: Run, by: str, spy: Hook) -> int:
     """Readings that are not, to the last bit, what the honest peer encrypted."""
-    return sum(int((~is_right).sum()) for is_right in exact_readings(run, by))
+    return sum(int((~is_right).sum()) for is_right in exact_readings(run, by, spy))
 
 
 def labels_right(claim: LabelClaim, y: Any) -> dict[str, float]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from plumbob import attacks, datasets, errors, party
     from plumbob.checking.check import check
+    from plumbob.checking.consent import LeakWarning
     from plumbob.checking.findings import Findings
-    from plumbob.checking.refusal import LeakWarning
     from plumbob.errors import PlumbobError
     from plumbob.lab.audit import audit
     from plumbob.lab.simulate import load
@@ -23,7 +23,7 @@ __version__ = "0.1.0"
 _OFFERED = {
     "PAPER": "plumbob.plan",
     "Findings": "plumbob.checking.findings",
-    "LeakWarning": "plumbob.checking.refusal",
+    "LeakWarning": "plumbob.checking.consent",
     "Plan": "plumbob.plan",
     "PlumbobError": "plumbob.errors",
     "VerticalLogisticRegression": "plumbob.lab.simulate.estimator",

@@ -69,6 +69,17 @@ def names() -> tuple[str, ...]:
     return tuple(_LOADERS)
 
 
+def usual_split(name: str, data_dir: str | Path | None = None) -> dict[str, int]:
+    """Columns by party, where nobody says how many: of `loans` as in our examples, of others as the paper halves them.
+
+    The paper gives the label party the first half, the smaller one where they cannot be equal.
+    """
+    if name == "loans":
+        return {party: len(columns) for party, columns in LOANS_PARTIES.items()}
+    columns = len(describe(name, data_dir=data_dir).columns)
+    return {"label": columns // 2, "features": columns - columns // 2}
+
+
 def write_tables(name: str, folder: str | Path, part: str = "all") -> dict[str, Path]:
     """Write a CSV file for each party of a data set, as tutorials need them; the files by party.
 

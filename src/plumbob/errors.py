@@ -37,6 +37,10 @@ class CryptoError(PlumbobError):
     """A key, a ciphertext, a proof or a number to encrypt was refused."""
 
 
+class EngineError(CryptoError):
+    """What calculates here is missing or has failed: no peer and no message is to blame."""
+
+
 class EncodingError(CryptoError):
     """A number does not fit the fixed-point width that the plan makes public."""
 

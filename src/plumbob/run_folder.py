@@ -39,44 +39,33 @@ COMPARISON = "defences.json"
 RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, COMPARISON, "parties", "signatures")
 
 
+class FileHere:
+    """A file of a run's folder, as an attribute of `RunFolder`: its path."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, folder: "RunFolder", _owner: object = None) -> Path:
+        return folder.path / self.name
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """One run's files by name; nothing is read or written before it is asked for."""
 
     path: Path
 
-    @property
-    def plan_file(self) -> Path:
-        return self.path / "plan.toml"
-
-    @property
-    def report_file(self) -> Path:
-        return self.path / REPORT
-
-    @property
-    def summary_file(self) -> Path:
-        return self.path / SUMMARY
-
-    @property
-    def record_file(self) -> Path:
-        return self.path / RECORD
-
-    @property
-    def journal_file(self) -> Path:
-        return self.path / JOURNAL
-
-    @property
-    def status_file(self) -> Path:
-        return self.path / STATUS
-
-    @property
-    def receipt_file(self) -> Path:
-        return self.path / RECEIPT
-
-    @property
-    def unfinished(self) -> Path:
-        """What a simulated run needs to resume; the owner's alone: draws are what keys are made of."""
-        return self.path / UNFINISHED
+    plan_file = FileHere("plan.toml")
+    report_file = FileHere(REPORT)
+    summary_file = FileHere(SUMMARY)
+    record_file = FileHere(RECORD)
+    journal_file = FileHere(JOURNAL)
+    status_file = FileHere(STATUS)
+    receipt_file = FileHere(RECEIPT)
+    unfinished = FileHere(UNFINISHED)
+    """What a simulated run needs to resume; the owner's alone: draws are what keys are made of."""
+    comparison_file = FileHere(COMPARISON)
+    """What `audit --defences` leaves beside its page."""
 
     def party_folder(self, name: str) -> Path:
         return self.path / "parties" / name
@@ -150,11 +139,6 @@ class RunFolder:
     def earlier(self) -> "RunFolder":
         """Where a finished run is set aside."""
         return RunFolder(self.path / EARLIER)
-
-    @property
-    def comparison_file(self) -> Path:
-        """What `audit --defences` leaves beside its page."""
-        return self.path / COMPARISON
 
     def finished_work(self) -> str:
         """What was finished in this folder, in words; empty where a new run replaces nothing of worth.

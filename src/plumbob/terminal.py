@@ -4,13 +4,20 @@ Escape sequences can clear a screen, rewrite the lines above, and name a window.
 """
 
 import logging
+import re
 import sys
+import textwrap
 import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+BEFORE_WORDS = re.compile(r"^ +|(?<=\S) {2,}(?=\S)")
+TO_COPY = re.compile(r"^\s*(\S+ ?= |plumbob)|[$|]")
+"""A plan's key, a command, a shell's script."""
+COMMAND = re.compile(r"plumbob [^,;:()]{1,60}")
+UNBROKEN = "\N{NO-BREAK SPACE}"
 SECONDS_BETWEEN_LINES = 10.0
 """Of progress, where standard error is no terminal."""
 
@@ -23,11 +30,28 @@ def printable(text: str) -> str:
 def print_line(text: str) -> None:
     """A line of a result, on standard output.
 
-    As it is, however wide: a table cut at 80 columns cannot be read by the next program in a pipe.
+    As it is, however wide, where that is a pipe: a table cut at 80 columns cannot be read by the next program. On a
+    terminal, sentences continue in the next line between two words.
     """
     from rich.console import Console
 
-    Console().print(printable(text), markup=False, highlight=False, soft_wrap=True)
+    console, shown = Console(), printable(text)
+    for line in wrapped(shown, console.width) if sys.stdout.isatty() else [shown]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A sentence in lines of at most this width, under its own beginning; anything else as it is."""
+    starts = [found.end() for found in BEFORE_WORDS.finditer(text)]
+    indent = starts[-1] if starts else 0
+    # What may be typed or saved must stay one line, and so must a row of a table.
+    if len(text) <= width or TO_COPY.search(text) or indent > width // 4:
+        return [text]
+    unbroken = COMMAND.sub(lambda found: found[0].replace(" ", UNBROKEN), text)
+    lines = textwrap.wrap(
+        unbroken, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace(UNBROKEN, " ") for line in lines]
 
 
 def complain(text: str) -> None:
@@ -47,16 +71,16 @@ class StatusLine:
     """
 
     def __init__(self, console: "Console") -> None:
-        self._console = console
+        self.console = console
         self._is_overwritten = console.is_terminal and not console.is_dumb_terminal
         self._next = 0.0
 
     def __call__(self, text: str) -> None:
         if self._is_overwritten:
-            self._write(printable(text)[: self._console.width - 1])
+            self._write(printable(text)[: self.console.width - 1])
         elif time.monotonic() >= self._next:
             self._next = time.monotonic() + SECONDS_BETWEEN_LINES
-            print_progress(self._console, text)
+            print_progress(self.console, text)
 
     def clear(self) -> None:
         """Nothing of it stays above a result."""
@@ -64,9 +88,9 @@ class StatusLine:
             self._write("")
 
     def _write(self, text: str) -> None:
-        if not self._console.quiet:
-            self._console.file.write(f"\r\x1b[2K{text}")
-            self._console.file.flush()
+        if not self.console.quiet:
+            self.console.file.write(f"\r\x1b[2K{text}")
+            self.console.file.flush()
 
 
 class LogHandler(logging.StreamHandler):  # type: ignore[type-arg]  # Only a stub is generic.

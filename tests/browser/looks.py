@@ -27,6 +27,8 @@ def look_at(page: Page, turn: int, uncropped_from: int = DESKTOP) -> None:
         for scheme in SCHEMES if (place + turn) % 2 else SCHEMES[::-1]:
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+            cut = page.evaluate(CUT_WORDS)
+            assert cut == [], (width, cut)
             if width >= uncropped_from:
                 assert page.evaluate(SCROLLED_INSIDE) == [], width
             assert faint(page, SMALLEST_IN_LARGE, drawn=False) == [], (width, scheme)
@@ -138,6 +140,22 @@ SCROLLED_INSIDE = """() => [...document.querySelectorAll("body *")].filter(one =
   const down = one.scrollHeight > one.clientHeight + 1 && ["auto", "scroll"].includes(overflowY);
   return (across && one.clientWidth > 1 && getComputedStyle(one).textOverflow !== "ellipsis") || down;
 }).map(one => one.outerHTML.slice(0, 200))"""
+
+
+# Words of headings that are cut although they would fit into a line; one of 25 letters may not.
+CUT_WORDS = """() => [...document.querySelectorAll("h1, h2, h3, legend, dt, th, summary, label")].flatMap(heading => {
+  if (!heading.checkVisibility()) return [];
+  const walker = document.createTreeWalker(heading, NodeFilter.SHOW_TEXT), found = [], range = document.createRange();
+  while (walker.nextNode()) {
+    for (const { index, 0: word } of walker.currentNode.data.matchAll(/[\\p{L}\\d]+/gu)) {
+      range.setStart(walker.currentNode, index);
+      range.setEnd(walker.currentNode, index + word.length);
+      const lines = new Set([...range.getClientRects()].map(one => Math.round(one.top)));
+      if (word.length < 25 && lines.size > 1) found.push(word);
+    }
+  }
+  return found;
+})"""
 
 
 def stops(page: Page) -> list[str]:

@@ -120,118 +120,96 @@ def test_impossible_questions_are_refused(keys: dict[str, Any]) -> None:
         check(plan_of(rows=0), **keys)
 
 
-# Labels.
+# One attack at a time: who makes it on what, the plan, and the verdict.
 
-
-def test_small_batches_leak_labels() -> None:
-    """Criterion 4.2: no more rows than columns; a little more still, much more not by itself."""
-    assert labels(plan_of(batch_size=12, epochs=1), "label-sign") == LEAKS
-    assert labels(plan_of(batch_size=256, epochs=1), "label-sign") == DEGRADES
-
-
-def test_large_starting_weights_hide_signs() -> None:
-    """Scores beyond the threshold turn signs over, but not where rows are clipped."""
-    assert labels(plan_of((40, 12), batch_size=8, start="normal"), "label-sign") == DEGRADES
-    assert labels(plan_of((40, 12), batch_size=8, start="normal", **CLIPPED), "label-sign") == LEAKS
-
-
-@pytest.mark.parametrize(
-    ("keys", "verdict"),
-    [
-        ({"batch_size": 64, "epochs": 30}, LEAKS),
-        ({"batch_size": 256, "epochs": 40}, LEAKS),
-        ({"batch_size": 256, "epochs": 1}, DEGRADES),
-        ({"batch_size": 256, "epochs": 40, "batches": "fixed"}, DEGRADES),
-        ({"batches": "full", "epochs": 40}, DEGRADES),
-        ({"batch_size": 256, "epochs": 40, "rows": 300}, DEGRADES),
+ALONE: dict[str, Any] = {"intercept": False, "start": "xavier"}
+FEW_NOISY: dict[str, Any] = {"rows": 2000, "noise": "sound", "epsilon": 0.2, "batch_size": 64, **CLIPPED}
+LABELS, SCORES, COLUMNS = ("features", "labels"), ("label", "scores"), ("label", "features")
+TWO = (11, 12)
+JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, Any], str]]] = {
+    "Criterion 4.2: no more rows than columns": [
+        ("label-sign", LABELS, TWO, {"batch_size": 12, "epochs": 1}, LEAKS),
+        ("label-sign", LABELS, TWO, {"batch_size": 256, "epochs": 1}, DEGRADES),
     ],
-)
-def test_stacked_equations_decide(keys: dict[str, Any], verdict: str) -> None:
-    """Epochs times columns over batch size, with batches that really differ, far beyond batch size <= columns."""
-    assert labels(plan_of(**keys), "label-stacked") == verdict
+    "large starting weights turn signs over, but not where rows are clipped": [
+        ("label-sign", LABELS, (40, 12), {"batch_size": 8, "start": "normal"}, DEGRADES),
+        ("label-sign", LABELS, (40, 12), {"batch_size": 8, "start": "normal", **CLIPPED}, LEAKS),
+    ],
+    "epochs times columns over batch size decide, with batches that really differ": [
+        ("label-stacked", LABELS, TWO, {"batch_size": 64, "epochs": 30}, LEAKS),
+        ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 40}, LEAKS),
+        ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 1}, DEGRADES),
+        ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 40, "batches": "fixed"}, DEGRADES),
+        ("label-stacked", LABELS, TWO, {"batches": "full", "epochs": 40}, DEGRADES),
+        ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 40, "rows": 300}, DEGRADES),
+    ],
+    "Theorem 4.1 and beyond: a label party without columns is decoded, whatever the start": [
+        ("label-only", LABELS, (0, 12), {"batch_size": 20, **ALONE}, LEAKS),
+        ("label-only", LABELS, (0, 12), {"batch_size": 128, **ALONE}, DEGRADES),
+        ("label-only", LABELS, (1, 12), {"batch_size": 8, **ALONE}, NOT_APPLICABLE),
+        ("label-only", LABELS, (1, 12), {"batch_size": 8}, DEGRADES),
+    ],
+    "strong noise drowns single labels; with very many visits what columns say in general comes through": [
+        *((name, LABELS, TWO, FEW_NOISY, BLOCKED) for name in ("label-sign", "label-stacked", "label-average")),
+        ("label-stacked", LABELS, TWO, {**FEW_NOISY, "rows": 10_000_000, "delta": 1e-8}, DEGRADES),
+        ("label-average", LABELS, TWO, {"noise": "std", "noise_std": 0.2, "batch_size": 8, **CLIPPED}, LEAKS),
+        ("label-average", LABELS, TWO, {}, NOT_APPLICABLE),
+    ],
+    "randomised response bounds every attack": [
+        ("label-sign", LABELS, TWO, {"batch_size": 8, "label_flip_epsilon": 6.0}, LEAKS),
+        ("label-sign", LABELS, TWO, {"batch_size": 8, "label_flip_epsilon": 0.5}, DEGRADES),
+    ],
+    "chosen rows are read at any batch size; `clear` has no party that could choose": [
+        ("label-chosen-rows", LABELS, TWO, {"batch_size": 1024}, LEAKS),
+        ("label-chosen-rows", LABELS, TWO, {"batch_size": 1024, "start": "xavier"}, DEGRADES),
+        ("label-chosen-rows", LABELS, TWO, {"protocol": "clear"}, NOT_APPLICABLE),
+    ],
+    "Section 5.2: whole plaintexts are packed, and more columns than agreed end the run": [
+        ("packing", LABELS, TWO, {"replies": "paper"}, LEAKS),
+        ("packing", LABELS, TWO, {}, DEGRADES),
+        ("claimed-width", LABELS, TWO, {}, BLOCKED),
+    ],
+    "Corollary 3.2: determined residuals show scores; the label party's noise alone does not help features": [
+        ("feature-geometry", SCORES, TWO, {"batch_size": 8}, LEAKS),
+        ("feature-geometry", SCORES, TWO, {"batch_size": 16}, DEGRADES),
+        ("feature-geometry", SCORES, TWO, {"batch_size": 256}, BLOCKED),
+        ("feature-geometry", SCORES, TWO, {"batch_size": 8, "noise": "sound", **CLIPPED}, LEAKS),
+        ("feature-geometry", SCORES, TWO, {"batch_size": 8, "noise": "std", "noise_std": 10.0, **CLIPPED}, BLOCKED),
+    ],
+    "Theorem 3.5, Remark 4.9, and batches of one row, which the paper calls safe: one column, value by value": [
+        ("feature-single", COLUMNS, (22, 1), {"batch_size": 8}, LEAKS),
+        ("feature-chain", COLUMNS, (22, 1), {"batch_size": 8}, LEAKS),
+        ("feature-single", ("features", "features"), (1, 22), {"batch_size": 8}, LEAKS),
+        ("feature-single", COLUMNS, (22, 1), {"batch_size": 1}, NOT_APPLICABLE),
+        ("feature-chain", COLUMNS, (22, 1), {"batch_size": 1}, LEAKS),
+    ],
+    "labels that are nearly all coin flips cannot be read from opened weights": [
+        ("label-chosen-rows", LABELS, TWO, {"protocol": "shares", "open": "own", "label_flip_epsilon": 0.05}, BLOCKED),
+    ],
+}
+
+
+@pytest.mark.parametrize("rule", JUDGED)
+def test_verdicts(rule: str) -> None:
+    """Each of the rules, on plans around the place where the verdict changes."""
+    for attack, (by, target), split, keys, verdict in JUDGED[rule]:
+        assert verdicts(plan_of(split, **keys))[attack, by, target] == verdict, (attack, split, keys)
 
 
 def test_runs_on_the_same_rows_add_up() -> None:
     """What one run only begins, several finish."""
-    plan = plan_of(batch_size=256, epochs=1)
-    assert labels(plan, "label-stacked") == DEGRADES
-    assert labels(plan, "label-stacked", runs=8) == LEAKS
+    assert labels(plan_of(batch_size=256, epochs=1), "label-stacked", runs=8) == LEAKS
 
 
-def test_a_label_party_without_columns_is_decoded() -> None:
-    """Theorem 4.1 and beyond: up to nearly twice as many rows as columns, whatever the start."""
-    alone = {"intercept": False, "start": "xavier"}
-    assert labels(plan_of((0, 12), batch_size=20, **alone), "label-only") == LEAKS
-    assert labels(plan_of((0, 12), batch_size=128, **alone), "label-only") == DEGRADES
-    assert labels(plan_of((1, 12), batch_size=8, **alone), "label-only") == NOT_APPLICABLE
-    assert labels(plan_of((1, 12), batch_size=8), "label-only") == DEGRADES
-
-
-def test_noise_drowns_single_labels_first() -> None:
-    """Strong noise blocks; with very many visits what own columns say in general comes through again."""
-    few = plan_of(rows=2000, noise="sound", epsilon=0.2, batch_size=64, **CLIPPED)
-    assert {labels(few, name) for name in ("label-sign", "label-stacked", "label-average")} == {BLOCKED}
-    many = few.replace(rows=10_000_000, delta=1e-8)
-    assert labels(many, "label-stacked") == DEGRADES
-    weak = plan_of(noise="std", noise_std=0.2, batch_size=8, epochs=20, **CLIPPED)
-    assert labels(weak, "label-average") == LEAKS
-    assert labels(plan_of(), "label-average") == NOT_APPLICABLE
-
-
-def test_flipped_labels_bound_every_attack() -> None:
-    """Randomised response: at most 1 - q of the labels can come out right."""
+def test_flipped_labels_bound_a_forecast() -> None:
+    """At most 1 - q of the labels can come out right."""
     plan = plan_of(batch_size=8, label_flip_epsilon=2.0)
-    forecast = reading(Figures.of(plan), "features", 1.0)
-    assert forecast.accuracy == pytest.approx(0.8808, abs=1e-3)
-    assert labels(plan.replace(label_flip_epsilon=6.0), "label-sign") == LEAKS
-    assert labels(plan.replace(label_flip_epsilon=0.5), "label-sign") == DEGRADES
+    assert reading(Figures.of(plan), "features", 1.0).accuracy == pytest.approx(0.8808, abs=1e-3)
 
 
-def test_chosen_rows_are_read_at_any_batch_size() -> None:
-    """From zero weights a whole batch at once; `clear` has no party that could choose."""
-    assert labels(plan_of(batch_size=1024), "label-chosen-rows") == LEAKS
-    assert labels(plan_of(batch_size=1024, start="xavier"), "label-chosen-rows") == DEGRADES
-    assert labels(plan_of(protocol="clear"), "label-chosen-rows") == NOT_APPLICABLE
-
-
-# Replies.
-
-
-def test_whole_plaintexts_are_packed() -> None:
-    """Section 5.2: slots times columns against the batch; replies cut to an honest sum have no such room."""
-    assert labels(plan_of(replies="paper"), "packing") == LEAKS
-    assert labels(plan_of(), "packing") == DEGRADES
+def test_packing_has_a_fix_of_its_own() -> None:
+    """Replies cut to an honest sum have no room to hide values."""
     assert {one.fix for one in check(plan_of(replies="paper")) if one.attack == "packing"} == {"--replies packed"}
-
-
-def test_agreed_widths_block_claims() -> None:
-    """More columns than agreed end the run."""
-    assert labels(plan_of(), "claimed-width") == BLOCKED
-
-
-# Features.
-
-
-def test_determined_residuals_leak_scores() -> None:
-    """Corollary 3.2: batches no larger than own columns; noise of the label party alone is no help to features."""
-    key = ("feature-geometry", "label", "scores")
-    assert verdicts(plan_of(batch_size=8))[key] == LEAKS
-    assert verdicts(plan_of(batch_size=16))[key] == DEGRADES
-    assert verdicts(plan_of(batch_size=256))[key] == BLOCKED
-    assert verdicts(plan_of(batch_size=8, noise="sound", **CLIPPED))[key] == LEAKS
-    assert verdicts(plan_of(batch_size=8, noise="std", noise_std=10.0, **CLIPPED))[key] == BLOCKED
-
-
-def test_one_column_is_read_value_by_value() -> None:
-    """Theorem 3.5, the other way round (Remark 4.9), and batches of one row, which the paper calls safe."""
-    by_label = verdicts(plan_of((22, 1), batch_size=8))
-    assert by_label["feature-single", "label", "features"] == LEAKS
-    assert by_label["feature-chain", "label", "features"] == LEAKS
-    by_features = verdicts(plan_of((1, 22), batch_size=8))
-    assert by_features["feature-single", "features", "features"] == LEAKS
-    alone = verdicts(plan_of((22, 1), batch_size=1))
-    assert alone["feature-single", "label", "features"] == NOT_APPLICABLE
-    assert alone["feature-chain", "label", "features"] == LEAKS
 
 
 # Shares.
@@ -261,11 +239,6 @@ def test_opened_weights_leak_chosen_labels() -> None:
     }
     others = {one.verdict for one in findings if one.stage == "training" and one.assumes == "honest"}
     assert others == {DEGRADES, NOT_APPLICABLE}
-
-
-def test_flips_bound_what_opened_weights_say() -> None:
-    """Labels that are nearly all coin flips cannot be read above the tolerance."""
-    assert labels(plan_of(protocol="shares", open="own", label_flip_epsilon=0.05), "label-chosen-rows") == BLOCKED
 
 
 def test_noise_for_rows_blocks_nobody_who_exceeds_its_norm() -> None:

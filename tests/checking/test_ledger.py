@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.ledger import Account, Ledger, planned
+from plumbob.checking.ledger import Account, Ledger, gains, planned
 from plumbob.lab.attacks import View
-from plumbob.lab.audit.seen import seen
+from plumbob.lab.audit.filing import seen
 from plumbob.plan import Plan
 from tests.lab.audit.support import small_run
 
@@ -25,9 +25,9 @@ def account_of(ledger: Ledger, party: str = "features", unknown: Any = "labels")
     return found
 
 
-def gains_of(plan: Plan, party: str = "features", runs: int = 1) -> dict[str, int]:
-    """Equations by where they come from."""
-    return {gain.source: gain.equations for gain in planned(plan, runs=runs).gains if gain.party == party}
+def gains_of(plan: Plan, party: str = "features") -> dict[str, str]:
+    """What comes on top, by where it comes from."""
+    return {gain.source: gain.says for gain in gains(Figures.of(plan)) if gain.party == party}
 
 
 def test_each_step_gives_an_equation_a_column() -> None:
@@ -67,12 +67,7 @@ def test_several_runs_add_up() -> None:
     )
     assert account_of(both).totals[-1] == account_of(longer).totals[-1]
     shares = plan_of(protocol="shares", open="own")
-    assert gains_of(shares, runs=3)["opened weights"] == 3 * gains_of(shares)["opened weights"]
-
-
-def test_known_ranks_replace_general_position() -> None:
-    """Who knows that columns are dependent can say so."""
-    assert set(account_of(planned(plan_of(), ranks={"features": 7})).ranks) == {7}
+    assert gains_of(shares)["opened weights"] == "12 equations per run about everybody's labels"
 
 
 def test_features_are_counted_up_to_a_rotation() -> None:
@@ -91,7 +86,7 @@ def test_shares_give_nothing_but_opened_weights() -> None:
 
 def test_replies_carry_what_they_are_cut_to() -> None:
     """Whole plaintexts carry dozens of hidden values a column, replies cut to an honest sum a few."""
-    whole, cut = (gains_of(plan_of(replies=replies))["replies"] for replies in ("paper", "packed"))
+    whole, cut = (Figures.of(plan_of(replies=one)).readable_residuals("features") for one in ("paper", "packed"))
     assert whole > 12 * 40
     assert cut < 12 * 4
 
@@ -119,7 +114,7 @@ def test_an_arbiter_without_masks_reads_all_sums() -> None:
     plan = plan_of(protocol="arbiter")
     assert gains_of(plan, "arbiter") == {}
     unmasked = plan.replace(unmasked_gradients_for_the_arbiter=True)
-    assert gains_of(unmasked, "arbiter") == {"unmasked gradients": 24}
+    assert gains_of(unmasked, "arbiter") == {"unmasked gradients": "24 sums per step, in the clear"}
 
 
 def test_a_view_has_real_ranks() -> None:

@@ -27,16 +27,16 @@ def plan_for(**keys: Any) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "factor", "coin"), [(1.0, "2.72", "0.731"), (2.0, "7.39", "0.881"), (4.0, "54.6", "0.982")]
+    ("epsilon", "factor", "coin"), [(1.0, "2.72", "731"), (2.0, "7.39", "881"), (4.0, "54.6", "982")]
 )
 def test_the_promise_is_said_in_numbers(epsilon: float, factor: str, coin: str) -> None:
     """The factor e^epsilon, against any other values in the row, and the bound for a coin's label."""
     text = " ".join(row_notes(plan_for(epsilon=epsilon), 27_000))
     assert f"a factor of at most {factor} " in text
-    assert "from what the guesser would believe with any other values in this person's row" in text
+    assert "compare this training with one that had any other values in this person's row" in text
     assert "That this person is in the table is not hidden" in text
     assert "Differential privacy" in text
-    assert f"with probability {coin} at most" in text
+    assert f"more than {coin} times in 1,000" in text
 
 
 def test_the_price_stands_beside_the_promise() -> None:
@@ -71,7 +71,7 @@ def test_what_is_not_covered_is_said() -> None:
     """Dishonest parties, further runs, and that `clear` protects nobody."""
     text = " ".join(notes(plan_for(), rows=27_000))
     for words in (
-        "exceeds its norm bound",
+        "as long as they shorten rows as agreed",
         "is not bound by it",
         "spends the budget again",
         "this is an experiment and protects nobody",

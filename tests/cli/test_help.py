@@ -46,23 +46,6 @@ def help_of(*words: str) -> str:
     return ended.stdout
 
 
-@pytest.mark.parametrize("verb", [("train",), ("check",), ("plan", "new")], ids=" ".join)
-@pytest.mark.parametrize(
-    ("flag", "words"),
-    [
-        ("--scheme=paillier", "--scheme: there is one for each protocol now"),
-        ("--trust-peer-keys", "--trust-peer-keys: every key is proved or tested now; leave it out"),
-        ("--no-trust-peer-keys", "--no-trust-peer-keys: every key is proved or tested now; leave it out"),
-    ],
-)
-def test_a_flag_that_was_removed_says_so(verb: tuple[str, ...], flag: str, words: str) -> None:
-    """With what there is instead, and without flags that only look like it."""
-    ended = CliRunner().invoke(app, [*verb, "--features", "2,3", flag])
-    assert ended.exit_code == 2
-    assert words in ended.output
-    assert "Possible options" not in ended.output
-
-
 @pytest.mark.parametrize("words", [*GROUPS, *VERBS], ids=" ".join)
 def test_no_line_is_wider_than_80_columns(words: tuple[str, ...]) -> None:
     """Help can be read on the narrowest terminal in use, and `-h` asks for it."""

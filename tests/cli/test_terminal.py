@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from plumbob.report.progress import StepProgress
+from plumbob.terminal import wrapped
 from tests.terminals import HOSTILE, steers, typed
 
 TOML = json.dumps(HOSTILE)
@@ -48,3 +49,23 @@ def test_progress_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]
     told = capsys.readouterr().err
     assert told.strip()
     assert not steers(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            "  leaks  The bank can read all of it, or some.",
+            ["  leaks  The bank can read all of", "         it, or some."],
+        ),
+        ("Nobody is sent a weight of it.", ["Nobody is sent a weight", "of it."]),
+        ("label-sign  processor  labels  100 %", ["label-sign  processor  labels  100 %"]),
+        ("epochs = 14   # passes over the rows", ["epochs = 14   # passes over the rows"]),
+        ("plumbob party join 'plumbob-invite'", ["plumbob party join 'plumbob-invite'"]),
+        ("type there plumbob party train, then", ["type there", "plumbob party train,", "then"]),
+    ],
+    ids=["verdict", "sentence", "table", "plan", "command", "sentence with a command"],
+)
+def test_sentences_are_not_cut_inside_words(text: str, lines: list[str]) -> None:
+    """They continue under their own beginning; a row of a table, and what may be copied, stays one line."""
+    assert wrapped(text, 36 if lines[0].startswith("  ") else 24) == lines

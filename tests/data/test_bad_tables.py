@@ -16,7 +16,7 @@ import pytest
 
 from plumbob.data import ColumnChoices, Table, read_table
 from plumbob.data.fitting import find_slots
-from plumbob.data.slots import EncodingChoices
+from plumbob.data.tables import EncodingChoices
 from plumbob.errors import DataError
 
 ROWS = [f"p{row},{row}.5,{'red' if row % 2 else 'blue'},{'yes' if row % 3 else 'no'}" for row in range(1, 41)]
@@ -121,7 +121,7 @@ KINDS = [
     Kind(
         "commas that may be thousands",
         GOOD.replace(",", ";").replace(".5", ",500").encode(),
-        words="40 of 40 cells are not numbers, .* --as x=number:. or as a fraction with --as x=number:,",
+        words="40 of 40 cells are not numbers, .* --as 'x=number:.' or as a fraction with --as 'x=number:,'",
     ),
     Kind(
         "commas that are thousands",
@@ -244,17 +244,15 @@ KINDS = [
     Kind("a workbook", b"PK\x03\x04" * 9, words="expected a name that ends in", ending="xlsx"),
     # Columns.
     Kind("a comma at the end of every line", GOOD.replace("\n", ",\n").encode(), is_good),
-    Kind(
-        "the index of a data frame",
-        "\n".join([",id,x,colour,paid", *(f"{place},{row}" for place, row in enumerate(ROWS))]).encode(),
-        is_good,
-    ),
-    Kind(
-        "the index of a data frame that was shuffled",
-        "\n".join(
-            ["Unnamed: 0,id,x,colour,paid", *(f"{7 * place % 41},{row}" for place, row in enumerate(ROWS, 1))]
-        ).encode(),
-        is_good,
+    *(
+        Kind(
+            f"the index of a shuffled data frame called {name!r}",
+            "\n".join(
+                [f"{name},id,x,colour,paid", *(f"{7 * place % 41},{row}" for place, row in enumerate(ROWS, 1))]
+            ).encode(),
+            is_good,
+        )
+        for name in ("", "Unnamed: 0", "__index_level_0__")
     ),
     Kind("a column without a name", with_column("", ["7", *["8"] * 39]), words="column 5 has no name"),
     Kind("two columns of one name", with_column("x", ["7"] * 40), words="1 of 5 columns repeat a name: 'x'"),

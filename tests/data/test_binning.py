@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from plumbob.arrays import Vector
-from plumbob.data.binning import cut_points, places_of
+from plumbob.data.encoding import places_of
+from plumbob.data.fitting import cut_points
 
 COLUMNS = arrays(np.float64, st.integers(0, 60), elements=st.floats(-1e9, 1e9) | st.just(np.nan) | st.just(0.0))
 

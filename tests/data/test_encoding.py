@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
-from plumbob.data.encoder import choices_of, fit_encoder, fit_sources
+from plumbob.data.encoder import choices_of, fit_encoder, fit_sources, raw_numbers
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, restore_encoding, store_encoding
 from plumbob.data.fitting import find_slots
-from plumbob.data.slots import EncodingChoices
-from plumbob.data.tables import Column
+from plumbob.data.tables import Column, EncodingChoices
 from plumbob.plan import Plan
 
 TEN = EncodingChoices(bins=10)
@@ -35,7 +34,8 @@ def fitted(
 
 def encoded(source: EncodedColumn, column: Column) -> Matrix:
     """Rows by encoded columns."""
-    return np.column_stack([np.empty((len(column.values), 0)), *source.columns(column)])
+    rows = np.arange(len(column.values))
+    return raw_numbers(Table(tuple(map(str, rows)), (column,)), [source], rows)
 
 
 def test_gaps_have_a_slot_and_the_reference_has_none() -> None:

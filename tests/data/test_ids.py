@@ -1,5 +1,7 @@
 """Ids by one rule, and what is refused."""
 
+import hashlib
+import struct
 from typing import Any
 from unicodedata import normalize
 
@@ -11,11 +13,10 @@ from hypothesis import strategies as st
 
 from plumbob.data import ColumnChoices, align, canonical, canonical_ids, in_agreed_order, table_from
 from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
-from plumbob.data.ids import BEFORE_NUMBER, id_forms, look_alikes, parts_of
+from plumbob.data.ids import BEFORE_NUMBER, BETWEEN_COLUMNS, PackedIds, hash_of_ids, id_forms, look_alikes, parts_of
 from plumbob.data.tables import Table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.protocol.alignment import encoded_id
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_an_id_of_several_columns() -> None:
     table = table_from(frame, "surname,given")
     assert [parts_of(identity) for identity in canonical_ids(table.ids)] == [["ab", "c"], ["a", "bc"]]
     assert [column.name for column in table.columns] == ["x"]
-    assert len({encoded_id(identity) for identity in canonical_ids(table.ids)}) == 2
+    assert len(set(map(bytes, PackedIds(canonical_ids(table.ids)).encoded()))) == 2
 
 
 def test_a_column_whose_name_has_a_comma() -> None:
@@ -216,3 +217,33 @@ def test_ids_that_look_alike_are_counted(ids: list[str], counts: dict[str, int])
     assert found.counts == counts
     assert bool(found) == bool(counts)
     assert not any(identity in str(found) for identity in ids if len(identity) > 2)
+
+
+columns_text = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters=[BETWEEN_COLUMNS]), max_size=3)
+
+
+@given(st.lists(st.lists(columns_text, min_size=1, max_size=3), unique_by=tuple, max_size=12))
+def test_different_columns_are_hashed_differently(ids: list[list[str]]) -> None:
+    """Wherever one column ends and the next begins, and however many there are."""
+    texts = list(map(BETWEEN_COLUMNS.join, ids))
+    assert len({bytes(PackedIds([text]).encoded()[0]) for text in texts}) == len(ids)
+
+
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(columns_text, min_size=n, max_size=n), min_size=1)))
+def test_packed_ids_are_what_was_packed(ids: list[list[str]]) -> None:
+    """In any order, and hashed as their encodings one after the other: the number of columns, lengths and texts."""
+    texts = list(map(BETWEEN_COLUMNS.join, ids))
+    packed = PackedIds(texts)
+    assert packed.texts(np.arange(len(ids), dtype=np.uint32)[::-1]) == texts[::-1]
+    encodings = [
+        struct.pack("<H", len(columns)) + b"".join(struct.pack("<I", len(b := text.encode())) + b for text in columns)
+        for columns in ids
+    ]
+    assert packed.encoded() == encodings
+    assert packed.digest() == hash_of_ids(texts) == hashlib.sha256(b"".join(encodings)).digest()
+
+
+def test_ids_with_other_columns_are_not_packed() -> None:
+    """One column here and two there is a fault of whoever calls."""
+    with pytest.raises(DataError, match="same number of columns"):
+        PackedIds(["a", f"a{BETWEEN_COLUMNS}b"])

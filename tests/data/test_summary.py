@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from plumbob.data import ColumnChoices, read_table
-from plumbob.data.slots import EncodingChoices
 from plumbob.data.summary import summarise
+from plumbob.data.tables import EncodingChoices
 from plumbob.errors import DataError
 
 ROWS = 60
@@ -76,6 +76,14 @@ def test_a_column_of_rare_levels_is_named(file: Path) -> None:
     assert advice.startswith("postcode: 25 of 25 levels have too few rows and are grouped into one")
     assert "leave it out with --drop postcode, or shorten it in your file" in advice
     assert not summarise(table, EncodingChoices(bins=10, rare=2)).columns[-1].advice
+
+
+def test_in_short_only_columns_that_need_a_look_are_listed(file: Path) -> None:
+    """Those with texts, gaps or a remark; the count is of all, and what is told of them stays."""
+    summary = summarise(read_table(file, "id", choices=READING), CHOICES)
+    plain = [one.name for one in summary.columns if not (one.gaps or one.kind == "text" or one.remark)]
+    assert plain
+    assert [line.split()[0] for line in summary.lines() if line not in summary.short_lines()] == plain
 
 
 def test_a_few_rare_levels_are_no_reason_for_advice(tmp_path: Path) -> None:

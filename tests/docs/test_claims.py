@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tools import claims
-from tools.claims import Expected
+from tools.claims import Expected, Measurement
 
 TABLE = claims.read()
 
@@ -31,6 +31,35 @@ def test_nothing_in_the_table_is_on_no_page() -> None:
 def test_what_a_figure_describes_exists() -> None:
     """A file that moved would never make its figures old."""
     assert [path for one in TABLE.measurements for path in one.describes if not (claims.ROOT / path).exists()] == []
+
+
+def test_an_hour_is_enough() -> None:
+    """What is not measured by hand has a number to compare, and all of it together fits."""
+    measured = [one for one in TABLE.measurements if not one.by_hand]
+    assert [one.names for one in measured if not one.expected] == []
+    assert sum(one.minutes for one in measured) <= claims.MOST_MINUTES
+
+
+def test_a_command_that_takes_too_long_is_stopped() -> None:
+    """And says nothing."""
+    assert Measurement("sleep 60", 1, "", (), {}).run(0.1) is None
+
+
+def test_words_make_no_figure_old() -> None:
+    """A docstring and a comment change nothing that is measured; a number does."""
+    assert claims.executed('"""a"""\nx = 1') == claims.executed('"""b"""\nx = 1  # c')
+    assert claims.executed("x = 1") != claims.executed("x = 2")
+
+
+def test_what_holds_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Today's commit in the measurement's own place, and nothing else changes."""
+    table = "[[measurement]]\ncommit = '{}'\n[measurement.figures]\na = '1'\n[[measurement]]\ncommit = 'old'\nb = '2'\n"
+    monkeypatch.setattr(claims, "TABLE", tmp_path / "claims.toml")
+    claims.TABLE.write_text(table.format("old"))
+    claims.note_commit(Measurement("", 1, "old", (), {"a": "1"}))
+    noted = claims.TABLE.read_text()
+    assert noted == table.format(noted.split("'")[1])
+    assert "'old'\n[measurement.figures]" not in noted
 
 
 @pytest.mark.parametrize(

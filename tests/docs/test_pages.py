@@ -14,9 +14,9 @@ from plumbob.net.reliable import FRAME, REMEMBERED
 from plumbob.net.websocket import PATH
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from tools import drawings, reference
+from tools import claims, drawings, reference
 
-ROOT = Path(__file__).parents[2]
+ROOT = claims.ROOT
 DOCS = ROOT / "docs"
 
 
@@ -39,6 +39,21 @@ def test_the_pictures_are_current() -> None:
     """They are what `python tools/drawings.py` draws today, with the ledger's own numbers."""
     for name, drawn in drawings.drawings().items():
         assert (DOCS / "pictures" / name).read_text(encoding="utf-8") == drawn, "run: python tools/drawings.py"
+
+
+FILE = re.compile(
+    r"(?<![\w/.…])(?!secretflow/|python/|docs/reference/)"  # Other systems' own.
+    r"((?:src|tests|docs|tools|benchmarks|examples|native)/[\w./-]*\w|[a-z_]+/[\w/]+\.py)(?![\w*])"
+)
+"""A path in the repository, or a module below src/plumbob."""
+
+
+@pytest.mark.parametrize("page", claims.pages(), ids=lambda page: page.stem)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    """What was moved, merged or renamed stands under its new name."""
+    named = set(FILE.findall(re.sub(r"https?://\S+", "", page.read_text(encoding="utf-8"))))
+    places = (ROOT, ROOT / "src" / "plumbob", ROOT / "tests")
+    assert [name for name in named if "NAME" not in name and not any((place / name).exists() for place in places)] == []
 
 
 def test_the_protocol_lists_every_message() -> None:

@@ -30,7 +30,7 @@ THAT_PROMISE = (
     "defences.md",
     "glossary.md",
     "limitations.md",
-    "which-protocol.md",
+    "concepts.md",
 )
 
 
@@ -105,6 +105,6 @@ def test_the_receipt_and_the_glossary_of_the_report_name_it() -> None:
 def test_the_ledger_is_explained_with_its_limit() -> None:
     """A person under another id column is another person: said where the ledger is explained."""
     words = "person under another id column is another person"
-    for name in ("privacy.md", "privacy-officers.md", "network.md"):
+    for name in ("privacy.md", "privacy-officers.md", "operations.md"):
         assert words in plain((REPOSITORY / "docs" / name).read_text(encoding="utf-8"))
     assert words in checked(rows_plan())

@@ -25,7 +25,7 @@ from plumbob.data import split_array
 from plumbob.errors import PlumbobError
 from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
 from plumbob.lab.simulate import train
-from plumbob.net import greeting
+from plumbob.net import Data, greeting
 from plumbob.net.greeting import Greeting
 from plumbob.net.identity import PREFIX, Identity, Invitation, _checksum
 from plumbob.net.reliable import FRAME, MESSAGE, Memory, ReliableLink
@@ -35,6 +35,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import training as shares_training
+from plumbob.protocol.shares.schedule import ELEMENT_BYTES
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.run_folder import RunFolder
@@ -91,7 +92,7 @@ class OneMessage:
     def receive(self, seconds: float) -> bytes:
         return self._data
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: Data) -> None:
         """To nobody."""
 
     def close(self) -> None:
@@ -183,7 +184,7 @@ def largest_sums() -> bytes:
 
 def take_shares(data: bytes) -> None:
     """Of a body whose length the channel has checked already."""
-    whole = data[: len(data) // shares_training.ELEMENT_BYTES * shares_training.ELEMENT_BYTES]
+    whole = data[: len(data) // ELEMENT_BYTES * ELEMENT_BYTES]
     if shares_training.to_bytes(shares_training.from_bytes(whole)) != whole:
         raise AssertionError("shares that are written otherwise")
 
@@ -273,7 +274,7 @@ def honest_journal() -> bytes:
     journal.note("identity", b"ab" * 16)
     journal.keep("shop", b"a message", bytes(32))
     journal.hand_on({"key": b"k"}, {1: b"needed"})
-    journal.sending("shop", b"another", bytes(32))
+    journal.sending("shop", Message(Kind.SEED_SHARE, 1, 0, b"another"), bytes(32))
     journal.finish(1, {"loss": b"1"}, {"weights": b"2"})
     journal.flush()
     journal.close()

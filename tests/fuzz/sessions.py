@@ -338,7 +338,9 @@ def live(name: str, folder: Path, adversary: Adversary, fate: Fate) -> RunRecord
         journal = MortalJournal(folder / JOURNAL)
         journal.fate = fate
         connector, engine, signer = adversary.connector(name), engines.choose("auto", 1), signers_of(NAMES)[name]
-        party_run = PartyRun(name, PLAN, table, folder, connector, engine, patience, PARTING, signer=signer)
+        party_run = PartyRun(
+            name, PLAN, table, folder, connector, engine, patience=patience, lingering=PARTING, signer=signer
+        )
         try:
             return train(party_run, journal)
         except Killed:

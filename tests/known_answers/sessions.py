@@ -13,6 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from plumbob.crypto import Draws
+from plumbob.data.ids import PackedIds
 from plumbob.lab.simulate import Run
 from plumbob.net import identity
 from plumbob.party import proposal
@@ -109,11 +110,10 @@ def align(plan: Plan, wire: Wire) -> Ends:
     tasks = {
         name: AlignmentParty(
             participant,
-            [f"id {number}" for number in range(3 * place, 12)],
+            PackedIds.of([f"id {number}" for number in range(3 * place, 12)], repeat=True),
             go_on=lambda size: True,
             chunk=4,
             jobs=1,
-            repeat=True,
         ).run
         for place, (name, participant) in enumerate(participants.items())
     }
@@ -161,7 +161,7 @@ def propose(plan: Plan, wire: Wire) -> Ends:
         channels = participants[name].channels
         roles = proposal._roles(name, brought, channels)
         [label_party] = [party for party, (role, _) in roles.items() if role == proposal.LABEL]
-        return proposal._agree(name, label_party, brought, {}, channels)[0]
+        return proposal._agree(name, label_party, brought, {}, channels, lambda _: None)[0]
 
     return outcomes({name: partial(agreed, name) for name in participants}, participants)
 

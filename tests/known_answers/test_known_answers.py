@@ -22,7 +22,7 @@ def test_every_kind_is_there() -> None:
 
 @EACH
 def test_we_say_it_and_take_it_in(name: str) -> None:
-    """The session says this very message, and comes to its end everywhere."""
+    """We send exactly this message, and every party finishes its session."""
     entry = {key: value for key, value in ENTRIES[name].items() if key != "fault"}
     assert files.good_part(Kind[name]) == entry, (
         "if this was meant, run `make freeze` and explain the change in the commit"

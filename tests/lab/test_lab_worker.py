@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from plumbob.lab.audit import audit
@@ -73,6 +74,7 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
         "false-residual",
         "chosen-labels",
         "prediction-equations",
+        "score-control",
     }
 
 
@@ -82,7 +84,7 @@ def at_work(plan: Plan, data: str, data_dir: Path | None, out: Path) -> Iterator
     job = {
         "plan": plan.to_toml(),
         "data": [data],
-        "reading": TableReading().to_json(),
+        "reading": msgspec.to_builtins(TableReading()),
         "data_dir": data_dir and str(data_dir),
         "out": str(out),
     }

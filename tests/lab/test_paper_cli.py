@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.paper.support import needs_data
-from tests.test_check_cli import call
+from tests.test_cli import call
 
 
 @needs_data

@@ -48,7 +48,7 @@ def test_what_another_connection_confirmed_is_not_sent_again() -> None:
     ours, connection = link(), Silent()
     ours._connection = connection
     ours._confirm(2)
-    assert ours._next_turn(connection, 0, False) == (MESSAGE, 2, b"third")
+    assert ours._next_turn(connection, 0, False) == (MESSAGE, 2, (b"third",))
 
 
 def test_an_outdated_greeting_is_not_the_end() -> None:

@@ -23,7 +23,7 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.training import train
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.messages import Kind, decode_header
+from plumbob.protocol.messages import Kind, Message, decode_header
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 
@@ -150,7 +150,7 @@ def take_part(
         folder / name,
         connector_for,
         engines.choose("auto", 1),
-        PATIENCE,
+        patience=PATIENCE,
         lingering=2.0,
         signer=MessageSigner(identity, certificates),
     )
@@ -202,10 +202,11 @@ class PointedJournal(SqliteJournal):
         self._mortal, self._leaving = mortal, b""
         super().__init__(path)
 
-    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
+        data = message.encode()
         self._mortal.at_message(data, SENT[0])
         self._leaving = data
-        is_new = super().sending(peer, data, digest)
+        is_new = super().sending(peer, message, digest)
         self._leaving = b""
         self._mortal.at_message(data, SENT[2])
         return is_new

@@ -154,7 +154,9 @@ def keep_starting(
         journal = journal_class(folder / JOURNAL, name)
         signer = signers_of(tuple(party.name for party in plan.parties))[name]
         engine = engines.choose("auto", 1)
-        party_run = PartyRun(name, plan, table, folder, board.connector(name), engine, PATIENCE, 0.5, signer=signer)
+        party_run = PartyRun(
+            name, plan, table, folder, board.connector(name), engine, patience=PATIENCE, lingering=0.5, signer=signer
+        )
         try:
             return train(party_run, journal, root=(roots or {}).get(name))
         except (Killed, JournalError):

@@ -1,5 +1,6 @@
 """The red team's cheats by real parties over TLS that keep evidence: what a replay names, what only a table shows."""
 
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,20 +12,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob import cli
 from plumbob.crypto.lattice import Small
 from plumbob.data import Table
-from plumbob.errors import SettingsError
+from plumbob.errors import IdentityError, SettingsError
 from plumbob.lab.attacks.altered_shares import AlteredShares
 from plumbob.lab.attacks.false_residual import FalseResidual
 from plumbob.lab.attacks.garbage_replies import GarbageReplies
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.attacks.off_the_circle import OffTheCircle
 from plumbob.party import training
+from plumbob.party.evidence import keeping_at
 from plumbob.party.home import Home
-from plumbob.party.party_run import keeping_at
 from plumbob.party.receipts import peer_signatures, signature_of
-from plumbob.party.replay import source_of
-from plumbob.party.sealing import PUBLIC_FILE
+from plumbob.party.replay import NOT_THE_TRAININGS, source_of
+from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
+from plumbob.party.statements import read_statement, write_statement
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import Share
@@ -33,6 +36,7 @@ from plumbob.protocol.program import party_at
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.run_folder import RunFolder
 from tests.party.kept import Kept, accountable
+from tests.party.processes import PATIENCE
 from tests.party.verbs import LABEL, Organisations, write_table
 from tests.protocol.support import made_up, tables_for
 
@@ -155,6 +159,48 @@ def test_a_receipt_has_the_peers_signature_over_what_it_sent(invented: tuple[Kep
     assert [one.is_valid for one in peer_signatures(other, signed)] == [False]
 
 
+def plumbob(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """The exit code of what somebody types."""
+    monkeypatch.setattr(sys, "argv", ["plumbob", *map(str, words)])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    return int(caught.value.code or 0)
+
+
+def test_what_an_auditor_and_a_peer_type(
+    invented: tuple[Kept, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Keys of one run, a replay, a signature, a receipt; a prediction is compared with its training by itself."""
+    kept, _ = invented
+    homes = {name: Home.open(kept.folder.parent / name) for name in kept.tables}
+    with ThreadPoolExecutor(2) as pool:
+        answered = pool.submit(homes["features"].predict, kept.plan, verbose=False)
+        homes["label"].predict(kept.plan, ids=kept.tables["label"].ids[:2], out=tmp_path / "scores.csv", verbose=False)
+        answered.result(PATIENCE)
+    auditor, run = kept.folder.parent / "auditor-features", kept.folder.resolve() / "features"
+    key, statement = tmp_path / "run.key", run / "statement.json"
+
+    def replayed(place: Path) -> int:
+        opened = ("auditor", "open", place / "evidence" / "head.json", "--auditor", auditor, "--out", key)
+        assert plumbob(monkeypatch, *opened) == 0
+        return plumbob(monkeypatch, "party", "replay", place, "--key", key)
+
+    assert replayed(run) == 0
+    session = run / "predictions" / "1"
+    assert replayed(session) == 0
+    assert NOT_THE_TRAININGS in " ".join(capsys.readouterr().out.split())
+    assert plumbob(monkeypatch, "auditor", "sign", statement, "--auditor", auditor) == 0
+    assert plumbob(monkeypatch, "receipt", kept.folder / "label", "--statement", statement) == 0
+    assert "features's auditor signed: Every one of the" in capsys.readouterr().out
+    assert replayed(session) == 0
+    assert NOT_THE_TRAININGS not in " ".join(capsys.readouterr().out.split())
+    stored = read_statement(statement)
+    write_statement(statement, {**stored.statement, "honest": False, "verdict": "features: it does not follow"})
+    assert plumbob(monkeypatch, "auditor", "sign", statement, "--auditor", auditor) == 0
+    assert plumbob(monkeypatch, "receipt", kept.folder / "label", "--statement", statement) == 1
+    assert "DIFFERS      what features sent, and what follows" in capsys.readouterr().out
+
+
 def test_an_auditor_who_was_exchanged_after_signing_is_refused(tmp_path: Path) -> None:
     """Before the run: evidence is sealed for the one in the plan or not at all."""
     plan, auditors = accountable(Plan.for_columns(TWO, epochs=1), tmp_path)
@@ -169,3 +215,9 @@ def test_five_parties_replay_cleanly(tmp_path: Path) -> None:
     """Over TLS, each with its own auditor."""
     kept = trained(tmp_path, FIVE, {})
     assert all(kept.replayed(name)["honest"] for name in kept.tables)
+
+
+def test_an_auditor_without_keys_is_told_how_to_make_them(tmp_path: Path) -> None:
+    """Not how to set a party up."""
+    with pytest.raises(IdentityError, match="plumbob party auditor-key NAME"):
+        AuditorKeys(tmp_path / "auditor")

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from plumbob.crypto import engines
-from plumbob.data import ColumnChoices, Table
+from plumbob.data import ColumnChoices
+from plumbob.data.ids import PackedIds
 from plumbob.party import alignment
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
@@ -35,15 +35,16 @@ def aligned_by(
 ) -> Alignment:
     """A party that is started again whenever it was killed."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    table = Table(tuple(IDS[name]), (), np.zeros(len(IDS[name]), dtype=np.int8) if name == "label" else None)
     while True:
         journal = kills.journal(folder / JOURNAL, name)
-        party_run = PartyRun(name, plan, table, folder, board.connector(name), engines.choose("auto", 1), PATIENCE, 0.5)
+        party_run = PartyRun(
+            name, plan, None, folder, board.connector(name), engines.choose("auto", 1), patience=PATIENCE, lingering=0.5
+        )
         go_on = None if at_least is None else lambda size: size >= at_least
         try:
             # Several chunks, so that there is a middle to die in.
             options = alignment.IntersectionOptions(go_on, jobs=1, chunk=4)
-            return alignment.align(party_run, journal, journal.draws(), options)[0]
+            return alignment.align(party_run, PackedIds.of(IDS[name]), journal, journal.draws(), options)[0]
         except Killed:
             continue
         finally:

@@ -52,7 +52,7 @@ def session(
         (place / JOURNAL).unlink(missing_ok=True)
         journal = SqliteJournal(place / JOURNAL)
         connector, engine, signer = board.connector(name), engines.choose("auto", 1), signers_of(tuple(tables))[name]
-        party_run = PartyRun(name, PLAN, tables[name], place, connector, engine, PATIENCE, signer=signer)
+        party_run = PartyRun(name, PLAN, tables[name], place, connector, engine, patience=PATIENCE, signer=signer)
         try:
             return work(party_run, journal)
         except PlumbobError as error:

@@ -20,6 +20,7 @@ from plumbob.party import aligned
 from plumbob.party.doctor import examine
 from plumbob.party.home import Home
 from plumbob.party.rows import aligned_table, own_table
+from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import propose
 from plumbob.plan import Plan
@@ -78,16 +79,20 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def proposed(
-    homes: tuple[Path, Path], keys: Mapping[str, Any] | None = None, flags: TableFlags | None = None
+    homes: tuple[Path, Path],
+    keys: Mapping[str, Any] | None = None,
+    flags: TableFlags | None = None,
+    told: list[str] | None = None,
 ) -> list[dict[str, object] | PlumbobError]:
-    """What each side got."""
+    """What each side got; `told` hears what it was told on the way."""
+    heard = [] if told is None else told
     results: list[dict[str, object] | PlumbobError] = [PlumbobError("nothing")] * 2
 
     def work(place: int) -> None:
         home, said = homes[place], (keys or {}) if place == 0 else {}
         try:
             table = flags if flags is not None and place == 1 else TableFlags()
-            results[place] = propose(home, said, table.choices(), home.parent / f"{place}.toml", lambda words: None)
+            results[place] = propose(home, said, table.choices(), home.parent / f"{place}.toml", heard.append)
         except PlumbobError as error:
             results[place] = error
 
@@ -111,9 +116,14 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
         send(channel, kind, step, body)
 
     monkeypatch.setattr(Channel, "send", watched)
-    bank, fund = proposed(homes)
+    told: list[str] = []
+    bank, fund = proposed(homes, told=told)
     assert isinstance(bank, dict), bank
     assert isinstance(fund, dict), fund
+    widths = "7 as they are, 11 with 3 bins, 15 with 5 bins, 25 with 10 bins"
+    assert [line for line in told if "after encoding" in line] == [
+        f"all parties' columns after encoding: {widths}; the plan says which"
+    ]
     folder = homes[0].parent
     assert (folder / "0.toml").read_bytes() == (folder / "1.toml").read_bytes()
     plan = Plan.load(folder / "0.toml")
@@ -121,7 +131,7 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
     for home in map(Home.open, homes):
         assert plan.party(home.identity.name).features == encoded_width(own_table(home, plan), plan) > 1
     assert (plan.bins, plan.plain, plan.test_share, plan.version) == (3, True, 0.2, 2)
-    assert plan.l2 == pytest.approx(1 / (0.3 * 192), rel=1e-3)
+    assert plan.l2 == pytest.approx(1 / (0.44 * 192), rel=1e-3)
     assert rows_drafted_for((folder / "0.toml").read_text()) == 192
     assert not any(word in body for body in sent for word in (b"income", b"Bonn", b"gold", b"c21", b"late"))
     assert sum(map(len, sent)) < 10_000
@@ -148,6 +158,41 @@ def test_flags_of_the_table_are_kept_in_the_settings(homes: tuple[Path, Path]) -
     proposed(homes, flags=TableFlags(drop=["rank"], types=["debt=category"]))
     reading = Home.open(homes[1]).settings.reading
     assert (reading.drop, dict(reading.types)) == (("rank",), {"debt": "category"})
+
+
+def with_auditors(homes: tuple[Path, ...]) -> dict[str, str]:
+    """Each party names one of its own in its settings; by party, their fingerprints."""
+    found = {}
+    for place in homes:
+        made, home = AuditorKeys.create(place.parent / f"auditor-{place.name}", "audit"), Home.open(place)
+        home.with_settings(
+            replace(home.settings, evidence_key=str(place.parent / f"auditor-{place.name}" / PUBLIC_FILE))
+        )
+        found[place.name] = made.public.fingerprint
+    return found
+
+
+def test_a_plan_between_parties_with_auditors_keeps_evidence(homes: tuple[Path, Path]) -> None:
+    """The draft names both, and says on both sides what that gives and what it costs; noise for rows is asked about."""
+    fingerprints = with_auditors(homes)
+    for result in proposed(homes, {"noise": "rows", "epsilon": 8.0}):
+        assert isinstance(result, dict), result
+        said = str(result["lines"])
+        assert "evidence is kept for 365 days, at most about" in said
+        assert "your auditor can show that you kept to the protocol" in said
+        assert "whoever opens it reads, with a peer's traffic, every residual, weight and score of the run" in said
+        assert "plumbob party sign will ask for --accept-evidence" in said
+    plan = Plan.load(homes[0].parent / "0.toml")
+    assert (plan.evidence, dict(plan.auditors)) == ("keep", fingerprints)
+
+
+def test_one_auditor_is_not_enough_for_evidence(homes: tuple[Path, Path]) -> None:
+    """The party that has one hears what is missing; the other one nothing."""
+    with_auditors(homes[:1])
+    bank, fund = (str(result["lines"]) for result in proposed(homes) if isinstance(result, dict))
+    assert "no evidence is kept, although this party has an auditor: every party needs one" in bank
+    assert "evidence" not in fund
+    assert Plan.load(homes[0].parent / "0.toml").evidence == "none"
 
 
 def test_two_labels_or_none_are_refused_on_both_sides(homes: tuple[Path, Path]) -> None:

@@ -1,10 +1,12 @@
 """Evidence and its replay: honest parties replay cleanly, a single other byte is named, and tampering is refused."""
 
+import importlib
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,10 +16,13 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import Draws, engines
-from plumbob.crypto.lattice import native
+from plumbob.crypto.engines import workers
+from plumbob.crypto.lattice import native, sets
 from plumbob.data import Batch, Table
-from plumbob.errors import CryptoError, DataError, SettingsError
+from plumbob.data.tables import Column
+from plumbob.errors import DataError, EngineError, PlumbobError, SettingsError
 from plumbob.party import evidence, prediction, replay, sealing, training
+from plumbob.party.kept_numbers import follows, is_same_part, shapes
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.statements import (
@@ -29,11 +34,12 @@ from plumbob.party.statements import (
 )
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
-from plumbob.protocol.account import FirstCommitment
+from plumbob.protocol.account import FirstCommitment, digest_of_rows
 from plumbob.protocol.handshake import Participant
+from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AfterStep
-from plumbob.protocol.prediction import RowLimit
+from plumbob.protocol.prediction import BEYOND_ITS_OWN, BEYOND_THE_PLAN, VERDICT, RowLimit
 from plumbob.protocol.program import party_at
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -53,9 +59,13 @@ def kept_run(
     journals: Mapping[str, Callable[[Path], SqliteJournal]] = MappingProxyType({}),
     tables: Mapping[str, Table] | None = None,
     epochs: int = 2,
+    agreed: tuple[Plan, dict[str, AuditorKeys]] | None = None,
 ) -> Kept:
-    """Trained over journals and links; `instead` plays a party by another class, `journals` may kill one."""
-    plan, auditors = accountable(Plan.for_columns(split, epochs=epochs, test_share=0.2), folder)
+    """Trained over journals and links; `instead` plays a party by another class, `journals` may kill one.
+
+    A run that broke off continues with what was `agreed` for it.
+    """
+    plan, auditors = agreed or accountable(Plan.for_columns(split, epochs=epochs, test_share=0.2), folder)
     names = list(auditors)
     board, signers = Switchboard(), signers_of(tuple(names))
     given = tables or tables_for(plan, *made_up(40, plan.columns))
@@ -78,8 +88,8 @@ def kept_run(
                 place,
                 board.connector(name),
                 engines.choose("auto", 1),
-                PATIENCE,
-                0.2,
+                patience=PATIENCE,
+                lingering=0.2,
                 signer=signers[name],
                 keeping=keeping,
                 signature=None,
@@ -137,10 +147,25 @@ def test_the_readable_engine_gives_the_same_messages(honest: Kept) -> None:
     assert honest.replayed("features", engine="python")["honest"]
 
 
+@pytest.mark.soak
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_gives_the_same_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of one process replays on a real cluster of two nodes, to which every block of rows travels."""
+    nodes = importlib.import_module("tests.crypto.nodes")
+    plan, auditors = accountable(Plan.for_columns(SPLITS["two"], epochs=2), tmp_path)
+    tables = tables_for(plan, *made_up(sets.SLOTS.degree + 100, plan.columns))
+    kept = kept_run(tmp_path, SPLITS["two"], tables=tables, agreed=(plan, auditors))
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 0.0)
+    with nodes.two_nodes():
+        given = nodes.seen_tasks(monkeypatch)
+        assert kept.replayed("features", engine="ray")["honest"]
+    assert {"encrypt", "reply"} <= {task.operation for task in given}
+
+
 def test_an_engine_that_is_away_accuses_nobody(honest: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its cluster a replay ends with the reason, and has found nothing."""
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    with pytest.raises(CryptoError, match="engine 'ray'"):
+    with pytest.raises(EngineError, match="engine 'ray'"):
         honest.replayed("features", engine="ray")
 
 
@@ -153,8 +178,8 @@ class Stolen(SqliteJournal):
         self.drawn = super().draws(*given)
         return self.drawn
 
-    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
-        is_fresh, copy = super().sending(peer, data, digest), self.path.parent.with_name("stolen")
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
+        is_fresh, copy = super().sending(peer, message, digest), self.path.parent.with_name("stolen")
         if self._step == 7 and not copy.exists():
             shutil.copytree(self.path.parent, copy)
             copy.with_name("last link").write_bytes(self.drawn.link)
@@ -201,8 +226,8 @@ class Dying(SqliteJournal):
 
     deaths: set[int]
 
-    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
-        fresh = super().sending(peer, data, digest)
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
+        fresh = super().sending(peer, message, digest)
         if self._step in self.deaths:
             self.deaths.remove(self._step)
             raise Killed
@@ -222,6 +247,44 @@ def test_a_party_killed_twice_replays_cleanly(tmp_path: Path) -> None:
     assert not deaths
     assert {"messages-1", "messages-2", "messages-3"} <= kept.keys("features").keys()
     assert kept.replayed("features")["honest"]
+    one, other = (kept.place("features") / f"messages-{start}" for start in (1, 2))
+    one.write_bytes(other.read_bytes())
+    with pytest.raises(DataError, match="another run or another start"):
+        kept.replayed("features")
+
+
+class Copied(SqliteJournal):
+    """Somebody backs the party's folder up in the middle of step 1; in the middle of step 2 the party dies."""
+
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
+        fresh, backup = super().sending(peer, message, digest), self.path.parent.with_name("backup")
+        if self._step == 1 and not backup.exists():
+            shutil.copytree(self.path.parent, backup)
+        if self._step == 2:
+            raise Killed
+        return fresh
+
+
+def test_a_party_put_back_to_the_middle_of_a_step_is_refused(tmp_path: Path) -> None:
+    """With its evidence: its peer has heard more than it says. With the newer folder the run ends, and replays."""
+    agreed = accountable(Plan.for_columns(SPLITS["two"], epochs=2, test_share=0.2), tmp_path)
+    place, newer = tmp_path / "features", tmp_path / "newer"
+    starts: list[Callable[[Path], SqliteJournal]] = [Copied, lambda path: put_back(path)]
+
+    def put_back(path: Path) -> SqliteJournal:
+        place.rename(newer)
+        (tmp_path / "backup").rename(place)
+        return SqliteJournal(path)
+
+    with pytest.raises(PlumbobError, match=r"bring the newer journal back|journal is older"):
+        kept_run(tmp_path, SPLITS["two"], journals={"features": lambda path: starts.pop(0)(path)}, agreed=agreed)
+    place.rename(tmp_path / "older")
+    newer.rename(place)
+    kept = kept_run(tmp_path, SPLITS["two"], agreed=agreed)
+    assert all(kept.replayed(name)["settled"] for name in kept.tables)
+    shutil.copy(tmp_path / "older" / "evidence" / "messages-1", place / "evidence" / "messages-1")
+    with pytest.raises(DataError, match=r"is not the one label signed|not those that"):
+        kept.replayed("features")
 
 
 # A party that cheats.
@@ -258,9 +321,20 @@ class OtherNumbers(LatticeParty):
         return {**numbers, "rows": np.asarray(numbers["rows"]) ^ 1}
 
 
+class SteepRows(LatticeParty):
+    """Commits to integers of which one column is larger than any table's would be."""
+
+    def own_numbers(self) -> Any:
+        numbers = super().own_numbers()
+        rows = np.array(numbers["rows"])
+        rows[:, 0] *= 3
+        return {**numbers, "rows": rows}
+
+
 @pytest.mark.parametrize(
     ("cheat", "named"),
     [
+        (SteepRows, "its rows exceed a limit of the plan for every table (a column's second moment)"),
         (OtherShares, "LATTICE_REQUEST of step 2"),
         (OtherSines, "step 1"),
         (OtherStart, "LATTICE_REQUEST of step 1"),
@@ -309,7 +383,7 @@ def kept_session(kept: Kept, folder: Path, change: Callable[[ModelPart], ModelPa
             place,
             board.connector(name),
             engines.choose("auto", 1),
-            PATIENCE,
+            patience=PATIENCE,
             signer=signers[name],
             keeping=keeping,
         )
@@ -437,15 +511,23 @@ def test_a_changed_message_is_refused(honest: Kept, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "words"),
-    [("root", "the root of its draws"), ("columns", "its rows as they were read"), ("brought", "earlier sessions")],
+    ("what", "words"),
+    [
+        ("root", "the root of its draws"),
+        ("columns", "its rows as they were read"),
+        ("settings", "its settings"),
+        ("brought", "earlier sessions"),
+    ],
 )
-def test_what_was_committed_to_cannot_be_exchanged(honest: Kept, tmp_path: Path, file: str, words: str) -> None:
-    """A root, a table or something brought that was changed after the commitment."""
+def test_what_was_committed_to_cannot_be_exchanged(honest: Kept, tmp_path: Path, what: str, words: str) -> None:
+    """A root, a table, a setting or something brought that was changed after the commitment."""
     kept = copied(honest, tmp_path)
 
     def change(data: bytes) -> bytes:
-        if file == "columns":
+        if what == "settings":
+            table = evidence.unpacked_table(data)
+            return b"".join(evidence.packed_table(replace(table, choices=replace(table.choices, gaps=("none",)))))
+        if what == "columns":
             table = evidence.unpacked_table(data)
             values = np.array(table.columns[0].values) + 1
             changed = table.take(range(len(table)))
@@ -453,7 +535,8 @@ def test_what_was_committed_to_cannot_be_exchanged(honest: Kept, tmp_path: Path,
             return b"".join(evidence.packed_table(changed))
         return flipped(data or b"\0", 0)
 
-    resealed(kept, "features", file, change)
+    # Settings stand beside the columns that they were read with.
+    resealed(kept, "features", "columns" if what == "settings" else what, change)
     statement = kept.replayed("features")
     assert not statement["honest"]
     assert words in statement["verdict"]
@@ -519,18 +602,89 @@ def test_a_run_that_was_cut_off_is_not_the_peers(honest: Kept, tmp_path: Path) -
     write_statement(file, statement)
     signed = sign_statement(kept.auditors["label"], file)
     mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features"), {}))
-    assert mistakes == ["the statement's hash of what label received: it is not what was sent from here"]
+    assert mistakes == [
+        "the statement's hash of what label received: it is not what was sent from here",
+        "the statement: label's evidence ends before the last signatures, and the run itself did not",
+    ]
 
 
 def test_numbers_of_another_type_do_not_follow() -> None:
     """One entry may differ by a unit; one that is no number compares as equal to nothing, and must not pass."""
-    follows, rows = replay._follows, np.arange(6, dtype=np.int32)
+    rows = np.arange(6, dtype=np.int32)
     assert follows("rows", rows, rows + np.eye(1, 6, dtype=np.int32)[0])
     assert not follows("rows", rows, rows + 2 * np.eye(1, 6, dtype=np.int32)[0])
     assert not follows("start", np.ones(2), np.ones(2) + 1e-12)
     changed = rows.astype(np.float64)
     changed[0] = np.nan
-    assert replay._shapes({"rows": rows}) != replay._shapes({"rows": changed})
+    assert shapes({"rows": rows}) != shapes({"rows": changed})
+
+
+def unsigned(data: bytes) -> bytes:
+    """Without any signature."""
+    seal = HEADER.pack(b"PLMB", 1, Kind.SEAL, 0, 0, 0)[:8]
+    return b"".join(one for _, one in records_in(data) if seal not in one)
+
+
+def shortened(data: bytes) -> bytes:
+    """The last signature has lost some hashes."""
+    what, name, size = evidence.RECORD.unpack_from(records_in(data)[-1][1])
+    *records, (_, last) = records_in(data)
+    head = evidence.RECORD.pack(what, name, size - 100)
+    return b"".join(one for _, one in records) + head + last[evidence.RECORD.size : -100]
+
+
+@pytest.mark.parametrize(("change", "words"), [(unsigned, "nothing in it that anybody signed"), (shortened, "label")])
+def test_evidence_without_signatures_shows_nothing(
+    honest: Kept, tmp_path: Path, change: Callable[[bytes], bytes], words: str
+) -> None:
+    """It counts as missing: a replay of no message at all must not end as a clean one."""
+    kept = copied(honest, tmp_path)
+    resealed(kept, "label", "messages-1", change)
+    with pytest.raises(DataError, match=words):
+        kept.replayed("label")
+
+
+def test_a_process_that_dies_while_it_writes_loses_only_what_it_was_writing(honest: Kept, tmp_path: Path) -> None:
+    """Segments end anywhere, in a record's first bytes too; what comes before it is read as it was written."""
+    kept = copied(honest, tmp_path)
+    head = evidence.read_head(kept.place("label") / "head.json")
+    head.account = {}
+    (kept.place("label") / "head.json").write_bytes(msgspec.json.encode(head))
+    for cut in (3, 40):
+        resealed(kept, "label", "messages-1", itemgetter(slice(-cut)))
+        assert kept.replayed("label")["honest"]
+
+
+def test_numbers_that_spell_a_text_are_another_table() -> None:
+    """A table is fixed with what its columns are: whoever commits to one cannot bring the other one later."""
+    texts = np.array(["abcde", "fgh"], dtype=object)
+    numbers = np.frombuffer(repr(texts.tolist()).encode(), dtype=np.float64)
+    one, other = (Table(("a", "b"), (Column("x", values),)) for values in (texts, numbers))
+    assert one.digest() == other.digest()
+    assert digest_of_rows(one) != digest_of_rows(other)
+
+
+@pytest.mark.parametrize(("name", "size"), [("factor", 1e-11), ("shift", 1e-12)])
+def test_a_part_is_compared_in_the_units_of_its_columns(honest: Kept, name: str, size: float) -> None:
+    """Columns of large or small numbers have small factors or shifts, and another one encodes every row otherwise."""
+    made = msgspec.json.decode(ModelPart.load(RunFolder(honest.folder / "label").part_file("label")).brought())
+    made |= {"factor": [1e-11, *made["factor"][1:]] if name == "factor" else [1e12, *made["factor"][1:]]}
+    made |= {name: [size, *made[name][1:]]}
+    kept = {**made, name: [size * 2, *made[name][1:]]}
+    assert is_same_part(made, made)
+    assert not is_same_part(kept, made)
+    rounded = {**made, name: [size * (1 + 1e-12), *made[name][1:]]}
+    assert is_same_part(rounded, made)
+
+
+def test_a_refusal_names_the_limit_that_the_party_has(honest: Kept) -> None:
+    """Other sessions may have used it up meanwhile; numbers of the party's own making do not follow."""
+    part = ModelPart.load(RunFolder(honest.folder / "features").part_file("features")).brought()
+    brought = prediction.Brought(part, None, answered=4, most=9)
+    may_refuse = partial(brought.may_refuse, honest.plan)
+    assert may_refuse(VERDICT.pack(BEYOND_ITS_OWN, 9, 8))
+    for refused, most, used in ((BEYOND_THE_PLAN, 9, 8), (BEYOND_ITS_OWN, 10, 8), (BEYOND_ITS_OWN, 9, 3)):
+        assert not may_refuse(VERDICT.pack(refused, most, used))
 
 
 def test_evidence_of_another_run_is_refused(honest: Kept, tmp_path: Path) -> None:

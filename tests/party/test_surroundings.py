@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from plumbob.commands import receipt
+from plumbob.errors import DataError
 from plumbob.net.address import Address
 from plumbob.net.identity import Identity
 from plumbob.party.home import Home
@@ -129,7 +131,16 @@ def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisatio
     os.kill(features.process.pid, signal.SIGKILL)
     until(lambda: "waiting for features to connect" in str(organisations.status("label")["status"]))
     until(lambda: "not running; run the same command again" in str(organisations.status("features")["status"]))
+    dead = organisations.status("features")
+    assert dead["settled"] is False
+    assert "; not settled: not every party has signed its last message" in str(dead["status"])
+    with pytest.raises(DataError, match="not settled: not every party has signed its last message"):
+        receipt.run(organisations.run_folder("features"))
     assert organisations.train("features").wait() == 0
     assert label.wait() == 0
-    assert organisations.status("label")["status"] == "finished"
+    done = organisations.status("label")
+    assert (done["status"], done["settled"]) == ("finished", True)
+    assert "begun        1 run under this plan, finished or not" in str(
+        receipt.run(organisations.run_folder("label"))["lines"]
+    )
     organisations.assert_same(trained(plan, ROWS))

@@ -1,15 +1,18 @@
 """`shares` between three organisations: the simulation's result bit for bit, whoever dies, and nobody left waiting."""
 
+import csv
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from plumbob.errors import RemoteProtocolError, TransportError
+from plumbob.errors import PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net.reliable import MESSAGE
+from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
@@ -18,6 +21,7 @@ from tests.party.support import PATIENCE, Switchboard
 from tests.party.test_processes import assert_same, company_of, seeded_run
 from tests.party.test_refusals import Change, Cheat, Runs, failure, message_of, rewritten, shorter
 from tests.party.test_training import KillList, networked, part_numbers
+from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 MESSAGES = (Kind.LATTICE_REQUEST, Kind.LATTICE_REPLY, Kind.MASKED_SHARE)
@@ -140,3 +144,40 @@ def test_one_that_leaves_costs_the_others_their_patience_only(tmp_path: Path) ->
     assert "features-2" in str(errors[0]) + str(errors[1])
     runs.board = Switchboard()
     assert all(future.result(PATIENCE).is_finished for future in [runs.start(name) for name in runs.tables])
+
+
+def test_a_row_that_a_peer_has_lost_is_named_and_never_scored(tmp_path: Path) -> None:
+    """Over TLS: the label party hears whose and which; aligned again, its file of scores says which row has none."""
+    plan = plan_of(epochs=1, test_share=0.0)
+    tables = tables_for(plan, *made_up(columns=plan.columns))
+    organisations = Organisations(plan, tables, tmp_path)
+    homes = {name: Home.open(organisations.home(name)) for name in organisations.names}
+    together(homes, lambda home: home.train(plan, verbose=False))
+    lost, out = tables["features-2"].ids[3], tmp_path / "scores.csv"
+    lines = (tmp_path / "features-2.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "features-2.csv").write_text("".join(line for line in lines if not line.startswith(f"{lost},")))
+
+    def predict(home: Home) -> object:
+        try:
+            return home.predict(plan, out=out, verbose=False)
+        except PlumbobError as error:
+            return str(error)
+
+    refused = together(homes, predict)
+    named = f"1 aligned row is no longer in its table: {lost!r}; nothing was scored"
+    assert named.replace("its", "this") in str(refused["features-2"])
+    assert all("features-2" in str(refused[name]) and lost in str(refused[name]) for name in ("label", "features"))
+    assert not out.exists()
+    together(homes, lambda home: home.align(plan, new=True, verbose=False))
+    together(homes, predict)
+    with out.open(newline="") as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    assert set(rows) == set(tables["label"].ids)
+    assert [name for name, row in rows.items() if row["model"] != "joint"] == [lost]
+    assert (rows[lost]["model"], rows[lost]["score"]) == ("none", "")
+
+
+def together(homes: Mapping[str, Home], verb: Callable[[Home], object]) -> dict[str, object]:
+    """Everybody's result of one verb, typed at the same time."""
+    with ThreadPoolExecutor(len(homes)) as pool:
+        return dict(zip(homes, pool.map(verb, homes.values()), strict=True))

@@ -23,6 +23,7 @@ from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
+from plumbob.protocol.messages import Message
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.program import party_at
@@ -138,9 +139,9 @@ class MortalJournal(SqliteJournal):
         if self._kills is not None:
             self._kills.strike()
 
-    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
         self._strike()
-        is_new = super().sending(peer, data, digest)
+        is_new = super().sending(peer, message, digest)
         self._strike()
         return is_new
 
@@ -360,7 +361,14 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
         place.mkdir(mode=0o700, exist_ok=True)
         journal = EndingJournal(place / JOURNAL, loss) if name == "features-2" else SqliteJournal(place / JOURNAL)
         party_run = PartyRun(
-            name, plan, tables[name], place, board.connector(name), engines.choose("auto", 1), 30.0, 0.5
+            name,
+            plan,
+            tables[name],
+            place,
+            board.connector(name),
+            engines.choose("auto", 1),
+            patience=30.0,
+            lingering=0.5,
         )
         try:
             return training.train(party_run, journal)

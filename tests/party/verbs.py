@@ -217,7 +217,8 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
         resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
     refusals.SECONDS_TO_TELL = circumstances.seconds_to_tell
     if circumstances.hook is not None:
-        training.party_at = partial(party_at, instead=hooked(LatticeParty, circumstances.hook))  # type: ignore[attr-defined]
+        cheat = partial(party_at, instead=hooked(LatticeParty, circumstances.hook))
+        training.party_at = cheat  # type: ignore[attr-defined]  # No flag or file of a party could do this.
     sys.argv = words
     cli.main()
 

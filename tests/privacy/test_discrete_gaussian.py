@@ -97,7 +97,7 @@ def test_both_signs_are_as_likely(deviation: Fraction) -> None:
 def test_the_coin_falls_with_its_probability(gamma: Fraction) -> None:
     """The coin is true with probability exp(-gamma), also for gamma above 1."""
     below, count = seeded_below(4), 8000
-    share = sum(discrete_gaussian._exponential_coin(gamma, below) for _ in range(count)) / count
+    share = sum(discrete_gaussian.ratio_coin(gamma.numerator, gamma.denominator, below) for _ in range(count)) / count
     expected = exp(-float(gamma))
     assert abs(share - expected) <= 5 * sqrt(expected * (1 - expected) / count)
 

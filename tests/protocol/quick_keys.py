@@ -10,8 +10,8 @@ import pytest
 
 from plumbob.crypto import PrivateKey, PublicKey, engines, paillier
 from plumbob.plan import Plan
-from plumbob.protocol import arbiter, exchange
 from plumbob.protocol.handshake import Participant
+from plumbob.protocol.paillier import arbiter, exchange
 from plumbob.protocol.widths import profile_of
 from tests.crypto.support import seeded
 

@@ -114,7 +114,8 @@ class TappedLink:
         self._wire = wire
         self._ends = sender, receiver
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: Data) -> None:
+        data = b"".join(parts)
         message = decode(data)
         self._wire.log.append((*self._ends, message))
         changed = self._wire.tamper(*self._ends, message) if self._wire.tamper is not None else None

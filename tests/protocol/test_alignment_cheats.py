@@ -1,7 +1,7 @@
-"""Alignment of two: whoever returns points it was just shown reads ids it never named, unless it must prove them."""
+"""Alignment with a dishonest party: whoever returns or unblinds other points than it should is refused, and named."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,15 +9,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob.errors import DataError, RemoteProtocolError
+from plumbob.crypto import ristretto
+from plumbob.data.ids import hash_of_ids
+from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol.account import hash_fields
-from plumbob.protocol.alignment import Alignment, AlignmentParty, encoded_id
+from plumbob.protocol.alignment import Alignment, AlignmentParty
+from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.handshake import HASH_BYTES
-from plumbob.protocol.messages import Kind
+from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.point_lists import PointList
 from tests.protocol.support import Wire, outcomes, plan_for, seated
 
 PLAN = plan_for((2, 3), protocol="exchange", seed=0)
+THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
 OWN = ["anna", "bert", "carl", "dora", "emil"]
 VICTIMS = ["carl", "zoe", "anna", "emil"]
 DICTIONARY = ["xaver", "yves", "zacharias", "zoe", "zora"]
@@ -55,7 +59,7 @@ class Cheat(AlignmentParty):
         theirs = self._channel(self._next).receive(Kind.CONFIRMATION, 0, HASH_BYTES)
         common = [self._known[place] for place in places.tolist()]
         hashed = hashlib.sha256(b"".join(sorted([*common, self._taken]))).digest()
-        ids = [self.ids[place] for place in places.tolist()]
+        ids = self._ids.texts(places)
         for guess in DICTIONARY:
             if self._confirmation(sorted([*ids, guess]), hashed) == theirs:
                 self.read = guess
@@ -63,8 +67,8 @@ class Cheat(AlignmentParty):
 
     def _confirmation(self, ids: Sequence[str], points: bytes) -> bytes:
         key = hash_fields(b"aligned", self._drawn.identity, points)
-        texts = hashlib.sha256(b"".join(map(encoded_id, ids))).digest()
-        return hash_fields(b"confirmation", key, self._next.encode(), hash_fields(b"order", key, texts).hex().encode())
+        order = hash_fields(b"order", key, hash_of_ids(ids)).hex()
+        return hash_fields(b"confirmation", key, self._next.encode(), order.encode())
 
 
 class UnprovedCheat(Cheat):
@@ -134,3 +138,112 @@ def test_points_in_each_others_place_are_refused(options: dict[str, Any]) -> Non
     assert isinstance(ends["features"], RemoteProtocolError)
     assert "proof does not hold" in str(ends["features"])
     assert not wire.bodies(Kind.CONFIRMATION, sender="features")
+
+
+# Among three: a party that takes its scalar off other points than it should, and proves as well as it can.
+
+
+class FalseUnblinder(AlignmentParty):
+    """Changes its unblinded points before it sends them, and makes its proof for what it sent."""
+
+    change: Callable[[list[bytes]], list[bytes]]
+
+    def _lowered_by(self, name: str, above: PointList) -> PointList:
+        if name != self.participant.name:
+            return super()._lowered_by(name, above)
+        honest = self._kept(self._blinder.lowered(chunk)() for chunk in above)
+        self._false = self._kept([b"".join(self.change(split(b"".join(honest))))])
+        super()._lowered_by(name, above)
+        # So that it plays on while the others look at what it sent.
+        return honest
+
+    def _prove_unblinding(self, name: str, above: PointList, lowered: PointList, step: int) -> bytes:
+        try:
+            return super()._prove_unblinding(name, above, lowered, step)
+        except CryptoError:
+            # Nobody can prove anything of what is no point.
+            return self._to_all_peers(Kind.UNBLINDING_PROOF, step, self._blinder.public() + bytes(64))
+
+    def _lower(self, name: str, above: PointList, number: int, step: int) -> bytes:
+        if name != self.participant.name:
+            return super()._lower(name, above, number, step)
+        return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._false.chunk(number))
+
+
+def negative(point: bytes) -> bytes:
+    """The point whose sum with this one is the identity."""
+    return ristretto.choose().times(point, ristretto.ORDER - 1)
+
+
+IS_NO_POINT = "point 1 (counted from 0) is not the canonical encoding"
+NO_PROOF = "its proof does not hold"
+
+
+@pytest.mark.parametrize("cheat", ["label", "features", "features-2"])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda points: [ristretto.GENERATOR, *points[1:]], NO_PROOF),
+        (lambda points: [points[0], points[0], *points[2:]], NO_PROOF),
+        (lambda points: [points[2], points[1], points[0]], NO_PROOF),
+        (lambda points: [negative(points[0]), *points[1:]], NO_PROOF),
+        (lambda points: [negative(points[0]), negative(points[1]), points[2]], NO_PROOF),
+        (lambda points: [points[0], bytes(32), points[2]], IS_NO_POINT),
+        (lambda points: [points[0], b"\xed" + b"\xff" * 30 + b"\x7f", points[2]], IS_NO_POINT),
+        (lambda points: [points[0], points[1][:-1] + bytes([points[1][-1] | 0x80]), points[2]], IS_NO_POINT),
+    ],
+    ids=["replaced", "repeated", "other chunk", "negative", "two negatives", "identity", "no point", "second encoding"],
+)
+def test_a_false_unblinding_is_refused(cheat: str, change: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the others refuses it by name, before another scalar comes off and before anything is confirmed."""
+    monkeypatch.setattr(FalseUnblinder, "change", staticmethod(change), raising=False)
+    wire, ends = played_by_three(cheat, FalseUnblinder)
+    ring = [party.name for party in THREE.learners]
+    others = [name for name in ring if name != cheat]
+    refusals = [str(ends[name]) for name in others if isinstance(ends[name], RemoteProtocolError)]
+    assert any(f"{cheat}: " in words_said and words in words_said for words_said in refusals), ends
+    later = ring[ring.index(cheat) + 1 :]
+    assert not any(wire.bodies(Kind.UNBLINDED_IDS, sender=name) for name in later)
+    assert not any(wire.bodies(Kind.CONFIRMATION, sender=name) for name in others)
+
+
+class OtherScalar(AlignmentParty):
+    """Takes another scalar off than the one it put on, off all points alike, which is what its proof says."""
+
+    def _unblind(self, common: PointList) -> PointList:
+        self._blinder = Blinder(12345, b"", threads=1)
+        return super()._unblind(common)
+
+
+def test_one_and_the_same_wrong_scalar_finds_no_ids() -> None:
+    """Its proof holds; what is left is nobody's id, and nobody confirms anything."""
+    wire, ends = played_by_three("features", OtherScalar)
+    assert any("common points are no ids of ours" in str(end) for end in ends.values())
+    assert not any(wire.bodies(Kind.CONFIRMATION, sender=name) for name in ("label", "features-2"))
+
+
+def test_different_lists_for_different_peers_are_refused() -> None:
+    """Whoever unblinds one list for one peer and another for the next: nothing of it is unblinded further."""
+
+    def tamper(source: str, target: str, message: Message) -> bytes | None:
+        if (source, target, message.kind) != ("label", "features-2", Kind.UNBLINDED_IDS):
+            return None
+        points = b"".join(map(negative, split(message.body)))
+        return Message(message.kind, message.step, message.sequence, points).encode()
+
+    wire, ends = played_by_three("label", AlignmentParty, Wire(tamper))
+    assert "label: the points that it unblinded" in str(ends["features-2"])
+    assert not wire.bodies(Kind.UNBLINDED_IDS, sender="features-2")
+    assert not wire.bodies(Kind.CONFIRMATION)
+
+
+def played_by_three(cheat: str, kind: type[AlignmentParty], wire: Wire | None = None) -> tuple[Wire, dict[str, Any]]:
+    """One cheat among three, in chunks of two, and how all ended."""
+    seen = wire or Wire()
+    participants = seated(THREE, seen)
+    lists = {"label": OWN, "features": VICTIMS, "features-2": [*OWN, "zoe"]}
+    parties = {
+        name: (kind if name == cheat else AlignmentParty)(participant, lists[name], chunk=2, jobs=1)
+        for name, participant in participants.items()
+    }
+    return seen, outcomes({name: party.run for name, party in parties.items()}, participants)

@@ -7,8 +7,8 @@ import pytest
 
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.paillier.arbiter import Arbiter
 from plumbob.protocol.transcript import ArbiterTranscript
 from tests.protocol.support import Wire, cut, distance_from_clear, plan_for, played, trained, uniformity, weights_of
 

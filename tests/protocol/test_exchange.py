@@ -10,10 +10,10 @@ import pytest
 from plumbob.crypto import Slots
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol import exchange as exchange_program
 from plumbob.protocol import pair_masks
-from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.paillier import exchange as exchange_program
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.pair_masks import pair_mask
 from plumbob.protocol.transcript import Transcript
 from tests.protocol.support import (
@@ -141,18 +141,16 @@ def test_one_helpers_reply_says_nothing() -> None:
         def collect(self, batch: Any, masks: Any) -> Any:
             replies = [learner.collect(batch.step) for learner in self._learners.values()]
             kept.append((replies, masks))
-            moduli = self._slots[self.participant.name].moduli
+            moduli = self.slots.moduli
             joint = [sum(values) for values in zip(*replies, strict=True)]
-            unpacked = self._slots[self.participant.name].unpack(
-                joint, [sum(values) for values in zip(*masks, strict=True)]
-            )
+            unpacked = self.slots.unpack(joint, [sum(values) for values in zip(*masks, strict=True)])
             assert all(abs(total) < modulus // 2 for total, modulus in zip(unpacked, moduli, strict=True))
             return self.widths.decode_sums(unpacked)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exchange_program, "PARTY", Curious)
         run = played(plan)
-    bits = run.parties["label"]._slots["label"].slot_bits  # type: ignore[attr-defined]  # It is an ExchangeParty.
+    bits = run.parties["label"].slots.slot_bits  # type: ignore[attr-defined]  # It is an ExchangeParty.
     whole = bits // 8 * 8
     unmasked = [
         (value - mask) % 2**bits
@@ -212,7 +210,7 @@ def test_the_masks_of_all_helpers_add_up_to_nothing(parties: int) -> None:
             pair_keys=keys,
             participant=SimpleNamespace(name=name),
             session=SimpleNamespace(identity=b"s"),
-            _slots={learner: SimpleNamespace(moduli=moduli)},
+            _peer_slots={learner: SimpleNamespace(moduli=moduli)},
         )
         if name != learner:
             added.append(ExchangeParty._hidden_among_helpers(helper, learner, 4, [0, 0]))  # type: ignore[arg-type]  # As much of a party as is asked for.
@@ -330,7 +328,7 @@ def test_slots_are_packed_by_default() -> None:
     run = played(exchange_plan((4, 4), epochs=1), wire=wire)
     party = run.parties["features"]
     assert isinstance(party, ExchangeParty)
-    slots = Slots.packed(party.key.public, 4, party._slots["features"].slot_bits)
+    slots = Slots.packed(party.key.public, 4, party.slots.slot_bits)
     assert slots.replies < 4
     size = slots.replies * party.key.public.ciphertext_bytes
     assert {len(body) for body in wire.bodies(Kind.MASKED_SUMS, sender="features")} == {size}

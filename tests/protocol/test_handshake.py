@@ -14,7 +14,7 @@ from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, T
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Session, admit_key, agree, agree_pair_keys, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.schedules import ExchangeSchedule
+from plumbob.protocol.paillier.schedule import ExchangeSchedule
 from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated
 
 IDS = ("anna", "bert", "carl")

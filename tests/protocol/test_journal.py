@@ -10,6 +10,7 @@ import pytest
 from plumbob.errors import JournalError, LocalProtocolError
 from plumbob.protocol.bodies import LONG
 from plumbob.protocol.channel import digest_of
+from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from tests.fuzz.decoders import honest_journal, read_journal
 
@@ -21,7 +22,13 @@ def traces(path: Path, secret: bytes) -> list[str]:
 
 def sent_by(journal: SqliteJournal, data: bytes) -> bool:
     """As a channel hands it over."""
-    return journal.sending("peer", data, digest_of(data))
+    message = message_of(data)
+    return journal.sending("peer", message, message.digest)
+
+
+def message_of(data: bytes) -> Message:
+    """With this body."""
+    return Message(Kind.SEED_SHARE, 0, 0, data)
 
 
 def drawn_and_finished(path: Path, steps: int = 6) -> list[bytes]:
@@ -121,7 +128,7 @@ def test_a_message_is_kept_if_its_step_is_over_before_the_peer_has_it(tmp_path: 
     journal.close()
     journal = SqliteJournal(path)
     link = journal.link_state("peer")
-    assert (link.first, link.unconfirmed, link.sent) == (2, [late], 4)
+    assert (link.first, link.unconfirmed, link.sent) == (2, [message_of(late).encode()], 4)
     assert not sent_by(journal, b"setting up")
     journal.begin(2)
     assert sent_by(journal, b"under way")

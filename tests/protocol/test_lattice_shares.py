@@ -1,5 +1,6 @@
 """`shares` by lattices: it is `clear` on shares, opens what it says and no more, and refuses what is not honest."""
 
+import traceback
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
@@ -10,13 +11,22 @@ import pytest
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import choose, local
-from plumbob.errors import DataError, DivergenceError, PlanError, RemoteProtocolError, TransportError
+from plumbob.errors import (
+    CiphertextRefusedError,
+    DataError,
+    DivergenceError,
+    EngineError,
+    PlanError,
+    RemoteProtocolError,
+    TransportError,
+)
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import shape as shares_shape
+from plumbob.protocol.shares.holders import said_by
 from plumbob.protocol.shares.shape import PULLED, LatticeShape, most_opened_bits
 from plumbob.protocol.shares.training import LatticeParty
 from tests.crypto.support import seeded
@@ -452,3 +462,30 @@ def test_a_rate_that_would_diverge_is_refused_at_home(party: str) -> None:
         trained(lattice_plan(scale="none", learning_rate=2.0, momentum=0.0), (X, y))
     works = float(str(refused.value).partition("below ")[2].partition(",")[0])
     assert 0 < works < 2.0
+
+
+def test_an_engine_that_fails_is_no_peers_fault() -> None:
+    """A peer is named for its bytes, and not for what our own engine could not do."""
+    with pytest.raises(RemoteProtocolError, match="bank: a request of 3 bytes"), said_by("bank"):
+        raise CiphertextRefusedError("a request of 3 bytes")
+    with pytest.raises(EngineError, match="no cluster answers"), said_by("bank"):
+        raise EngineError("engine 'ray': no cluster answers")
+
+
+def test_few_frames_lie_between_a_step_and_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads a traceback of a product sees the step, four functions of ours at most, and the kernel."""
+    kernel = pytest.importorskip("plumbob.crypto.engines._kernel")
+    between: dict[str, int] = {}
+
+    def watched(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def count(*given: Any) -> Any:
+            names = [frame.name for frame in traceback.extract_stack() if "plumbob" in frame.filename]
+            between[name] = len(names) - names.index("step") - 1
+            return work(*given)
+
+        return count
+
+    for name in ("lattice_reply", "lattice_reply_slots"):
+        monkeypatch.setattr(kernel, name, watched(name, getattr(kernel, name)))
+    trained(lattice_plan(epochs=1))
+    assert between == {"lattice_reply": 4, "lattice_reply_slots": 4}

@@ -11,7 +11,7 @@ from plumbob.errors import CiphertextRefusedError, RemoteProtocolError
 from plumbob.net import Link, linked_pair
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.primitive import Helper, Learner
+from plumbob.protocol.paillier.primitive import Helper, Learner
 from plumbob.protocol.schedule import Due
 from tests.protocol.support import uniformity
 
@@ -63,12 +63,17 @@ def operands() -> tuple[Encoded, Encoded]:
     return Encoded(vector, VALUES), Encoded(matrix, FEATURES)
 
 
+def asked(learner: Learner, slots: Slots, step: int, matrix: Encoded) -> list[int]:
+    """The learner's mask, once it has asked for the honest sums."""
+    return learner.ask(step, slots.pack(learner.lent(step, ROWS) @ matrix))
+
+
 @pytest.mark.parametrize("make", [Slots.packed, single, Slots.paper])
 def test_what_comes_back_is_the_product(key: PrivateKey, make: Callable[..., Slots]) -> None:
     """Lend, ask, open, hand back, unmask: exactly v @ X, negative sums and borrows included."""
     pair, (vector, matrix) = paired(key, make), operands()
     pair.helper.lend(1, key.encrypt(vector))
-    mask = pair.learner.ask(1, matrix)
+    mask = asked(pair.learner, pair.slots, 1, matrix)
     pair.helper.hand_back(1, pair.helper.open(1))
     assert pair.slots.unpack(pair.learner.collect(1), mask) == (vector.values @ matrix.values).tolist()
 
@@ -81,7 +86,7 @@ def test_the_helper_sees_uniform_numbers(key: PrivateKey) -> None:
     opened: list[int] = []
     for step in range(1, 9):
         pair.helper.lend(step, key.encrypt(vector))
-        pair.learner.ask(step, nothing)
+        asked(pair.learner, pair.slots, step, nothing)
         opened += pair.helper.open(step)
     assert len(set(opened)) == len(opened)
     assert uniformity(b"".join((value % 2**640).to_bytes(80, "little") for value in opened)) > 1e-7
@@ -109,7 +114,7 @@ def test_sums_are_freshly_randomised(key: PrivateKey) -> None:
     sent = set()
     for step in (1, 2):
         there.send(Message(Kind.RESIDUALS, step, step - 1, data).encode())
-        learner.ask(step, matrix)
+        asked(learner, slots, step, matrix)
         sent.add(there.receive(1.0)[32:])
     assert len(sent) == 2
 
@@ -151,4 +156,4 @@ def test_fewer_residuals_than_rows_are_refused(key: PrivateKey) -> None:
     pair, (vector, matrix) = paired(key), operands()
     pair.helper.lend(1, key.encrypt(Encoded(vector.values[:-1], VALUES)))
     with pytest.raises(RemoteProtocolError, match="do the plans agree"):
-        pair.learner.ask(1, matrix)
+        asked(pair.learner, pair.slots, 1, matrix)

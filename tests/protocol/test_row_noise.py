@@ -352,8 +352,8 @@ def test_the_sums_over_shares_stray_less_than_is_paid_for() -> None:
             seen.append((self, [value for share in shared.values() for value in share]))
             return super()._noisy(number, shared)
 
-        def _shared_residuals(self, number: int, scores: Any) -> Any:
-            shared = super()._shared_residuals(number, scores)
+        def _shared_residuals(self, number: int, shared: Any) -> Any:
+            shared = super()._shared_residuals(number, shared)
             residuals.append(local.integers_of(shared))
             return shared
 

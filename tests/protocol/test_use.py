@@ -12,7 +12,7 @@ from plumbob.protocol.program import party_class
 HOUSE = Path(plumbob.__file__).parent
 QUANTITIES = {
     *("rows for ", "factors", "residuals", "replies for ", "start", "supplied share", "masked numbers", "scores"),
-    *("labels", "sums"),
+    *("labels", "sums", "encrypted residuals", "encrypted sums", "opened sums", "claimed columns"),
 }
 
 

@@ -10,8 +10,7 @@ from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.row_promise import promised_cost
 from plumbob.record import RunRecord
-from plumbob.report.decision import Decision, decision_on_plan, decision_on_run
-from plumbob.report.decision_page import summary_of, summary_page
+from plumbob.report.decision import Decision, decision_on_plan, decision_on_run, summary_of, summary_page
 from plumbob.report.receipt import noise_in_words
 from tests.browser.support import noisy_record, own_side
 
@@ -36,7 +35,7 @@ def test_the_odds_are_those_of_the_proof() -> None:
     (sentence,) = [line for line in decided(noise="rows", epsilon=2.0, delta=1e-5).protected if "odds" in line]
     assert f"a factor of at most {odds_factor(cost.epsilon(1e-5)):.3g} (e^2)" in sentence
     assert "apart from a chance of one in 100,000" in sentence
-    assert "from what the guesser would believe with any other values in this person's row" in sentence
+    assert "compare this training with one that had any other values in this person's row" in sentence
     assert "That this person is in the table is not hidden" in sentence
 
 
@@ -67,7 +66,7 @@ def test_the_promise_has_an_example_and_its_conditions() -> None:
     ("keys", "words"),
     [
         ({}, "there is no promise in numbers"),
-        ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "one person's label"),
+        ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "this person's label"),
         ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "Columns have no such promise"),
         ({"protocol": "exchange", "noise": "std", "noise_std": 1.0, "row_norm": 1.0}, "nobody has proved"),
         ({"protocol": "clear"}, "Nothing, in this run"),
@@ -139,5 +138,7 @@ def test_the_page_has_every_part(record: RunRecord) -> None:
 
 def test_names_are_text(record: RunRecord) -> None:
     """A title that would like to be more is words on the page."""
-    page = summary_page(replace(decision_on_run(record), title="<script>alert(1)</script>"))
+    titled = replace(record, parsed_plan=record.parsed_plan.replace(title="<script>alert(1)</script>"))
+    page = summary_of(titled)
+    assert "&lt;script&gt;alert(1)" in page
     assert "<script>alert" not in page

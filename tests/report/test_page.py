@@ -99,17 +99,17 @@ def test_nothing_leaves_the_page() -> None:
 
 def test_the_policy_names_what_is_there() -> None:
     """Each style and script has its hash in the policy, and there are no more hashes than that."""
-    page = frame("t", Markup("<p>x</p>"), styles=["p { color: red }"], scripts=["let one = 1;"])
+    page = frame("t", Markup("<svg></svg>"), styles=["p { color: red }"])
     contents = re.findall(r"<(?:style|script)>(.*?)</(?:style|script)>", page, flags=re.DOTALL)
     hashes = {base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in contents}
     assert set(re.findall(r"'sha256-([^']+)'", page)) == hashes
-    assert len(contents) == 5
+    assert len(contents) == 4
 
 
-def test_a_script_cannot_end_itself() -> None:
+def test_a_style_cannot_end_itself() -> None:
     """A text that would close its own tag is refused."""
     with pytest.raises(ValueError, match="its own end"):
-        frame("t", Markup(""), scripts=['let a = "</script><p>";'])
+        frame("t", Markup(""), styles=["</style><p>"])
 
 
 def test_what_is_undefined_is_a_dash() -> None:

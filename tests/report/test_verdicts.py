@@ -1,14 +1,17 @@
-"""The two headlines on a page: their lines, their marks, and what to type."""
+"""Verdicts on a page: the two headlines, their marks, what to type, and every pair of party and target."""
 
 from dataclasses import replace
 
 from plumbob.checking.check import check
 from plumbob.checking.headlines import headlines
-from plumbob.plan import Plan
+from plumbob.plan import Party, Plan
 from plumbob.record import Finding
-from plumbob.report.verdicts import headline_blocks
+from plumbob.report.verdicts import headline_blocks, pairs_of, pairs_table
 
 READ = Finding("label-sign", "fund", "bank", "labels", "leaks", "Why.", "section 4", "--protocol shares")
+PLAN = Plan.for_columns((5, 18), rows=3200).replace(
+    parties=(Party("bank", "label", 5), Party("processor", "features", 18))
+)
 
 
 def test_what_to_do_is_there_to_be_typed() -> None:
@@ -50,3 +53,18 @@ def test_a_remedy_without_a_price_names_none() -> None:
     assert not told.honest.price
     assert "Its price: ." not in headline_blocks(told)
     assert "  Its price: " not in told.lines()
+
+
+def test_all_four_pairs_have_their_parties_names() -> None:
+    """Also where an attack is blocked or has nothing to work on: silence could be read either way."""
+    pairs = pairs_of(PLAN, check(PLAN))
+    assert list(pairs) == [
+        ("processor", "bank's labels"),
+        ("bank", "processor's columns and scores"),
+        ("processor", "bank's columns and scores"),
+        ("bank", "processor's weights"),
+    ]
+    assert pairs["bank", "processor's columns and scores"]["cheating"].verdict == "leaks"
+    assert all(
+        f"{by}</th><td>{about.replace(chr(39), '&#39;')}" in pairs_table(PLAN, check(PLAN)) for by, about in pairs
+    )

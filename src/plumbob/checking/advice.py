@@ -1,7 +1,7 @@
 """What to type so that a finding goes away: one remedy for each, and what a remedy costs."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.row_notes import loss_in_words
@@ -110,27 +110,33 @@ def flags_to_type(fixes: Sequence[str]) -> str:
     return text + (WITHOUT_ARBITER if any(WITHOUT_ARBITER in fix for fix in fixes) else "")
 
 
-def price_of(figures: Figures, fix: str) -> str:
-    """What a remedy costs, as far as it was measured or can be forecast."""
-    return "; ".join(_prices(figures, flags_of(fix)))
+def remedy(plan: Plan | None, fixes: Sequence[str], is_cheating: bool) -> str:
+    """What a headline says to type, all at once: what other software still reaches in `shares`, evidence shows."""
+    flags = flags_of(flags_to_type(fixes))
+    is_closed = flags.get("protocol") == "shares" or flags.get("open") == "never"
+    if is_cheating and is_closed and plan is not None and not plan.keeps_evidence:
+        return flags_to_type([*fixes, "--evidence keep"])
+    return flags_to_type(fixes)
 
 
-def _prices(figures: Figures, flags: dict[str, str]) -> Iterator[str]:
+def price_of(figures: Figures, flags: Mapping[str, str]) -> str:
+    """What a remedy's flags cost, as far as it was measured or can be forecast."""
+    return "; ".join(_prices(figures, flags))
+
+
+def _prices(figures: Figures, flags: Mapping[str, str]) -> Iterator[str]:
     plan = figures.plan
     if flags.get("protocol") == "shares":
-        yield "no measurable loss of quality (credit: AUC .720 instead of .715, in a twentieth of the time)"
+        yield "no measurable loss of quality"
     if flags.get("open") == "never" or flags.get("protocol") == "shares":
-        yield "weights stay split, so that every prediction needs all parties"
+        yield "every prediction needs all parties"
     if flags.get("noise") == "rows":
         loss = loss_in_words(offered_noise_loss(figures.rows, [party.features for party in plan.learners], plan.delta))
         yield f"noise, expected to cost {loss} of AUC with {figures.rows:,} training rows"
     elif flags.get("noise", "none") != "none" or ("epsilon" in flags and plan.noise == "sound"):
         yield "much of the model: this noise is for single labels or columns, and row noise needs shares"
     if flags.get("evidence") == "keep":
-        yield (
-            "each party keeps what it received, sealed for its auditor; a replay shows afterwards who sent false "
-            "messages, but prevents none"
-        )
+        yield "kept evidence shows false messages, but prevents none"
     if "most-rows" in flags:
         yield f"no more than {flags['most-rows']} people are ever scored"
     if "replies" in flags and "protocol" not in flags:

@@ -15,7 +15,7 @@ from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import AtHome, Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.ledger import gains
-from plumbob.checking.names import in_plain_words, plain, renamed, stand_ins
+from plumbob.checking.names import sentence
 from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.rules import RULES, further
 from plumbob.checking.rules.rule import AttackRule
@@ -49,7 +49,7 @@ def check(
 
 def all_findings(figures: Figures) -> Iterator[Finding]:
     """One for each attack, attacker, victim and target: what `check` shows, and what `audit` measures."""
-    for one in _in_plain_words(figures):
+    for one in _findings(figures):
         yield finished(figures.plan, one)
 
 
@@ -81,20 +81,6 @@ def figures_of(
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
     judged = plan if rows is None else plan.replace(rows=rows, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
     return Figures.of(judged, rows, runs, home, predicted)
-
-
-def _in_plain_words(figures: Figures) -> Iterator[Finding]:
-    """Of a plan without names, judged under names that its sentences can be told from."""
-    names = stand_ins(figures.plan)
-    if not names:
-        yield from _findings(figures)
-        return
-    home = figures.home
-    if home is not None:
-        rehearsed = {names[name]: value for name, value in home.rehearsed.items()}
-        home = replace(home, party=names[home.party], rehearsed=rehearsed)
-    standing_in = replace(figures, plan=renamed(figures.plan, names), home=home)
-    yield from in_plain_words(_findings(standing_in), names)
 
 
 def finished(plan: Plan, finding: Finding) -> Finding:
@@ -151,11 +137,13 @@ def prices_of_noise(plan: Plan, rows: int | None = None) -> list[str]:
 
 
 def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
-    """What the findings take for granted because the plan does not say it."""
+    """What is said beside the findings in any case: what they take for granted, and that there are few rows."""
     return list(_assumptions(figures_of(plan, rows)))
 
 
 def _assumptions(figures: Figures) -> Iterator[str]:
+    if not figures.is_assumed and (few := few_rows(figures.rows, figures.plan.columns)):
+        yield few[0].upper() + few[1:] + "."
     if figures.is_assumed:
         yield f"The plan does not say how many rows there are: {figures.rows:,} are assumed; --rows says how many."
     if figures.plan.seed:
@@ -168,8 +156,6 @@ def _assumptions(figures: Figures) -> Iterator[str]:
 def _notes(figures: Figures) -> Iterator[str]:
     yield from said(SaidWhere.NOTES, figures)
     yield from noise_notes(figures)
-    if not figures.is_assumed and (few := few_rows(figures.rows, figures.plan.columns)):
-        yield few[0].upper() + few[1:] + "."
     if figures.plan.kind.has_lattices:
         yield (
             "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every "
@@ -183,7 +169,6 @@ def _notes(figures: Figures) -> Iterator[str]:
         "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals "
         "something too; no finding covers either."
     )
-    names = stand_ins(figures.plan)
     for gain in gains(figures):
-        yield plain(f"{names.get(gain.party, gain.party)}, {gain.source}: {gain.says}.")
+        yield sentence(f"{figures.spoken(gain.party)}, {gain.source}: {gain.says}.")
     yield ("No verdict is a proof of safety: it says what these attacks are shown to reach, not what others might.")

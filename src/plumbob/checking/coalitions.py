@@ -4,9 +4,10 @@ A coalition is one party with all its members' columns. So the plan is taken as 
 same rules. A coalition that holds the label attacks as the label party, any other as a feature party.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from plumbob.checking.names import joined_names, sentence, spoken_names
 from plumbob.plan import Party, Plan
 
 JOINT, ALONE = "coalition", "victim"
@@ -21,24 +22,32 @@ class Coalition:
     """Of two parties: the coalition and the one that is left."""
     members: tuple[str, ...]
     victim: str
+    spoken: Mapping[str, str]
+    """How sentences call each party."""
 
     @property
     def name(self) -> str:
         return "+".join(self.members)
 
+    @property
+    def members_in_words(self) -> str:
+        return joined_names([self.spoken[name] for name in self.members])
+
     def renamed(self, text: str) -> str:
         """The same with the real names."""
-        return text.replace(JOINT, self.name).replace(ALONE, self.victim)
+        return sentence(text.replace(JOINT, self.members_in_words).replace(ALONE, self.spoken[self.victim]))
 
 
 def coalitions(plan: Plan) -> Iterator[Coalition]:
     """One against each party; none where there are only two."""
     if len(plan.learners) < 3:
         return
+    spoken = spoken_names([party.name for party in plan.parties])
     for victim in plan.learners:
         members = tuple(party for party in plan.learners if party is not victim)
         if victim.features or victim.role == "label":
-            yield Coalition(_merge_parties(plan, members, victim), tuple(party.name for party in members), victim.name)
+            names = tuple(party.name for party in members)
+            yield Coalition(_merge_parties(plan, members, victim), names, victim.name, spoken)
 
 
 def _merge_parties(plan: Plan, members: tuple[Party, ...], victim: Party) -> Plan:

@@ -1,19 +1,21 @@
 """Every sentence about what a plan opens, to whom, and what that leaves open: one table, from which all places choose.
 
-A fact holds of some plans. docs/limitations.md has the same at length.
+A sentence holds of some plans. What depends on a plan's numbers or names stands in it as `{facts.NAME}`, a property of
+`PlanFacts`. docs/limitations.md has the same at length.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.names import sentence, spoken_names
+from plumbob.checking.names import sentence
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.protocol.openings import most_scored_rows
+from plumbob.protocol.releases import What, is_released
 
-Words = str | Callable[["PlanFacts"], str]
+Holds = Callable[[Plan], bool]
 
 
 class SaidWhere(Enum):
@@ -22,7 +24,9 @@ class SaidWhere(Enum):
     OPENED = "the headline if everyone keeps to the protocol, and the decision sheet: what is opened on purpose"
     TRACE = "the headline if someone cheats: what would show it, and what limits it"
     NOTES = "beside the findings"
+    PROTECTED = "the decision sheet: what is protected, from whom, how strongly"
     LIMITS = "the report and the decision sheet: what is not protected"
+    ASSUMED = "the decision sheet: what is taken for granted"
 
 
 @dataclass(frozen=True)
@@ -36,243 +40,250 @@ class PlanFacts:
         return self.figures.plan
 
     @property
-    def _spoken(self) -> dict[str, str]:
-        return spoken_names([party.name for party in self.plan.parties])
-
-    @property
     def label(self) -> str:
-        return self._spoken[self.plan.label_party.name]
+        return self.figures.spoken(self.plan.label_party.name)
 
     @property
     def arbiter(self) -> str:
-        return "" if self.plan.arbiter is None else self._spoken[self.plan.arbiter.name]
-
-    @property
-    def features(self) -> list[str]:
-        return [self._spoken[party.name] for party in self.plan.feature_parties]
+        return "" if self.plan.arbiter is None else self.figures.spoken(self.plan.arbiter.name)
 
     @property
     def holder(self) -> str:
         """Of the rows held out, where one party chooses them."""
-        return self._spoken.get(self.plan.held_out_by, "")
+        return self.figures.spoken(self.plan.held_out_by)
 
     @property
-    def their_columns(self) -> int:
-        return sum(party.features for party in self.plan.feature_parties)
+    def scores(self) -> str:
+        """How many scores the label party gets."""
+        plan, figures = self.plan, self.figures
+        held_out = f", {figures.held_out:,} held out for testing included" if figures.held_out else ""
+        limit = most_scored_rows(plan, figures.rows) if figures.predicted is None else figures.scored
+        whom = f"each of up to {counted(limit, 'person', 'people')}" if limit else "every person that it asks about"
+        return f"{self.label} gets the joint score of {whom}{held_out}"
 
+    @property
+    def known_parts(self) -> str:
+        """What it sees with each score, because it knows its own part."""
+        others = [self.figures.spoken(party.name) for party in self.plan.feature_parties]
+        if len(others) == 1:
+            return f"{others[0]}'s part of it, because it knows its own part"
+        return "the sum of the others' parts, but no single part"
 
-@dataclass(frozen=True)
-class Fact:
-    """One sentence for one place, where it holds."""
-
-    place: SaidWhere
-    holds: Callable[[PlanFacts], bool]
-    says: Words
-
-    def sentence(self, facts: PlanFacts) -> str:
-        return sentence(self.says if isinstance(self.says, str) else self.says(facts))
+    @property
+    def known_rows(self) -> str:
+        """Rows that fix the weights and the offset: a score is affine in a row's columns."""
+        plan, others = self.plan, self.plan.feature_parties
+        theirs = sum(party.features for party in others)
+        if plan.is_closed:
+            weights, whose = plan.columns, "the joint weights"
+        else:
+            weights = theirs
+            whose = (
+                f"the weights of {self.figures.spoken(others[0].name)}"
+                if len(others) == 1
+                else "all feature parties' weights"
+            )
+        equation = f"one equation about {theirs} unknown columns" if theirs > 1 else "the value of the unknown column"
+        return (
+            f"Scores of {weights + 1} rows whose columns {self.label} knows from elsewhere give it {whose}; each "
+            f"further score is then {equation} of its row."
+        )
 
 
 def said(place: SaidWhere, figures: Figures) -> Iterator[str]:
     """What holds of this plan, in this place."""
     facts = PlanFacts(figures)
-    return (fact.sentence(facts) for fact in FACTS if fact.place is place and fact.holds(facts))
+    return (sentence(says.format(facts=facts)) for holds, says in FACTS[place] if holds(facts.plan))
 
 
-# What is opened on purpose.
-
-
-def _scores(facts: PlanFacts) -> str:
-    """How many scores the label party gets, and what it sees with each."""
-    plan, figures = facts.plan, facts.figures
-    held_out = f", {figures.held_out:,} held out for testing included" if figures.held_out else ""
-    limit = most_scored_rows(plan, figures.rows) if figures.predicted is None else figures.scored
-    whom = f"each of up to {counted(limit, 'person', 'people')}" if limit else "every person that it asks about"
-    return f"{facts.label} gets the joint score of {whom}{held_out}"
-
-
-def _with_part(facts: PlanFacts) -> str:
-    others = facts.features
-    if len(others) == 1:
-        return f"{_scores(facts)}, and so {others[0]}'s part of it, because it knows its own part."
-    return f"{_scores(facts)}, and so the sum of the others' parts, but no single part."
-
-
-def _known_rows(facts: PlanFacts) -> str:
-    """A score is affine in a row's columns: known rows, one more than there are weights, fix these and the offset."""
-    plan, theirs = facts.plan, facts.their_columns
-    if plan.is_closed:
-        weights, whose = plan.columns, "the joint weights"
-    else:
-        weights = theirs
-        whose = f"the weights of {facts.features[0]}" if len(facts.features) == 1 else "all feature parties' weights"
-    equation = f"one equation about {theirs} unknown columns" if theirs > 1 else "the value of the unknown column"
-    return (
-        f"Scores of {weights + 1} rows whose columns {facts.label} knows from elsewhere give it {whose}; each further "
-        f"score is then {equation} of its row. A feature party can limit the rows that it answers."
-    )
-
-
-def _always(facts: PlanFacts) -> bool:
+def _always(plan: Plan) -> bool:
     return True
 
 
-def _gradients(facts: PlanFacts) -> bool:
-    return facts.plan.kind.is_encrypted and facts.plan.kind.shows_gradients
+def _clear(plan: Plan) -> bool:
+    return not plan.kind.is_encrypted
 
 
-def _clear(facts: PlanFacts) -> bool:
-    return not facts.plan.kind.is_encrypted
+def _gradients(plan: Plan) -> bool:
+    return plan.kind.is_encrypted and plan.kind.shows_gradients
 
 
-def _keeps_evidence(facts: PlanFacts) -> bool:
-    return facts.plan.keeps_evidence
+def _shares(plan: Plan) -> bool:
+    return plan.kind.is_encrypted and not plan.kind.shows_gradients
 
 
-def _noise(kind: str) -> Callable[[PlanFacts], bool]:
-    return lambda facts: facts.plan.noise == kind
+def _keeps_evidence(plan: Plan) -> bool:
+    return plan.keeps_evidence
 
 
-OPENED, TRACE, NOTES, LIMITS = SaidWhere
-FACTS: tuple[Fact, ...] = (
-    Fact(OPENED, _clear, "Nothing is encrypted: clear is for research and protects nobody."),
-    Fact(OPENED, _gradients, "In every step, each party gets the gradient of its own columns."),
-    Fact(
-        OPENED,
-        lambda facts: facts.plan.opens_weights,
-        "When training ends, each party gets the weights of its own columns.",
-    ),
-    Fact(
-        OPENED,
-        lambda facts: facts.plan.is_closed,
-        lambda facts: f"{_scores(facts)}. Nobody is sent a weight: the model stays split between the parties.",
-    ),
-    Fact(OPENED, lambda facts: facts.plan.kind.is_encrypted and not facts.plan.is_closed, _with_part),
-    Fact(
-        OPENED,
-        lambda facts: bool(facts.plan.held_out_by),
-        lambda facts: (
-            f"{facts.holder} chooses which common rows are held out, for example the newest by a date: the others "
-            "learn one bit per row, on which side of that date it lies, and nothing else about the column."
+def _released(what: What) -> Holds:
+    return lambda plan: is_released(plan, what)
+
+
+def _noise(kind: str) -> Holds:
+    return lambda plan: plan.noise == kind
+
+
+FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
+    SaidWhere.OPENED: (
+        (
+            _clear,
+            "Nothing is encrypted: clear is for research and protects nobody. Whoever runs it has everybody's data; "
+            "what follows is what each party would learn from its own messages.",
+        ),
+        (_gradients, "In every step, each party gets the gradient of its own columns."),
+        (_released("weights"), "When training ends, each party gets the weights of its own columns."),
+        (
+            _released("scores"),
+            "{facts.scores}. Nobody is sent a weight: the model stays split between the parties.",
+        ),
+        (
+            _released("parts of scores"),
+            "{facts.scores}, and so {facts.known_parts}.",
+        ),
+        (
+            _released("held-out rows"),
+            "{facts.holder} chooses which common rows are held out, for example the newest by a date: the others learn "
+            "one bit per row, on which side of that date it lies, and nothing else about the column.",
+        ),
+        (
+            lambda plan: plan.row_weights != "none",
+            "{facts.label} decides how much each row counts in training. Nobody else learns these weights or can check "
+            "them: they are an input like its labels.",
+        ),
+        (
+            _released("all gradients"),
+            "{facts.arbiter} reads all parties' gradients, because nothing masks them.",
         ),
     ),
-    Fact(
-        OPENED,
-        lambda facts: facts.plan.row_weights != "none",
-        lambda facts: (
-            f"{facts.label} decides how much each row counts in training. Nobody else learns these weights or can "
-            "check them: they are an input like its labels."
+    SaidWhere.TRACE: (
+        (
+            lambda plan: plan.kind.is_encrypted and not plan.keeps_evidence,
+            "Nothing would show it: the plan keeps no evidence.",
+        ),
+        (
+            _keeps_evidence,
+            "The plan keeps evidence: a replay names any message that other software sent. Invented rows or labels "
+            "show only if the auditor compares them with their source.",
+        ),
+        (
+            _noise("rows"),
+            'noise = "rows" hides a row also from a party that invents its own rows or labels, not from one that sends '
+            "false messages.",
         ),
     ),
-    Fact(
-        OPENED,
-        lambda facts: facts.plan.unmasked_gradients_for_the_arbiter and facts.plan.arbiter is not None,
-        lambda facts: f"{facts.arbiter} reads all parties' gradients, because the plan leaves the masks out.",
+    SaidWhere.NOTES: (
+        (
+            lambda plan: not plan.is_closed,
+            "The finished model is not judged: a party's final weights depend on everybody's data.",
+        ),
+        (_always, "{facts.known_rows} A feature party can limit the rows that it answers."),
+        (_always, "A party that answers learns which rows are requested, when and how often, but no scores."),
+        (
+            lambda plan: plan.intercept,
+            "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of "
+            "class 1.",
+        ),
+        (
+            lambda plan: plan.arbiter is not None,
+            "{facts.arbiter} together with any one party can read every residual: it must side with nobody.",
+        ),
+        (_noise("heuristic"), "The paper's epsilon and delta for this noise are heuristic, as the paper itself says."),
+        (
+            _noise("sound"),
+            "This noise protects labels only, not features or whole rows, and can destroy the model: on credit, one of "
+            'three seeds ended at an AUC of .43. Over shares, noise = "rows" promises more and costs less.',
+        ),
     ),
-    Fact(
-        TRACE,
-        lambda facts: facts.plan.kind.is_encrypted and not _keeps_evidence(facts),
-        "Nothing would show it: the plan keeps no evidence.",
+    SaidWhere.PROTECTED: (
+        (
+            _clear,
+            "Nothing, in this run: no number was encrypted. It shows what a model is worth, and what attacks reach.",
+        ),
+        (
+            lambda plan: _shares(plan) and plan.is_between_two,
+            "Every organisation's columns, and {facts.label}'s labels, from the other: during training it sees only "
+            "encrypted numbers, and shares that look random.",
+        ),
+        (
+            lambda plan: _shares(plan) and not plan.is_between_two,
+            "Every organisation's columns, and {facts.label}'s labels, from all the others together if they keep to "
+            "the protocol: during training they see only encrypted numbers, and shares that look random.",
+        ),
+        (_gradients, "Columns and labels, from anyone outside: every number travels encrypted."),
+        (
+            _gradients,
+            "Between the organisations encryption settles little: each gets the gradient of its own columns in every "
+            "step. The verdicts say what can be worked out from these.",
+        ),
+        (
+            lambda plan: plan.kind.has_lattices,
+            "Breaking the encryption is rated at 2^128 operations: more than all computers together can do.",
+        ),
+        (
+            lambda plan: plan.kind.has_key_bits and plan.test_only_keys,
+            "The keys are for tests only: they are too short to protect anything.",
+        ),
+        (
+            lambda plan: plan.kind.has_key_bits and not plan.test_only_keys,
+            "Breaking the encryption means factoring a number of {facts.plan.key_bits} bits, which nobody can do "
+            "today.",
+        ),
     ),
-    Fact(
-        TRACE,
-        _keeps_evidence,
-        "The plan keeps evidence: a replay names any message that other software sent. Invented rows or labels show "
-        "only if the auditor compares them with their source.",
+    SaidWhere.LIMITS: (
+        (
+            _gradients,
+            "Every party gets its own gradient in every step, and each gradient is an equation about labels. "
+            "Encryption does not change that, and larger batches only slow it down.",
+        ),
+        (
+            lambda plan: plan.opens_weights and plan.noise == "rows",
+            "The weights opened at the end say something about single people, but no more than the promise in numbers "
+            "allows.",
+        ),
+        (
+            lambda plan: plan.opens_weights and plan.noise != "rows",
+            "The weights opened at the end give each party one equation about labels per column, and a party that "
+            "chooses its rows chooses whose labels these are about.",
+        ),
+        (
+            _noise("rows"),
+            "Who takes part and how many, held-out rows, later predictions: the promise about rows leaves these out.",
+        ),
+        (
+            _noise("sound"),
+            "The noise gives differential privacy to single labels, not about whole rows, and not about columns.",
+        ),
+        (
+            lambda plan: plan.label_flip_epsilon > 0,
+            "Flipped labels give differential privacy to labels, not about columns.",
+        ),
+        (_always, "The finished model and every prediction that is shown depend on everybody's data."),
+        (lambda plan: not plan.keeps_evidence, "A cheating party can spoil the model without being noticed."),
+        (
+            _keeps_evidence,
+            "Evidence holds more than the rows: whoever opens a party's evidence reads, with the peers' traffic, every "
+            "residual, weight and score of the run.",
+        ),
+        (
+            _always,
+            "Shapes are public: who takes part, which rows they have in common, and how many rows, columns and steps "
+            "there are.",
+        ),
+        (_always, "Attacks that nobody has thought of: blocked only means that the known attacks got nowhere."),
     ),
-    Fact(
-        TRACE,
-        _noise("rows"),
-        'noise = "rows" hides a row also from a party that invents its own rows or labels, not from one that sends '
-        "false messages.",
+    SaidWhere.ASSUMED: (
+        (
+            _always,
+            "For the first headline: every organisation keeps to the protocol, however closely it studies what it "
+            "gets.",
+        ),
+        (_always, "Each organisation's own machines, keys and staff can be trusted by that organisation."),
+        (lambda plan: plan.arbiter is not None, "{facts.arbiter}, which holds the key, sides with nobody."),
+        (
+            _noise("rows"),
+            "For the promise in numbers, each organisation shortens its rows as agreed and sends true messages: the "
+            "promise does not bind one that cheats.",
+        ),
     ),
-    Fact(
-        NOTES,
-        lambda facts: not facts.plan.is_closed,
-        "The finished model is not judged: a party's final weights depend on everybody's data.",
-    ),
-    Fact(NOTES, _always, _known_rows),
-    Fact(
-        NOTES,
-        _always,
-        "A party that answers learns which rows are requested, when and how often, but no scores.",
-    ),
-    Fact(
-        NOTES,
-        lambda facts: facts.plan.intercept,
-        "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of class "
-        "1.",
-    ),
-    Fact(
-        NOTES,
-        lambda facts: facts.plan.arbiter is not None,
-        lambda facts: f"{facts.arbiter} together with any one party can read every residual: it must side with nobody.",
-    ),
-    Fact(
-        NOTES,
-        _noise("heuristic"),
-        "The paper's epsilon and delta for this noise are heuristic, as the paper itself says.",
-    ),
-    Fact(
-        NOTES,
-        _noise("sound"),
-        "This noise protects labels only, not features or whole rows, and can destroy the model: on credit, one of "
-        'three seeds ended at an AUC of .43. Over shares, noise = "rows" promises more and costs less.',
-    ),
-    Fact(
-        LIMITS,
-        _gradients,
-        "Every party gets its own gradient in every step, and each gradient is an equation about labels. Encryption "
-        "does not change that, and larger batches only slow it down.",
-    ),
-    Fact(
-        LIMITS,
-        lambda facts: facts.plan.opens_weights and facts.plan.noise == "rows",
-        "The weights opened at the end say something about single people, but no more than the promise in numbers "
-        "allows.",
-    ),
-    Fact(
-        LIMITS,
-        lambda facts: facts.plan.opens_weights and facts.plan.noise != "rows",
-        "The weights opened at the end give each party one equation about labels per column, and a party that chooses "
-        "its rows chooses whose labels these are about.",
-    ),
-    Fact(
-        LIMITS,
-        _noise("rows"),
-        "Who takes part and how many, held-out rows, later predictions: the promise about rows leaves these out.",
-    ),
-    Fact(
-        LIMITS,
-        _noise("sound"),
-        "The noise gives differential privacy to single labels, not about whole rows, and not about columns.",
-    ),
-    Fact(
-        LIMITS,
-        lambda facts: facts.plan.label_flip_epsilon > 0,
-        "Flipped labels give differential privacy to labels, not about columns.",
-    ),
-    Fact(LIMITS, _always, "The finished model and every prediction that is shown depend on everybody's data."),
-    Fact(
-        LIMITS,
-        lambda facts: not _keeps_evidence(facts),
-        "A cheating party can spoil the model without being noticed.",
-    ),
-    Fact(
-        LIMITS,
-        _keeps_evidence,
-        "Evidence holds more than the rows: whoever opens a party's evidence reads, with the peers' traffic, every "
-        "residual, weight and score of the run.",
-    ),
-    Fact(
-        LIMITS,
-        _always,
-        "Shapes are public: who takes part, which rows they have in common, and how many rows, columns and steps there "
-        "are.",
-    ),
-    Fact(
-        LIMITS,
-        _always,
-        "Attacks that nobody has thought of: blocked only means that the known attacks got nowhere.",
-    ),
-)
+}

@@ -10,6 +10,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.checking.coalitions import JOINT
+from plumbob.checking.names import spoken_names
 from plumbob.crypto.profiles import SLACK_BITS
 from plumbob.data import all_steps, largest_batch
 from plumbob.model.logistic import uniform_reach
@@ -102,6 +103,14 @@ class Figures:
         asked = self.predicted + (self.held_out if self.plan.kind.is_encrypted else 0)
         return min(asked, limit) if limit else asked
 
+    @cached_property
+    def _spoken(self) -> dict[str, str]:
+        return spoken_names([party.name for party in self.plan.parties])
+
+    def spoken(self, name: str) -> str:
+        """How sentences call this party."""
+        return self._spoken.get(name, name)
+
     @property
     def batch(self) -> int:
         """Rows of a usual batch."""
@@ -144,7 +153,7 @@ class Figures:
         return self.plan.kind.shows_gradients
 
     def columns(self, name: str) -> int:
-        """Own columns, the intercept among them: equations a step."""
+        """Its columns, the intercept among them: as many equations per step."""
         return columns_of(self.plan, name)
 
     def rank(self, name: str) -> int:

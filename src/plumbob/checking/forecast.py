@@ -35,9 +35,9 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.checking.figures import USUAL_AUC, USUAL_DRIFT, Figures
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.model.intervals import wilson
 from plumbob.plan.sigmoids import SIGMOIDS
 
-NORMAL_QUANTILE = 1.96
 IN_GENERAL = 0.25
 """Equations for each label up to which solving for labels is a regression on own columns."""
 FORECAST_ERROR = 0.36
@@ -228,12 +228,5 @@ def _auc(ratio: float) -> float:
 
 def _sure_advantage(auc: float, baseline_auc: float, judged: int) -> float:
     """At the lower end of the interval that so many rows have, and of what a forecast is worth."""
-    sure = min(lower_end(auc, judged), auc - FORECAST_ERROR * auc * (1.0 - auc))
+    sure = min(wilson(auc * judged, judged)[0], auc - FORECAST_ERROR * auc * (1.0 - auc))
     return (sure - baseline_auc) / (1.0 - baseline_auc)
-
-
-def lower_end(share: float, n: int) -> float:
-    """The lower end of Wilson's 95 % interval for a share of n rows."""
-    spread = NORMAL_QUANTILE**2 / n
-    half = NORMAL_QUANTILE * math.sqrt(max(share * (1.0 - share), 0.0) / n + spread / (4 * n))
-    return (share + spread / 2 - half) / (1 + spread)

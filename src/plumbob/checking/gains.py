@@ -100,7 +100,7 @@ def _chosen_rows(case: _Case) -> str:
     figures, by = case.figures, case.finding.by
     if figures.sees_sums:
         most = min(case.own_columns, figures.batch)
-        return f"read the labels of people of its choice, up to {most:,} in each step"
+        return f"read labels of its choice, up to {most:,} per step"
     people = figures.labels_in_opened_weights(by) if "+" not in by else min(figures.rows, case.own_columns)
     return f"read the labels of {counted(people, 'person', 'people')} of its choice"
 
@@ -131,16 +131,24 @@ def _altered(case: _Case) -> str:
     return f"read one of {case.whose} columns for {case.scored}"
 
 
+def _if_known(case: _Case, whom: str = "scored people") -> str:
+    """What the label party must know from elsewhere."""
+    return f"if it knows every column of {unknown_weights(case.figures.plan)} {whom}"
+
+
+def _enough(case: _Case) -> str:
+    """Why just so many, said once: in the headline that comes first."""
+    return f"(enough to solve for {counted(unknown_weights(case.figures.plan) - 1, 'weight')})"
+
+
 def _whole_row(case: _Case) -> str:
-    known = f"if it already knows all parties' columns of {unknown_weights(case.figures.plan)} scored people"
-    return f"read {case.all_columns} for one person of its choice, scored or not, {known}"
+    return f"read {case.all_columns} for any one person, scored or not, {_if_known(case)}"
 
 
 def _difference(case: _Case) -> str:
     if case.finding.target == "labels":
         return "work out the labels of people who joined or left between two runs"
-    known = f"if it already knows all parties' columns of {unknown_weights(case.figures.plan)} scored people"
-    return f"work out {case.whose} columns for somebody who joined or left between two runs, {known}"
+    return f"work out {case.whose} columns for somebody who joined or left between two runs, {_if_known(case)}"
 
 
 def _masked(case: _Case) -> str:
@@ -155,17 +163,20 @@ def _equations(case: _Case) -> str:
     theirs = sum(party.features for party in plan.feature_parties)
     if target == "features" and theirs == 1 and not plan.is_closed:
         return f"work out {case.whose} only column, up to one factor, for {case.scored}"
-    known = f"if it already knows all parties' columns of {unknown_weights(plan)}"
     weights = "the joint weights" if plan.is_closed else f"{case.whose} weights"
     if target == "weights":
-        return f"work out {weights}, {known} scored people"
-    return f"work out {weights}, and one number that mixes {case.their_columns} for {case.scored}, {known} of them"
+        return f"work out {weights}, {_if_known(case)} {_enough(case)}"
+    mixed = case.their_columns if case.has_one_victim else "all feature parties' columns"
+    known = f"{_if_known(case, 'of them')} {_enough(case)}"
+    return f"work out {weights}, and one number that mixes {mixed} for {case.scored}, {known}"
 
 
 def _arbiter(case: _Case) -> str:
     if case.finding.target == "weights":
         return f"read {case.whose} weights"
-    return _labels(case) if case.finding.target == "labels" else _read(case)
+    # A coalition of a party with the arbiter reads residuals; a party that is the arbiter has the key itself.
+    is_residual = case.finding.target == "labels" and "+" in case.finding.by
+    return _labels(case) if is_residual else _read(case)
 
 
 GAINS: Mapping[str, Callable[[_Case], str]] = {
@@ -175,7 +186,8 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "label-average": _labels,
     "label-enumeration": lambda case: "work out which groups of people that are alike in its columns have label 1",
     "label-counts": lambda case: (
-        "count the people with label 1 in each group that a yes/no column of its own makes; a group of one is a label"
+        "count how many people have label 1 in each group that one of its yes/no columns forms; in a group of one, "
+        "that is the person's label"
     ),
     "label-chosen-rows": _chosen_rows,
     "packing": _read,
@@ -193,7 +205,9 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "model-difference": _difference,
     "prediction-equations": _equations,
     "arbiter-key": _arbiter,
-    "score-control": lambda case: "sway scores by false values, reading nothing",
+    "score-control": lambda case: "sway scores by false values, learning nothing",
+    "no-encryption": _read,
+    "scores-in-the-clear": _read,
     "keys": lambda case: "break the short keys, and then read every label and every score",
 }
 IN_GENERAL = {

@@ -6,10 +6,10 @@ people understand; `check`, `audit`, `sign`, the report, the decision sheet, the
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from plumbob.checking.advice import flags_of, flags_to_type, price_of
+from plumbob.checking.advice import flags_of, price_of, remedy
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.gains import gain
@@ -130,9 +130,13 @@ def headlines(
         _block(assumes, [one for one in findings if one.assumes == assumes], figures, reader, is_partial)
         for assumes in ASSUMPTIONS
     )
-    if cheating.remedy and set(flags_of(cheating.remedy).items()) <= set(flags_of(honest.remedy).items()):
-        # Once is enough.
-        cheating = HeadlineBlock(**{**vars(cheating), "remedy": "", "price": ""})
+    known = flags_of(honest.remedy).items()
+    fresh = {name: value for name, value in flags_of(cheating.remedy).items() if (name, value) not in known}
+    if not fresh:
+        # Once is enough; so is the price of what the first headline has named.
+        cheating = replace(cheating, remedy="", price="")
+    elif figures is not None:
+        cheating = replace(cheating, price=price_of(figures, fresh))
     return Headlines(honest, cheating)
 
 
@@ -141,7 +145,8 @@ def _block(
 ) -> HeadlineBlock:
     lines = tuple(_lines(findings, figures, reader))
     nothing = _left_over(assumes, findings, lines, figures)
-    remedy = flags_to_type([one.fix for one in findings if one.verdict == LEAKS])
+    fixes = [one.fix for one in findings if one.verdict == LEAKS]
+    helps = remedy(None if figures is None else figures.plan, fixes, assumes == CHEATING)
     place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
     agreed = () if figures is None or (assumes == CHEATING and not lines) else tuple(said(place, figures))
     return HeadlineBlock(
@@ -150,8 +155,8 @@ def _block(
         agreed,
         lines,
         nothing + (PARTIAL if nothing and is_partial else ""),
-        remedy,
-        "" if figures is None else price_of(figures, remedy),
+        helps,
+        "" if figures is None else price_of(figures, flags_of(helps)),
         counts(findings, len(lines)),
     )
 
@@ -166,7 +171,8 @@ def _left_over(
     told = {name for line in lines for by in line.by for name in by.split("+")}
     spoken = spoken_names(learners)
     rest = [spoken[name] for name in learners if name not in told]
-    return NOTHING[assumes].replace("anybody", joined_names(rest, "or")) if rest else ""
+    whom = joined_names(rest, "or") if 0 < len(rest) < FEW_PARTIES else "any other party"
+    return NOTHING[assumes].replace("anybody", whom) if rest else ""
 
 
 def counts(findings: Sequence[Finding], lines: int) -> str:
@@ -177,7 +183,7 @@ def counts(findings: Sequence[Finding], lines: int) -> str:
     }
     summed_up = [one for one in (LEAKS, DEGRADES) if one in told]
     if lines != sum(number[one] for one in summed_up):
-        told[summed_up[-1]] += f" ({counted(lines, 'line')} above)"
+        told[summed_up[-1]] += f" (in {counted(lines, 'line')} above)"
     whole = counted(len(findings), "finding")
     return f"{whole}: {', '.join(told.values())}." if told else f"{whole}."
 
@@ -188,7 +194,8 @@ def counts(findings: Sequence[Finding], lines: int) -> str:
 def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) -> Iterator[HeadlineLine]:
     """The worst first; pairs of parties about which the same is to be said share a line.
 
-    Among more than three parties there is one line for each target, and one more for coalitions.
+    Among more than three parties there is one line for each target by the label party, by the others, and by
+    coalitions.
     """
     parties = {name for one in findings for name in (*one.by.split("+"), one.against)}
     open_ones = [one for one in findings if one.verdict in (LEAKS, DEGRADES)]
@@ -197,9 +204,10 @@ def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) ->
         if not _is_redundant(one, open_ones):
             pairs[one.target, one.by, one.against].append(one)
     alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
+    label = "" if figures is None else figures.plan.label_party.name
     for (target, by, _), members in pairs.items():
         worst = _worst(members)
-        same = () if len(parties) > FEW_PARTIES else (worst[0].verdict, *(one.attack for one in worst))
+        same = (by == label,) if len(parties) > FEW_PARTIES else (worst[0].verdict, *(one.attack for one in worst))
         alike[target, "+" in by, *same].extend(worst)
     lines = [_line(members, figures, parties, reader) for members in alike.values()]
     lines.sort(key=lambda line: (ORDER.index(line.verdict), TARGETS.index(line.target)))
@@ -240,10 +248,7 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
     spoken = spoken_names(names)
     by = list(dict.fromkeys(one.by for one in told))
     against = sorted({one.against for one in told}, key=names.index)
-    if set(by) & set(against):
-        whose = "another party's"
-    else:
-        whose = joined_names(["your" if name == reader else f"{spoken[name]}'s" for name in against], "or")
+    whose = _whose(by, against, spoken, reader)
     # Short ones first: what has a condition ends the sentence.
     gained = sorted(
         {gain(one, figures, whose, len(against) == 1) for one in told}, key=lambda words: (len(words), words)
@@ -254,6 +259,14 @@ def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str]
     says = sentence(f"{_actors(by, spoken, parties)} {verb} {'; or '.join(gained)}{named}.")
     attacks = tuple(dict.fromkeys(one.attack for one in told))
     return HeadlineLine(told[0].verdict, tuple(by), tuple(against), told[0].target, attacks, tuple(gained), says)
+
+
+def _whose(by: Sequence[str], against: Sequence[str], spoken: dict[str, str], reader: str) -> str:
+    if set(by) & set(against):
+        return "another party's"
+    if len(against) < FEW_PARTIES:
+        return joined_names(["your" if name == reader else f"{spoken[name]}'s" for name in against], "or")
+    return "your or another party's" if reader in against else "any other party's"
 
 
 def is_named(finding: Finding, figures: Figures | None) -> bool:

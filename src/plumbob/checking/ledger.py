@@ -1,16 +1,16 @@
 """The knowledge ledger: what each party's equations are about, how many are independent, how many unknowns there are.
 
-Every release to a party adds equations: its sums one a column and step, opened weights one a column and run. What they
-are about stays the same people, so they add up over steps, epochs and runs. That sum against the unknowns, and not
+Every release to a party adds equations: its sums one per column and step, opened weights one per column and run. They
+are about the same people, so they add up over steps, epochs and runs. That sum against the unknowns, and not
 "batch size > columns", decides whether something leaks. Here the accounts are drawn up from a plan, in general
-position or with ranks that somebody knows; the auditor draws up the same ones from a party's real view.
+position; the auditor draws up the same ones from a party's real view.
 
 An account for labels takes the other parties' scores as standing still, which is nearly so (docs/check.md). One for
-scores has an unknown a visit, because scores move. One for features has the peers' columns up to a rotation
+scores has one unknown per visit, because scores move. One for features has the peers' columns up to a rotation
 (Theorem 3.6).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,21 +60,18 @@ class Account:
 
 @dataclass(frozen=True)
 class Gain:
-    """Equations that come on another way than step by step, or are worth more than one unknown each."""
+    """Equations that come on another way than step by step, or are worth more than one unknown each, in words."""
 
     party: str
     source: str
-    about: Unknown
-    equations: int
     says: str
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """All accounts of a plan or of one view, and what comes on top."""
+    """All accounts of a plan or of one view."""
 
     accounts: tuple[Account, ...]
-    gains: tuple[Gain, ...] = ()
 
     def account(self, party: str, unknown: Unknown) -> Account | None:
         """A party's account of one kind; None where it has none."""
@@ -84,29 +81,23 @@ class Ledger:
 # From a plan.
 
 
-def planned(plan: Plan, rows: int | None = None, runs: int = 1, ranks: Mapping[str, int] | None = None) -> Ledger:
-    """What a plan will give to each party. `ranks`: of a party's columns over a batch, where it is known."""
+def planned(plan: Plan, rows: int | None = None, runs: int = 1) -> Ledger:
+    """What a plan will give to each party, its columns in general position."""
     figures = Figures.of(plan, rows, runs)
-    known = ranks or {}
-    accounts = [
-        account
-        for party in plan.learners
-        if figures.columns(party.name)
-        for account in _planned_accounts(figures, party.name, known.get(party.name, figures.columns(party.name)))
-    ]
-    return Ledger(tuple(accounts), tuple(gains(figures)))
+    names = [party.name for party in plan.learners if figures.columns(party.name)]
+    return Ledger(tuple(account for name in names for account in _planned_accounts(figures, name)))
 
 
-def _planned_accounts(figures: Figures, party: str, rank: int) -> Iterator[Account]:
+def _planned_accounts(figures: Figures, party: str) -> Iterator[Account]:
     lengths = batch_lengths(figures)
     columns = figures.columns(party)
     if figures.sees_sums:
         equations = np.full(len(lengths), columns)
-        ranks = np.minimum(rank, lengths)
+        ranks = np.minimum(columns, lengths)
     else:
         equations = ranks = opened_weights(figures, len(lengths), columns)
     for unknown, about, unknowns in unknowns_of(figures, party):
-        fresh = _without_repetitions(figures, ranks, rank) if unknown == "labels" and figures.sees_sums else ranks
+        fresh = _without_repetitions(figures, ranks, columns) if unknown == "labels" and figures.sees_sums else ranks
         totals = np.minimum(np.cumsum(fresh), unknowns)
         yield Account(party, unknown, about, unknowns, equations, ranks, totals, is_exact=False)
 
@@ -173,15 +164,12 @@ def gains(figures: Figures) -> Iterator[Gain]:
             yield _reply_gain(figures, party.name, columns)
     if plan.arbiter is not None and plan.unmasked_gradients_for_the_arbiter:
         columns = sum(figures.columns(party.name) for party in plan.learners)
-        yield Gain(plan.arbiter.name, "unmasked gradients", "labels", columns, f"{columns} sums per step, in the clear")
+        yield Gain(plan.arbiter.name, "unmasked gradients", f"{columns} sums per step, in the clear")
 
 
 def _opened_gain(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
     if figures.plan.opens_weights and party != figures.plan.label_party.name:
-        equations = columns * figures.runs
-        yield Gain(
-            party, "opened weights", "labels", equations, f"{columns} equations per run about everybody's labels"
-        )
+        yield Gain(party, "opened weights", f"{columns} equations per run about everybody's labels")
 
 
 def _decoding_gains(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
@@ -192,20 +180,14 @@ def _decoding_gains(figures: Figures, party: str, columns: int) -> Iterator[Gain
             f"{where}: {columns} equations about {figures.batch} labels that can only be -1 or +1; solving reads "
             f"{solve} of them, limits on the labels {box}, integer and lattice decoding about {lattice}"
         )
-        yield Gain(party, "integer and lattice decoding", "labels", columns, says)
+        yield Gain(party, "integer and lattice decoding", says)
         says = f"{where}: {columns} sums; for a column with two values, exactly how many positives each value has"
-        yield Gain(party, "group counts", "labels", columns, says)
-    yield Gain(
-        party,
-        "chosen rows",
-        "labels",
-        columns,
-        f"{min(columns, figures.batch)} chosen people's residuals per step, at any batch size",
-    )
+        yield Gain(party, "group counts", says)
+    chosen = min(columns, figures.batch)
+    yield Gain(party, "chosen rows", f"{chosen} chosen people's residuals per step, at any batch size")
 
 
 def _reply_gain(figures: Figures, party: str, columns: int) -> Gain:
     bits, readable = sum(figures.reply_widths(party)), figures.readable_residuals(party)
-    about: Unknown = "scores" if party == figures.plan.label_party.name else "labels"
     says = f"{bits} bits per step hold {columns} sums, or {readable} residuals of a batch of {figures.longest_batch:,}"
-    return Gain(party, "replies", about, readable, says)
+    return Gain(party, "replies", says)

@@ -19,9 +19,8 @@ LARGEST_SLOPE = 0.25
 """Of the sigmoid, and so of the loss along a scaled column while scores are small."""
 
 BOUND = (
-    "whatever rows the others bring within their norm bounds, and even if they add no noise. A party that exceeds its"
-    " norm bound, or falsifies sines, shares or replies, is not bound by it, and only a replay of kept evidence shows"
-    " that"
+    "even if they choose their rows and add no noise, as long as they shorten rows as agreed and send the messages that"
+    " the protocol asks for. A party that does not is not bound by it, and only a replay of kept evidence shows that"
 )
 """Against whom the promise holds: the two facts about a coalition that its proof uses (docs/privacy.md)."""
 
@@ -42,7 +41,7 @@ def label_promise(plan: Plan) -> Iterator[str]:
     cost = label_cost(plan)
     if cost is not None:
         epsilon = cost.zcdp_epsilon(plan.delta)
-        odds = odds_in_words(epsilon, plan.delta, "one person's label", "the other label in this person's row")
+        odds = odds_in_words(epsilon, plan.delta, "this person's label", "the other label in this person's row")
         yield f"Differential privacy for labels: {odds}. Columns have no such promise."
     elif plan.noise == "heuristic" and delta_mistake(plan.delta, plan.rows) is not None:
         yield (
@@ -54,9 +53,9 @@ def label_promise(plan: Plan) -> Iterator[str]:
 def odds_in_words(epsilon: float, delta: float, whom: str, other: str) -> str:
     """The sentence that a lawyer understands: how far one row can move anybody's guess, and against what."""
     return (
-        f"whatever all the others saw together, the odds of any guess about {whom} move by a factor of at most"
-        f" {odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance of one in {1 / delta:,.0f}, from what the"
-        f" guesser would believe with {other}"
+        f"compare this training with one that had {other}. Whatever all the others saw together, the odds of any guess"
+        f" about {whom} differ by a factor of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance"
+        f" of one in {1 / delta:,.0f}"
     )
 
 
@@ -90,16 +89,19 @@ def row_notes(plan: Plan, rows: int) -> Iterator[str]:
 
 def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
     epsilon = cost.epsilon(plan.delta)
-    odds = odds_in_words(epsilon, plan.delta, "one person", "any other values in this person's row")
+    odds = odds_in_words(epsilon, plan.delta, "this person", "any other values in this person's row")
     yield f"Differential privacy for whole rows: {odds}. That this person is in the table is not hidden."
     yield f"This holds against all other parties together, {BOUND}."
+    coin = 1000 * coin_flip_bound(epsilon, plan.delta)
     yield (
-        f"A label drawn by a fair coin is named with probability {coin_flip_bound(epsilon, plan.delta):.3f} at most."
-        " Labels that other people's rows predict are guessed as often as a model can: that is what a model is for."
+        f"For example: if a coin had decided this person's label, nobody could name it more than {coin:.0f} times in"
+        " 1,000; guessing is right 500 times. A label that other people's rows predict is still predicted: that is what"
+        " a model is for."
     )
     yield (
-        "The figure is proved (zCDP, converted by Canonne, Kamath and Steinke's Proposition 12) and pays for"
-        f" {cost.passes} passes{_at_home(cost)}; docs/privacy.md has the proof.{_failures(cost, plan.delta)}"
+        f"The factor is proved, not estimated: it covers all {cost.passes} passes over the rows{_at_home(cost)}. The"
+        " proof is in docs/privacy.md (zCDP, converted by Proposition 12 of Canonne, Kamath and Steinke)."
+        f"{_failures(cost, plan.delta)}"
     )
 
 
@@ -107,7 +109,8 @@ def _at_home(cost: RowCost) -> str:
     if not cost.at_home:
         return ""
     share = sum(cost.at_home) / cost.rho
-    return f" and, with {percent(share)} of the budget, for what {len(cost.at_home)} parties learn from their own rows"
+    parties = f"what {len(cost.at_home)} parties take from their own rows to scale their columns"
+    return f", and {parties} ({percent(share)} of the budget)"
 
 
 def _failures(cost: RowCost, delta: float) -> str:
@@ -116,8 +119,8 @@ def _failures(cost: RowCost, delta: float) -> str:
         return ""
     share = failures_in_delta(cost.epsilon(delta), cost.failure)
     return (
-        f" Of delta, {share:.2g} pays for the run's own failures: a chance of {cost.failure:.2g}, counted 1 + e^epsilon"
-        " times."
+        f" Of delta, {share:.2g} pays for the run's own failures: arithmetic that goes wrong with probability"
+        f" {cost.failure:.2g}, counted 1 + e^epsilon times."
     )
 
 
@@ -125,8 +128,9 @@ def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
     loss = row_noise_loss(plan, rows, cost.passes)
     low, high = likely_auc_loss(loss)
     yield (
-        f"The noise is expected to cost {loss:.3f} of AUC with {rows:,} training rows and {cost.passes} passes"
-        f" ({low:.3f} to {high:.3f} on nine of ten tables, for a model of AUC .8; docs/privacy.md sets it beside runs)."
+        f"The noise is expected to cost {loss_in_words(loss)} of AUC with {rows:,} training rows and {cost.passes}"
+        f" passes ({low:.3f} to {high:.3f} on nine of ten tables, for a model of AUC .8; docs/privacy.md compares it"
+        " with real runs)."
     )
     rule = row_rule(rows, [party.features for party in plan.learners], plan.epsilon, plan.delta)
     if loss > BEARABLE:
@@ -162,8 +166,8 @@ def _not_covered(plan: Plan) -> Iterator[str]:
         "Not covered: who takes part and how many; column names and categories; held-out rows and later predictions."
     )
     yield (
-        "Each further run on the same rows spends the budget again, and what is spent adds up. Each party's ledger"
-        " counts it by id: to it, a person under another id column is another person."
+        "Every further run on the same rows spends the budget again, and what is spent adds up. Each party's ledger"
+        " counts by id: to it, a person under another id column is another person."
     )
     if not plan.kind.is_encrypted:
         yield "In clear the noise comes from a seed: this is an experiment and protects nobody."

@@ -1,6 +1,6 @@
 """The equations of many steps in one system: labels' parts, drifts that grow, and an intercept that all rows share.
 
-`label-stacked` solves it for a real run, and `checking/rehearsal.py` for trainings at home.
+`label-stacked` solves it for a real run, and `checking/at_home.py` for trainings at home.
 """
 
 import math
@@ -25,7 +25,7 @@ STILL = 2e-4
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Stack:
-    """All equations, one block of rows a step: labels' parts @ matrix + growth * (drifts @ matrix) = right side."""
+    """All equations, one block of rows per step: labels' parts @ matrix + growth * (drifts @ matrix) = right side."""
 
     matrix: sparse.csr_matrix
     growth: Vector

@@ -6,14 +6,14 @@ LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not 
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 MEANINGS = {
     LEAKS: "the attacker learns more than it could guess anyway, by more than the plan's tolerance",
-    DEGRADES: "the attacker learns something, or may, or could but a replay would name it",
+    DEGRADES: "the attacker learns something, or may; or it could, but a replay would name it",
     BLOCKED: "the attack was tried or calculated, and not shown to reveal more than the tolerance; that is no proof",
     NOT_APPLICABLE: "the attack has nothing to work on",
 }
 
 HOW_OFTEN = {
-    LEAKS: "Right 159 of 167 times on fresh plans.",
-    DEGRADES: "On fresh plans 88 of 247 leaks hid here, and 0 of 280 behind blocked.",
+    LEAKS: "In tests on new plans, right 159 of 167 times.",
+    DEGRADES: "In tests, 88 of 247 leaks got this; 0 of 280 blocked ones leaked.",
 }
 """benchmarks/check_grid.py, run once on seeds that no rule was fitted to; docs/check.md has the table."""
 

@@ -30,7 +30,7 @@ def add_to(group: typer.Typer, verb: type[Verb]) -> None:
 
 
 def _callback(verb: type[Verb]) -> Callable[..., None]:
-    """What Typer calls with everything that was typed."""
+    """What Typer calls with everything that was typed: it runs the verb, shows its result and leaves with its code."""
     groups: dict[str, Any] = {one.name: one.type for one in fields(verb) if is_dataclass(one.type)}
     takes_keys = [one.name for one in fields(verb) if one.type == PlanKeys]
 
@@ -38,7 +38,21 @@ def _callback(verb: type[Verb]) -> Callable[..., None]:
         given: dict[str, Any] = {name: keys_given(values) for name in takes_keys}
         for name, group in groups.items():
             given[name] = group(**{one.name: values.pop(one.name) for one in fields(group)})
-        carry_out(verb(**values, **given), as_json, quiet)
+        asked = verb(**values, **given)
+        line = StatusLine(Console(stderr=True, quiet=quiet))
+        try:
+            with asked.noted() as note:
+                result = asked.do(_caller(line, as_json, quiet))
+                note(result)
+        except KeyboardInterrupt:
+            # What Ctrl-C stopped was said already, and Typer's versions leave with different codes.
+            raise typer.Exit(INTERRUPTED) from None
+        finally:
+            line.clear()
+        if result:
+            show(result, as_json)
+        if code := asked.exit_code(result):
+            raise typer.Exit(code)
 
     own = list(_flags(verb))
     of_groups = [flag for group in groups.values() for flag in _flags(group)]
@@ -49,16 +63,14 @@ def _callback(verb: type[Verb]) -> Callable[..., None]:
     return callback
 
 
-def carry_out(verb: Verb, as_json: bool, quiet: bool) -> None:
-    """Run a verb, show its result, leave with its code."""
-    console = Console(stderr=True, quiet=quiet)
-    line = StatusLine(console)
+def _caller(line: StatusLine, as_json: bool, quiet: bool) -> Caller:
+    """Whoever types, at a terminal or not."""
 
     def tell(words: str) -> None:
         line.clear()
-        print_progress(console, words)
+        print_progress(line.console, words)
 
-    caller = Caller(
+    return Caller(
         tell,
         line,
         quiet,
@@ -66,17 +78,6 @@ def carry_out(verb: Verb, as_json: bool, quiet: bool) -> None:
         None if as_json else print_line,
         _ask if sys.stdin.isatty() and not as_json and not quiet else None,
     )
-    try:
-        result = verb.do(caller)
-    except KeyboardInterrupt:
-        # What Ctrl-C stopped was said already, and Typer's versions leave with different codes.
-        raise typer.Exit(INTERRUPTED) from None
-    finally:
-        line.clear()
-    if result:
-        show(result, as_json)
-    if code := verb.exit_code(result):
-        raise typer.Exit(code)
 
 
 def show(result: Result, as_json: bool) -> None:

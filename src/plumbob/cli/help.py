@@ -15,7 +15,6 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from plumbob.plan import suggestion
-from plumbob.plan.reading import REMOVED_KEYS
 from plumbob.verb import DONE
 from plumbob.verb.plan_flags import EVERYTHING, RARE_PANEL
 
@@ -57,7 +56,6 @@ class CommandOfVerb(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            explain_removed(error)
             in_our_words(error, typed)
             raise
 
@@ -83,14 +81,6 @@ class VerbGroup(TyperGroup):
             close = suggestion(word, list(self.commands))
             ctx.fail(f"there is no verb '{word}'{close or f'; {ctx.command_path} --help lists them'}")
         return super().resolve_command(ctx, args)
-
-
-def explain_removed(error: Any) -> None:
-    """A flag of a key that was removed says what there is instead, and names no other flag."""
-    flag = getattr(error, "option_name", None) or ""
-    key = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
-    if key in REMOVED_KEYS:
-        error.message, error.possibilities = f"{flag}: {REMOVED_KEYS[key]}", None
 
 
 def in_our_words(error: Any, args: Sequence[str]) -> None:

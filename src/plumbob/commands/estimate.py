@@ -28,6 +28,8 @@ CLEAR_STEP_SECONDS = 2e-4
 CLEAR_ENTRY_SECONDS = 1.5e-8
 OVERHEAD_SECONDS = 0.01
 """Of a step, for messages and everything else that is not arithmetic."""
+BYTE_SECONDS = 5e-9
+"""Of a byte that lattices send: hashed at both ends and copied, with what its rows take at home."""
 LIBRARIES = 30 * MEBIBYTE
 """What training loads beyond what a check has loaded."""
 COPIES_OF_DATA = 3
@@ -104,10 +106,9 @@ def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trial
         )
     if plan.kind.has_lattices:
         native = lattice.choose("auto", jobs)
-        cost = lattice_cost(figures, native)
-        return _estimate(
-            figures, native.name, cost.setup_seconds, cost.step_seconds, bytes_sent(figures), float(cost.key_memory)
-        )
+        cost, sent = lattice_cost(figures, native), bytes_sent(figures)
+        steps = cost.step_seconds + BYTE_SECONDS * sent
+        return _estimate(figures, native.name, cost.setup_seconds, steps, sent, float(cost.key_memory))
     engine = engines.choose("auto", jobs or engines.cores())
     trials = trials or Trials()
     key, setup, memory = trials.key(plan, engine)

@@ -1,4 +1,4 @@
-"""What the products of `shares` cost: seconds from one small product of each kind, and the keys' memory."""
+"""What the products of `shares` cost: seconds from small products of each kind, and the keys' memory."""
 
 import time
 from collections.abc import Callable
@@ -16,6 +16,8 @@ from plumbob.protocol.shares.shape import TERMS, LatticeShape
 
 TRIES = 5
 """Of a product that is timed."""
+MANY = 8
+"""Polynomials of a request or a reply of one."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +32,15 @@ class LatticeCost:
 
 
 def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost:
-    """Measured now, with products of one polynomial."""
+    """Measured now, with products of a few polynomials."""
     whole = LatticeShape(figures.plan, figures.rows)
-    of_product = _measured_product(whole, engine)
+    of_matrix = _measured_matrix(whole, engine)
     of_slots = {turn: _measured_slots(whole, engine, turn) for turn in {stage.is_turn for stage in whole.stages}}
     steps = 0.0
     for shape, passes in whole.levels:
-        polynomials = sum(layout.requests * layout.replies for layout in _matrices(shape))
+        matrices = sum(map(of_matrix.of, _matrices(shape)))
         staged = sum(layout.requests * of_slots[layout.is_turn].block for layout in _slots(shape)) / TERMS
-        steps += passes * (staged + polynomials * of_product)
+        steps += passes * (staged + matrices)
     setup = sum(of_slots[layout.is_turn].key for _, shape in whole.keyed_passes for layout in _slots(shape))
     return LatticeCost(setup, steps, key_memory(whole))
 
@@ -92,17 +94,47 @@ def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn:
     return SlotSeconds(fastest(multiply), key_seconds)
 
 
-def _measured_product(shape: LatticeShape, engine: lattice.LatticeEngine) -> float:
-    """Seconds of a product of one polynomial with one."""
-    party = shape.plan.feature_parties[0].name
-    whole = shape.gradients(party)[0]
-    layout = Layout(whole.parameters, "gradients", whole.rows_per_block, whole.group, whole.group, 128, 104)
+class MatrixSeconds(NamedTuple):
+    """Of a product with a matrix: what a polynomial of the request takes, one of the reply, and one of the matrix."""
+
+    request: float
+    reply: float
+    entry: float
+    size: int
+    """Of the polynomials that this was measured with."""
+
+    def of(self, layout: Layout) -> float:
+        """Seconds of one product."""
+        requests, replies = layout.requests, layout.replies
+        counted = requests * self.request + replies * self.reply + requests * replies * self.entry
+        return counted * _size(layout.parameters) / self.size
+
+
+def _measured_matrix(shape: LatticeShape, engine: lattice.LatticeEngine) -> MatrixSeconds:
+    """From three products: with many polynomials in the request, in the reply, and in both."""
+    parameters = shape.gradients(shape.plan.feature_parties[0].name)[0].parameters
+    long, wide, both = (_product_seconds(parameters, engine, *one) for one in ((MANY, 1), (1, MANY), (MANY, MANY)))
+    # Linear equations: `MANY` of the one, one of the other, and as many entries as both have together.
+    reply_and_entries, request_and_entries = (both - long) / (MANY - 1), (both - wide) / (MANY - 1)
+    request, reply = max(0.0, long - reply_and_entries) / MANY, max(0.0, wide - request_and_entries) / MANY
+    return MatrixSeconds(request, reply, max(0.0, reply_and_entries - reply) / MANY, _size(parameters))
+
+
+def _size(parameters: lattice.ParameterSet) -> int:
+    """Numbers in a polynomial modulo q."""
+    return parameters.degree * len(parameters.primes)
+
+
+def _product_seconds(
+    parameters: lattice.ParameterSet, engine: lattice.LatticeEngine, requests: int, replies: int
+) -> float:
+    layout = Layout(parameters, "gradients", requests * parameters.degree, replies, 1, 128, 104)
     key, tested = _tested(engine, layout, "gradients")
-    matrix = lattice.PrivateMatrix(engine, layout, np.ones((layout.rows, layout.columns), dtype=np.int32))
-    values = np.ones((layout.inputs, 2), dtype=np.uint64)
+    entries, values = np.ones((layout.rows, layout.columns), np.int32), np.ones((layout.inputs, 2), np.uint64)
 
     def multiply() -> None:
         owner = lattice.Owner(key, 1, layout)
+        matrix = lattice.PrivateMatrix(engine, layout, entries)
         evaluator = lattice.Evaluator(matrix, tested, 1, SYSTEM_RANDOMNESS.draw(SEED_BYTES), lattice.Register())
         owner.open(evaluator.reply(owner.request(values)).reply)
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.counting import counted
+from plumbob.errors import DataError
+from plumbob.party.home import RUNS
+from plumbob.party.plan_runs import is_met
 from plumbob.party.receipts import (
     NOBODY,
     NOT_SIGNED,
@@ -21,7 +24,7 @@ from plumbob.party.receipts import (
     signature_of,
 )
 from plumbob.party.statements import read_statement, statement_mistakes
-from plumbob.plan import Plan
+from plumbob.plan import Plan, in_words
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
@@ -35,8 +38,9 @@ CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None = None) -> dict[str, object]:
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
+    refuse_unsettled(RunFolder(folder))
     record, signed = RunFolder(folder).record(), signature_of(RunFolder(folder))
-    plan = record.parsed_plan
+    plan, begun = record.parsed_plan, runs_begun(folder)
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
     consistent = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)
@@ -47,6 +51,8 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
     stated = None if statement is None else read_statement(statement)
     if stated is not None:
         mistakes += statement_mistakes(stated, RunFolder(folder), signed.fingerprints)
+        if not stated.statement.get("honest"):
+            mistakes.append(f"what {stated.statement.get('party')} sent, and what follows from the plan and its rows")
     consistent = consistent and not mistakes
     verified = consistent and known.holds(signed)
     return {
@@ -66,6 +72,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "accepted_evidence": record.accepted_evidence,
         "headlines": headlines_of(record).to_dict(),
         "by_place": record.by_place,
+        "runs_begun": begun,
         "warnings": [*warnings(record), *record.notes],
         "parties": [_counts(party) for party in record.parties],
         "streams": channels,
@@ -80,6 +87,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "opened_bits": {party.name: opened_bits(plan, party.name) for party in plan.learners},
         "lines": [
             *_lines(record, plan, channels, plan_agrees),
+            *([f"begun        {counted(begun, 'run')} under this plan, finished or not"] if begun else []),
             *(_peer_in_words(one) for one in peers),
             *([] if stated is None else [f"statement    {_statement_in_words(stated.statement, mistakes)}"]),
             f"signature    {_signature_in_words(signed, known)}",
@@ -88,6 +96,28 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
             f"result       {_result([signed], channels, consistent=consistent, verified=verified)}",
         ],
     }
+
+
+def refuse_unsettled(run: RunFolder) -> None:
+    """A party's run without its last signatures has no result that anybody answers for."""
+    if not run.record_file.exists() and is_met(run):
+        raise DataError(
+            f"{run.path}: not settled: not every party has signed its last message, so there is no result to answer "
+            "for; run the same command again to resume"
+        )
+
+
+def runs_begun(folder: Path) -> int:
+    """Under this plan, by their numbers, which all parties have in common; 0 where a run is nobody's side of one.
+
+    A party may break off once the seed is known and begin again: whoever reads a receipt sees how often.
+    """
+    place = folder.resolve()
+    if place.parent.name != RUNS:
+        return 0
+    plan, _, _ = place.name.partition("-")
+    numbers = (other.name.removeprefix(plan).removeprefix("-") or "1" for other in place.parent.glob(f"{plan}*"))
+    return max(int(number) for number in numbers if number.isdigit())
 
 
 def compare(folders: Sequence[Path], known: KnownCertificates = NOBODY) -> dict[str, object]:
@@ -220,6 +250,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         *warnings(record),
         *record.notes,
         f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
+        *([f"descent      {in_words(plan.levels(record.rows))}"] if plan.batches == "full" and record.rows else []),
         f"keys         {keys_in_words(record)}",
         f"noise        {noise_in_words(plan, record.rows)}",
         f"randomness   {record.randomness}",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plumbob.errors import DataError
-from plumbob.report.decision_page import summary_of
+from plumbob.report.decision import summary_of
 from plumbob.report.run import page_of
 from plumbob.run_folder import RunFolder
 

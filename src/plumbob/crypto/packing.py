@@ -93,16 +93,6 @@ class Slots:
             for start, bits, half in reply.digits
         ]
 
-    def digits(self, values: Sequence[int]) -> list[int]:
-        """Whole plaintexts, or masks, shifted down to each of their slots, with everything above still there.
-
-        Where nothing is handed back, these of D and of the mask are shares of the sums modulo any power of two up to
-        2**slot_bits, wrong by one unit at most: a carry from the slots below.
-        """
-        return [
-            value >> digit.start for value, reply in zip(values, self._replies, strict=True) for digit in reply.digits
-        ]
-
     @cached_property
     def _replies(self) -> list["Reply"]:
         """How each of them is taken apart; there are only two kinds, full ones and the last."""

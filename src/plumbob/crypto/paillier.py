@@ -45,11 +45,6 @@ class PublicKey:
         return f"{type(self).__name__}({self.profile.name}, {self.profile.key_bits} bits)"
 
     @property
-    def capacity_bits(self) -> int:
-        """Any plaintext with abs(m) < 2**capacity_bits decrypts to itself."""
-        return self.profile.key_bits - 2
-
-    @property
     def reply_bits(self) -> int:
         """The widest sum, sign included, that `random_mask` hides and that comes back right."""
         return self.profile.reply_bits
@@ -144,12 +139,10 @@ class PrivateKey:
         """Under one's own key, with full-length fresh randomness drawn modulo the two factors."""
         key = self.public
         plain = plaintexts(values)
-        # Randomness comes first: an engine that works beside us is busy with it while the messages are embedded.
         drawn = [base.draw(key.randomness, len(plain)) for base in self._own_bases]
         fresh = key.engine.join(*self._rings, *drawn)
-        message = key.embed(plain)
-        self.encryptions += len(message)
-        return Sendable(key, key.engine.multiply(key.ring, message, fresh))
+        self.encryptions += len(plain)
+        return Sendable(key, key.engine.multiply(key.ring, key.embed(plain), fresh))
 
     def decrypt(self, vector: EncryptedVector) -> list[int]:
         """The plaintexts in [0, n)."""
@@ -198,7 +191,7 @@ class PrivateKey:
 
 
 class OwnBase:
-    """Uniform powers of one base modulo a secret prime or its square: the owner's randomness, hidden from others only.
+    """Uniform powers of one base modulo the square of a secret prime: the owner's randomness, hidden from others only.
 
     The base's powers base**(256**j) are tabulated once, so an exponentiation has no squarings.
     """

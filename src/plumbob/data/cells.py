@@ -290,7 +290,9 @@ def _way_to_read_amounts(name: str, counts: Counter[str]) -> str:
 
 def type_flag(name: str, kind: str) -> str:
     """The flag that gives a column its type, as a shell takes it: names may hold blanks and quotes."""
-    return f"--as {shlex.quote(f'{name}={kind}')}"
+    quoted = shlex.quote(word := f"{name}={kind}")
+    # A sign at the end would be taken for one of the sentence.
+    return f"--as {quoted}" if quoted != word or word[-1].isalnum() else f"--as '{word}'"
 
 
 def _listed_marks(counts: Counter[str], texts: Iterable[str]) -> str:

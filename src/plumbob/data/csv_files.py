@@ -4,14 +4,24 @@ Cells are read as text first: a column is numbers only if every cell of the file
 zero is none. What a column holds is known at the file's end only. If one turns out to be text after many numbers, the
 file is read a second time. Cells may be separated by commas, semicolons, tabs or vertical bars, and a quoted cell may
 have several lines.
+
+Files whose quoted cells are not written as that reader expects them are written again first. Two habits are known: a
+blank between the separator and the opening mark (`a, "b"`), and a backslash before a mark within a quoted cell
+(`"say \\"yes\\""`) where the usual way is to double it. A backslash before a mark may also be the end of a cell
+(`"C:\\"`): a file that can be read in the usual way is read so.
 """
 
+import csv
+import gzip
+import mmap
 import re
+import tempfile
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -30,6 +40,12 @@ CELLS_OF_A_LINE = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+
 COLUMN_OF_AN_ERROR = re.compile(r"CSV column #(\d+)")
 SEPARATOR_LINE = re.compile(r"sep=(.)\s*$")
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
+BLANK_FIRST = re.compile(rb'[,;\t|][ ]+"')
+ESCAPED = b'\\"'
+END_OF_FILE = "unexpected end of data"
+"""As the csv module says that a quoted cell is not closed."""
+PIECE = 2**24
+ROWS_AT_ONCE = 10_000
 FLAGS = ("true", "false", "True", "False", "TRUE", "FALSE")
 
 
@@ -69,16 +85,16 @@ def first_rows(file: Path, layout: CsvLayout) -> Any:
 
 def find_layout(file: Path) -> CsvLayout:
     """Raises DataError where the first line cannot be the columns' names."""
-    from pyarrow import csv
+    from pyarrow import csv as arrow_csv
 
     lines = _first_lines(file)
     marked = SEPARATOR_LINE.match(lines[0])
     header = lines[1] if marked and len(lines) > 1 else lines[0]
     separator = marked[1] if marked else separator_of(header)
     skipped = 1 if marked else 0
-    parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    reading = csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=skipped)
-    with _native(file) as stream, csv.open_csv(stream, read_options=reading, parse_options=parsing) as reader:
+    parsing = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    reading = arrow_csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=skipped)
+    with _native(file) as stream, arrow_csv.open_csv(stream, read_options=reading, parse_options=parsing) as reader:
         names = tuple(reader.schema.names)
     _refuse_names(file, names)
     return CsvLayout(separator, skipped, names)
@@ -149,15 +165,16 @@ def _refuse_names(file: Path, names: tuple[str, ...]) -> None:
 
 def _frames(file: Path, layout: CsvLayout, gaps: Collection[str]) -> Iterator[Any]:
     """All cells as text, a gap where a cell is empty or says so; one frame without rows where there are none."""
-    from pyarrow import Table, csv, string
+    from pyarrow import Table, string
+    from pyarrow import csv as arrow_csv
 
-    reading = csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=layout.skipped)
-    parsing = csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True)
-    marks = [*csv.ConvertOptions().null_values, *gaps]
-    converting = csv.ConvertOptions(
+    reading = arrow_csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=layout.skipped)
+    parsing = arrow_csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True)
+    marks = [*arrow_csv.ConvertOptions().null_values, *gaps]
+    converting = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(layout.names, string()), strings_can_be_null=True, null_values=marks
     )
-    with _native(file) as stream, csv.open_csv(stream, reading, parsing, converting) as reader:
+    with _native(file) as stream, arrow_csv.open_csv(stream, reading, parsing, converting) as reader:
         batches = iter(reader)
         frame = Table.from_batches(islice(batches, BLOCKS_TOGETHER), reader.schema)
         while True:
@@ -303,3 +320,98 @@ def _are_flags(cells: Any) -> bool:
     from pyarrow import array, compute
 
     return bool(compute.all(compute.is_in(cells.drop_null(), value_set=array(FLAGS))).as_py() in (True, None))
+
+
+# Files that are quoted in another way.
+
+
+@contextmanager
+def plainly_quoted(file: Path) -> Iterator[Path]:
+    """The file, or for as long as it is read a private copy of it that is quoted in the usual way."""
+    habits = _habits(file)
+    if not any(habits):
+        yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="plumbob-") as folder:
+        copy = Path(folder) / "table.csv"
+        if not _write_again(file, copy, has_backslashes=habits[1]):
+            copy = file
+        try:
+            yield copy
+        except DataError as error:
+            raise DataError(str(error).replace(str(copy), str(file))) from None
+
+
+def _habits(file: Path) -> tuple[bool, bool]:
+    """(blanks before a mark, backslashes before one), somewhere in the file: a reason to look, no proof."""
+    if file.suffix.lower() != ".gz":
+        if not file.stat().st_size:
+            return False, False
+        with file.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _has_blanks(data), data.find(ESCAPED) >= 0
+    blanks = escaped = False
+    with gzip.open(file, "rb") as packed:
+        end = b""
+        while piece := packed.read(PIECE):
+            blanks, escaped = blanks or _has_blanks(end + piece), escaped or ESCAPED in end + piece
+            end = piece[-16:]
+    return blanks, escaped
+
+
+def _has_blanks(data: Any) -> bool:
+    return data.find(b' "') >= 0 and BLANK_FIRST.search(data) is not None
+
+
+def _write_again(file: Path, copy: Path, has_backslashes: bool) -> bool:
+    """False where the file cannot be read in either way: the usual reader says what is wrong with it."""
+    problems = []
+    for way in [{}, {"escapechar": "\\"}] if has_backslashes else [{}]:
+        problem = _copy(file, copy, way)
+        if problem is None:
+            return True
+        problems.append(problem)
+    if any(END_OF_FILE in problem for problem in problems):
+        # The usual reader takes a mark after a blank for a part of the text.
+        raise DataError(f"{file}: {OPEN_QUOTE}")
+    return False
+
+
+def _copy(file: Path, copy: Path, way: dict[str, Any]) -> str | None:
+    """What is wrong, for the code and not for a reader; None if the copy is complete."""
+    try:
+        with _open_text(file) as content, copy.open("w", encoding="utf-8", newline="") as out:
+            separator = _separator(content)
+            rows = csv.reader(content, delimiter=separator, skipinitialspace=True, strict=True, **way)
+            writer = csv.writer(out, delimiter=separator, lineterminator="\n")
+            return None if _has_even_rows(rows, writer) else "rows differ in length"
+    except (csv.Error, UnicodeDecodeError) as error:
+        return str(error)
+
+
+def _has_even_rows(rows: Any, writer: Any) -> bool:
+    """Whether every row has as many cells as the first; they are written on the way."""
+    width = None
+    while some := [row for row in islice(rows, ROWS_AT_ONCE) if row]:
+        width = width or len(some[0])
+        if any(len(row) != width for row in some):
+            return False
+        # Lines within a cell end in one way, as they do for a file that is read as it is.
+        writer.writerows([cell.replace("\r\n", "\n").replace("\r", "\n") for cell in row] for row in some)
+    return True
+
+
+def _separator(content: IO[str]) -> str:
+    first = content.readline()
+    content.seek(0)
+    return separator_of(first)
+
+
+@contextmanager
+def _open_text(file: Path) -> Iterator[IO[str]]:
+    is_packed = file.suffix.lower() == ".gz"
+    with (
+        gzip.open(file, "rt", encoding="utf-8-sig", newline="")
+        if is_packed
+        else file.open(encoding="utf-8-sig", newline="")
+    ) as content:
+        yield content

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
+from plumbob.data.encoding import GAP, Bins, EncodedColumn, Levels, Marked
 from plumbob.data.fitting import find_slots, fit_encodings
-from plumbob.data.slots import EncodingChoices
-from plumbob.data.tables import Column, Table
+from plumbob.data.tables import Column, EncodingChoices, Table
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.plan.encodings import BIN_SCALE
 
 Rows = slice | NDArray[np.intp]
 ALL_ROWS = slice(None)
@@ -199,8 +199,10 @@ def _moments(training: Column, source: EncodedColumn) -> Iterator[tuple[float, f
             is_within_one = isinstance(source, Bins) or (isinstance(source, Marked) and place == 1)
             yield _limit_whitening(*_fit(values)) if is_within_one else _fit(values)
         return
-    for share in source.column_shares:
-        yield share, _slot_factor(share)
+    # That a value is missing says what no plain column says: only bins are made smaller beside one.
+    as_large = not (isinstance(source, Bins) and source.means)
+    for name, share in zip(source.encoded_names, source.column_shares, strict=True):
+        yield share, _slot_factor(share) * (1.0 if as_large or name == f"{source.name}={GAP}" else BIN_SCALE)
 
 
 def _slot_factor(share: float) -> float:
@@ -302,11 +304,11 @@ def _prepare_columns(
     blocks, averages = [], []
     for column, source, end in zip(columns, sources, accumulate(source.width for source in sources), strict=True):
         own = slice(end - source.width, end)
-        places = source.ones(column)
-        if places is None:
+        if not source.is_slotted:
             block = _block(source, column, n_rows)
             blocks.append((own, block if fill is None else np.where(np.isnan(block), fill[own], block)))
             continue
+        places = source.ones(column)
         without = np.flatnonzero(places < 0)
         if len(without):
             averages.append((own, np.array(source.column_shares), without))

@@ -17,137 +17,98 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
 from plumbob.arrays import Places, Vector
-from plumbob.data.binning import places_of
 from plumbob.data.tables import Column
-from plumbob.errors import DataError
 
 RARE, GAP, RANK = "(rare)", "(gap)", "(rank)"
 MIDDLE_RANK = 0.5
+MOST_CUTS_COMPARED = 32
+"""Up to here it is faster to compare a column with every cut than to search each number's place."""
 Slot = TypeVar("Slot")
 
 
-class EncodedColumn(Protocol):
+class EncodedColumn:
     """A column of the party's table and how it becomes encoded columns."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
 
     @property
-    def is_text(self) -> bool: ...
+    def is_text(self) -> bool:
+        return False
 
     @property
-    def encoded_names(self) -> tuple[str, ...]: ...
+    def encoded_names(self) -> tuple[str, ...]:
+        raise NotImplementedError
 
     @property
     def width(self) -> int:
         """How many encoded columns there are."""
+        return len(self.encoded_names)
 
     @property
     def column_shares(self) -> tuple[float, ...] | None:
         """Of columns that hold 0 and 1 only: the share of the training rows with a 1, for each. None for others."""
-
-    def columns(self, column: Column) -> Iterator[Vector]:
-        """The encoded columns one by one, because a text with many levels would be a large matrix."""
+        return None
 
     @property
     def is_slotted(self) -> bool:
         """Whether every row has a single 1 in its columns, or none where its slot is the reference."""
+        return False
 
-    def ones(self, column: Column) -> Places | None:
+    def columns(self, column: Column) -> Iterator[Vector]:
+        """Of a source without slots: the encoded columns, one by one; NaN where a value is missing."""
+        yield column.values.astype(np.float64, copy=False)
+
+    def ones(self, column: Column) -> Places:
         """Of a slotted source: the column of each row's 1.
 
-        `width` stands for the reference and -1 for a row without a slot, which holds `column_shares`. None for others.
+        `width` stands for the reference and -1 for a row without a slot, which holds `column_shares`.
         """
+        raise NotImplementedError
 
     def unseen(self, column: Column) -> int:
         """How many rows hold a level or a gap that training never saw and that has no slot."""
+        return 0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PlainColumn:
-    """A column as it is: a number, or a text with one column for each category that it may take (sorted)."""
+class PlainColumn(EncodedColumn):
+    """A number as it is."""
 
     name: str
-    categories: tuple[str, ...] | None = None
-
-    @property
-    def is_text(self) -> bool:
-        return self.categories is not None
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
-        if self.categories is None:
-            return (self.name,)
-        return tuple(f"{self.name}={category}" for category in self.categories)
-
-    @property
-    def width(self) -> int:
-        return 1 if self.categories is None else len(self.categories)
-
-    column_shares = None
-    is_slotted = False
-
-    def columns(self, column: Column) -> Iterator[Vector]:
-        """NaN where a value is missing; a category that training never saw is refused."""
-        if self.categories is None:
-            yield column.values.astype(np.float64, copy=False)
-            return
-        if unseen := self.unseen(column):
-            raise DataError(
-                f"column {column.name!r}: {unseen} of {len(column.values)} rows have a category that training never saw"
-            )
-        place: dict[str | None, int] = {category: index for index, category in enumerate(self.categories)}
-        is_missing = column.is_missing
-        places = np.array([place.get(text, -1) for text in column.texts], dtype=np.intp)
-        for index in place.values():
-            yield np.where(is_missing, np.nan, places == index)
-
-    def ones(self, column: Column) -> None:
-        """A gap is NaN in every column, so there is no slot for it."""
-
-    def unseen(self, column: Column) -> int:
-        if self.categories is None or not column.is_text:
-            return 0
-        known = {*self.categories, None}
-        return sum(value not in known for value in column.values.tolist())
+        return (self.name,)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Marked:
+class Marked(EncodedColumn):
     """A number as it is, filled where it is missing, and a column that says where that was."""
 
     name: str
     share: float
     """Of the training rows that have no value."""
 
-    is_text = False
-    width = 2
-    column_shares = None
-    is_slotted = False
-
     @property
     def encoded_names(self) -> tuple[str, ...]:
         return self.name, f"{self.name}={GAP}"
 
     def columns(self, column: Column) -> Iterator[Vector]:
-        yield column.values.astype(np.float64, copy=False)
+        yield from super().columns(column)
         yield column.is_missing.astype(np.float64)
-
-    def ones(self, column: Column) -> None:
-        """The number itself is no slot."""
 
     def unseen(self, column: Column) -> int:
         return 0 if self.share else int(column.is_missing.sum())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Bins:
+class Bins(EncodedColumn):
     """A number in bins; `shares` are the training rows' shares of the slots: the bins in order, then the gaps."""
 
     name: str
@@ -162,8 +123,6 @@ class Bins:
     its weight is, the score only rises along it, or only falls."""
     means: tuple[float, ...] = ()
     """Of the training rows in each bin, where the column also stands as it is; a scorecard needs them."""
-
-    is_text = False
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -206,9 +165,7 @@ class Bins:
     def is_slotted(self) -> bool:
         return not self.is_stepped and not self.is_monotone
 
-    def ones(self, column: Column) -> Places | None:
-        if not self.is_slotted:
-            return None
+    def ones(self, column: Column) -> Places:
         return _columns_of_places(self.places(column), len(self.cuts) + 1 + self.has_gaps, self.reference)
 
     def columns(self, column: Column) -> Iterator[Vector]:
@@ -216,9 +173,6 @@ class Bins:
         bins = len(self.cuts) + 1
         if self.is_monotone:
             yield from self._monotone_columns(places, bins)
-            return
-        if not self.is_stepped:
-            yield from _indicators(places, self.shares, self.reference)
             return
         is_known = places >= 0
         for place in range(1, bins):
@@ -246,7 +200,7 @@ class Bins:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Levels:
+class Levels(EncodedColumn):
     """A text by levels; slots are the levels in order, then the rare ones together, then the gaps."""
 
     name: str
@@ -256,8 +210,13 @@ class Levels:
     reference: int
     shares: tuple[float, ...]
 
-    is_text = True
-    is_slotted = True
+    @property
+    def is_text(self) -> bool:
+        return True
+
+    @property
+    def is_slotted(self) -> bool:
+        return True
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -278,9 +237,6 @@ class Levels:
 
     def ones(self, column: Column) -> Places:
         return _columns_of_places(self.places(column), len(self.slots), self.reference)
-
-    def columns(self, column: Column) -> Iterator[Vector]:
-        yield from _indicators(self.places(column), self.shares, self.reference)
 
     def unseen(self, column: Column) -> int:
         values = column.texts if column.is_text else [None] * len(column.values)
@@ -308,10 +264,20 @@ class Levels:
         return np.fromiter(map(place.__getitem__, texts), dtype=np.intp, count=len(texts))
 
 
+def places_of(values: Vector, cuts: tuple[float, ...]) -> Places:
+    """Which bin each number falls into, from 0; where a gap falls means nothing, and the caller must tell it apart."""
+    if len(cuts) > MOST_CUTS_COMPARED:
+        return np.searchsorted(np.array(cuts, dtype=np.float64), values, side="left")
+    places = np.zeros(len(values), dtype=np.uint8)
+    for cut in cuts:
+        places += values > cut
+    return places.astype(np.intp)
+
+
 # As they are kept in a party's part of a model.
 
 
-KINDS: dict[str, type[PlainColumn] | type[Marked] | type[Bins] | type[Levels]] = {
+KINDS: dict[str, type[PlainColumn | Marked | Bins | Levels]] = {
     "as it is": PlainColumn,
     "marked": Marked,
     "bins": Bins,
@@ -337,16 +303,6 @@ def restore_encoding(stored: Mapping[str, Any]) -> EncodedColumn:
     ):
         raise ValueError("a source's slots, shares and reference do not fit together")
     return source
-
-
-def _indicators(places: Places, shares: Sequence[float], reference: int) -> Iterator[Vector]:
-    """One column for each slot but the reference; a row without a slot is an average row."""
-    is_unknown = places < 0
-    for slot, share in enumerate(shares):
-        if slot != reference:
-            indicator = (places == slot).astype(np.float64)
-            indicator[is_unknown] = share
-            yield indicator
 
 
 def _columns_of_places(places: Places, slots: int, reference: int) -> Places:

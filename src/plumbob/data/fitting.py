@@ -1,5 +1,13 @@
-"""From a table to how many slots its columns have, and from these and the training rows to their encodings."""
+"""From a table to how many slots its columns have, and from these and the training rows to their encodings.
 
+A column of numbers is cut into bins by its own rows, at home, always at the same places for the same rows. The cut
+points are exact: the column's distinct values and how often each occurs decide, so a table that was streamed from disk
+and one in memory are cut alike. A value that fills a bin alone keeps a bin of its own, and the others share the bins
+that are left. A cut is the shortest decimal number between two neighbouring values: it is easy to read, and seldom a
+cell of the table.
+"""
+
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -7,24 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Places
-from plumbob.data.binning import cut_points, stated_cuts
+from plumbob.arrays import Places, Vector
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked, PlainColumn
-from plumbob.data.slots import DEFAULT_RARE, ColumnSlots, EncodingChoices, TableSlots
-from plumbob.data.tables import Column, Table
+from plumbob.data.tables import DEFAULT_RARE, Column, ColumnSlots, EncodingChoices, Table, TableSlots
 from plumbob.plan.encodings import ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
 
 TWO_VALUES = 2
+MOST_DIGITS = 17
+"""Significant decimal digits that tell any two floating-point numbers apart."""
 
 
 def find_slots(table: Table, choices: EncodingChoices) -> TableSlots:
     """By all rows of the table."""
     found = {column.name: _slots_of(column, choices) for column in table.columns}
     return TableSlots({name: slots for name, slots in found.items() if slots is not None}, choices)
-
-
-def _categories(column: Column) -> tuple[str, ...]:
-    return tuple(sorted({text for text in column.texts if text is not None}))
 
 
 def _slots_of(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
@@ -69,9 +73,14 @@ def width_of(column: Column, slots: TableSlots) -> int:
 
 def size_of(table: Table, rare: int = DEFAULT_RARE) -> TableSize:
     """What the rule for drafted plans may know of a table."""
-    slots = find_slots(table, EncodingChoices(**encoding_of(0), rare=rare))
     numeric = sum(map(is_numeric, table.columns))
-    return TableSize(len(table), numeric, sum(width_of(column, slots) for column in table.columns) - numeric)
+    return TableSize(len(table), numeric, width_with(table, 0, rare) - numeric)
+
+
+def width_with(table: Table, bins: int, rare: int = DEFAULT_RARE) -> int:
+    """How many columns it gives under the rule's encoding with so many bins."""
+    slots = find_slots(table, EncodingChoices(**encoding_of(bins), rare=rare))
+    return sum(width_of(column, slots) for column in table.columns)
 
 
 def sizes_of(tables: Iterable[Table], keys: Mapping[str, Any]) -> list[TableSize]:
@@ -100,7 +109,7 @@ def _fit_encoding(
 ) -> EncodedColumn:
     """Cuts, shares and the reference from the training rows."""
     if slots is None:
-        return PlainColumn(column.name, _categories(column) if column.is_text else None)
+        return PlainColumn(column.name)
     training = Column(column.name, column.values[training_rows])
     if slots.is_marked:
         return Marked(column.name, float(training.is_missing.mean()) if len(training_rows) else 0.0)
@@ -143,3 +152,60 @@ def _shares(places_of_column: Callable[[Column], Places], training: Column, slot
 
 def _largest(shares: Sequence[float]) -> int:
     return int(np.argmax(shares)) if shares else 0
+
+
+# Where a column is cut.
+
+
+def cut_points(values: Vector, bins: int) -> tuple[float, ...]:
+    """At most `bins - 1` rising cuts; a bin holds what is above one cut and at most the next. Gaps (NaN) do not count.
+
+    Memory: two copies of this one column.
+    """
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    last_places = range(len(distinct) - 1) if len(distinct) <= bins else _last_places(np.cumsum(counts), bins)
+    return tuple(_shortest_between(float(distinct[place]), float(distinct[place + 1])) for place in last_places)
+
+
+def stated_cuts(stated: tuple[float, ...], bins: int) -> tuple[float, ...]:
+    """Cuts that depend on no row: those between the stated ends, or else as many bins of one width as are asked for."""
+    if len(stated) != 2:
+        return stated[1:-1]
+    low, high = stated
+    return tuple(low + (high - low) * place / bins for place in range(1, bins))
+
+
+def _last_places(running: NDArray[np.intp], bins: int) -> list[int]:
+    """The place of each bin's last value; each bin takes its share of the rows that are left."""
+    ends: list[int] = []
+    first, done = 0, 0
+    for left in range(bins, 1, -1):
+        end = _nearest_end(running, first, done + (int(running[-1]) - done) / left)
+        if end >= len(running) - 1:
+            break
+        ends.append(end)
+        first, done = end + 1, int(running[end])
+    return ends
+
+
+def _nearest_end(running: NDArray[np.intp], first: int, wanted: float) -> int:
+    """The place, from `first` on, up to which the rows come nearest to the number wanted; not the very last if it can
+    be helped.
+    """
+    place = max(int(np.searchsorted(running, wanted)), first)
+    if place == first:
+        return place
+    is_last = place >= len(running) - 1
+    return place - 1 if is_last or wanted - running[place - 1] <= running[place] - wanted else place
+
+
+def _shortest_between(low: float, high: float) -> float:
+    """The decimal number with the fewest digits from `low` up to, and not at, `high`."""
+    middle = low / 2 + high / 2
+    if not math.isfinite(middle):
+        return low
+    for digits in range(1, MOST_DIGITS + 1):
+        rounded = float(f"{middle:.{digits}g}")
+        if low <= rounded < high:
+            return rounded
+    return low

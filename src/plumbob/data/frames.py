@@ -1,8 +1,10 @@
 """Tables from data frames of any kind, also from many that follow one another, and from arrays."""
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -10,8 +12,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plumbob.arrays import Texts
+from plumbob.arrays import Labels, Texts
 from plumbob.data import store
+from plumbob.data.amounts import is_number
 from plumbob.data.cells import (
     ColumnChoices,
     as_values,
@@ -21,15 +24,16 @@ from plumbob.data.cells import (
     without_gaps,
     written_alike,
 )
-from plumbob.data.frame_columns import read_column, read_ids, read_labels
+from plumbob.data.csv_files import FLAGS, NOT_UTF8
+from plumbob.data.dates import day_number
 from plumbob.data.ids import canonical, have_repeats, id_names, joined_ids, numbered, one_row_each
-from plumbob.data.labels import code_labels
 from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, Table
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
 NO_ROWS = "the file has a line with the columns' names and no rows; expected one line per row below it"
-UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+")
+SHOWN_ROWS = 5
+UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+|__index_level_\d+__")
 
 
 def table_from(
@@ -308,3 +312,128 @@ def _frame_of(data: Any) -> Any:
         raise DataError(
             f"expected a pandas, polars or Arrow frame with named columns, or an array, got {kind}"
         ) from None
+
+
+# One column: as a feature, as ids, or as labels.
+
+
+def read_column(name: str, series: Any) -> Column:
+    """A feature; DataError for kinds of values that cannot become numbers or texts."""
+    if series.is_null().all():
+        return Column(name, np.full(len(series), np.nan))
+    if series.dtype == nw.Object:
+        return read_column(name, _infer_kind(name, series))
+    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        numbers = series.cast(nw.Float64).to_numpy()
+        return Column(
+            name, np.asarray(numbers, dtype=np.float64), meaning=FLAG if series.dtype == nw.Boolean else NUMBER
+        )
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
+        return Column(name, _texts(series))
+    if series.dtype in (nw.Date, nw.Datetime):
+        days = [day_number(value) if isinstance(value, date) else np.nan for value in series.to_list()]
+        return Column(name, np.array(days), meaning=DATE)
+    if series.dtype == nw.Binary:
+        raise DataError(f"column {name!r} {NOT_UTF8}")
+    raise DataError(f"column {name!r} holds {series.dtype} in {len(series)} rows; expected numbers, true/false or text")
+
+
+def _texts(series: Any) -> Texts:
+    """Each text once, however many rows have it."""
+    from pyarrow import ChunkedArray
+
+    cells = series.cast(nw.String).to_arrow()
+    coded = (cells.combine_chunks() if isinstance(cells, ChunkedArray) else cells).dictionary_encode()
+    distinct = [*map(sys.intern, coded.dictionary.to_pylist()), None]
+    places = coded.indices.fill_null(len(distinct) - 1).to_numpy()
+    texts: Texts = np.array(distinct, dtype=object)[places]
+    return texts
+
+
+def _infer_kind(name: str, series: Any) -> Any:
+    """A pandas column of dtype object as what its values are, if they are all of one kind."""
+    from pyarrow import ArrowException, array, chunked_array
+
+    try:
+        return nw.from_native(chunked_array([array(series.to_list(), from_pandas=True)]), series_only=True)
+    except (ArrowException, TypeError, ValueError):
+        raise DataError(
+            f"column {name!r} mixes kinds of values in {len(series)} rows; make it numbers or text"
+        ) from None
+
+
+def read_ids(series: Any, seen: int) -> tuple[str, ...]:
+    """As texts; `seen` rows came before these."""
+    if missing := int(series.is_null().sum()):
+        rows = _row_list(series.is_null(), seen)
+        have = "has" if missing == 1 else "have"
+        raise DataError(
+            f"{missing} of {seen + len(series)} rows {have} no id ({rows}); fill in the ids, or remove those rows"
+        )
+    if series.dtype.is_float():
+        if not bool((series == series.round(0)).all()):
+            raise DataError(f"the id column {series.name!r} holds fractions; store ids as whole numbers or text")
+        series = series.cast(nw.Int64)
+    return tuple(map(str, series.to_list()))
+
+
+def read_labels(series: Any, seen: int) -> NDArray[Any]:
+    """As they came, texts without blanks around them; `seen` rows came before these."""
+    if missing := int(series.is_null().sum()):
+        rows = _row_list(series.is_null(), seen)
+        have = "has" if missing == 1 else "have"
+        raise DataError(
+            f"{missing} of {seen + len(series)} rows {have} no label ({rows}); fill in the labels, or leave these"
+            " rows out with --unlabelled drop"
+        )
+    if series.dtype == nw.Binary:
+        raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
+    if series.dtype != nw.String:
+        return np.array(series.to_list())
+    texts = _texts(series)
+    meant = {text: text.strip() for text in dict.fromkeys(texts.tolist())}
+    return np.array(list(map(meant.__getitem__, texts.tolist())))
+
+
+def _row_list(is_missing: Any, seen: int) -> str:
+    rows = [seen + row for row, missing in enumerate(is_missing.to_list(), 1) if missing]
+    more = ", ..." if len(rows) > SHOWN_ROWS else ""
+    return f"row{'' if len(rows) == 1 else 's'} {', '.join(map(str, rows[:SHOWN_ROWS]))}{more}"
+
+
+def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Labels, tuple[Any, Any]]:
+    """Labels as 0/1 and the two classes, the positive one second: the one that is named, or the second when sorted."""
+    if given.ndim != 1:
+        raise DataError(f"expected one label for each row, got an array of {given.ndim} dimensions")
+    may_lack = given.dtype.kind not in "Uib"
+    if may_lack and (missing := sum(value is None or value != value for value in given.tolist())):
+        have = "has" if missing == 1 else "have"
+        raise DataError(f"{missing} of {len(given)} rows {have} no label; fill in the labels, or remove those rows")
+    try:
+        written = _as_written(given)
+        classes = np.unique(written)
+    except TypeError:
+        raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
+    if len(classes) != 2:
+        raise DataError(
+            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label column?"
+        )
+    first, second = classes.tolist()
+    is_second = np.asarray(written == classes[1])
+    if positive is None or str(second) == positive:
+        return is_second.astype(np.int8), (first, second)
+    if str(first) != positive:
+        raise DataError(f"--positive {positive}: expected one of the label's two classes, {first} and {second}")
+    return (~is_second).astype(np.int8), (second, first)
+
+
+def _as_written(given: NDArray[Any]) -> NDArray[Any]:
+    """Labels that a file holds as text: whole numbers, numbers and flags become what they say."""
+    if given.dtype.kind != "U":
+        return given
+    distinct = set(np.unique(given).tolist())
+    if distinct <= set(FLAGS):
+        return np.array([text.lower() == "true" for text in given.tolist()])
+    if not all(map(is_number, distinct)):
+        return given
+    return given.astype(np.int64 if all(re.fullmatch(r"\s*[+-]?\d+\s*", text) for text in distinct) else np.float64)

@@ -1,17 +1,23 @@
-"""A party's rows as training sees them: encoded, scaled, clipped, rounded, with the held-out rows set apart."""
+"""A party's rows as training sees them: encoded, scaled, clipped, rounded, with the held-out rows set apart.
+
+Under `noise = "rows"` somebody else decides on scaling, because ranges and moments come with noise and cost budget: see
+`RowTreatment`, whose result is only applied here.
+"""
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.data import store
-from plumbob.data.encoder import Encoder, fit_encoder
+from plumbob.data.encoder import Encoder, choices_of, fit_encoder, fit_sources, raw_numbers, reading_of
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, PlainColumn
 from plumbob.data.tables import Column, Table
-from plumbob.data.treatment import RowTreatment, fit_treated
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -33,6 +39,8 @@ class Shard:
     whitening: Whitening | None = None
     weights: Vector | None = None
     """How much each training row counts, where the label party says so."""
+    held_out: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))
+    """Where the held-out rows stand in the table."""
 
     def __len__(self) -> int:
         return len(self.X)
@@ -43,6 +51,36 @@ class Shard:
 
     def __repr__(self) -> str:
         return f"Shard({len(self.X)} training rows, {len(self.X_test)} held out, {self.X.shape[1]} columns)"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FittedRows:
+    """What was learned from rows, and paid for: each column's middle and factor, and how to whiten them."""
+
+    middle: Vector
+    factor: Vector
+    whitening: Whitening | None
+
+
+@dataclass(frozen=True)
+class TreatedColumn:
+    """What is known of an encoded column without looking at a row."""
+
+    name: str
+    is_category: bool
+    """It holds 0 and 1 only."""
+    stated: tuple[float, ...] = ()
+    """The range that its party stated beforehand, if it did."""
+
+
+class RowTreatment(Protocol):
+    """How one party's rows are scaled and limited."""
+
+    def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
+        """From the training rows' numbers, with NaN for gaps; a category's columns are 0 or 1."""
+
+    def limited(self, scaled: Matrix) -> Matrix:
+        """Rows as training sees them: none longer than agreed."""
 
 
 def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: RowTreatment | None = None) -> Shard:
@@ -69,7 +107,7 @@ def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: Row
     X_test = _encode(encoder, table, held_out, has_intercept, scaled)
     y, y_test = _labels(table, member.role, training, held_out)
     weights = _weights(table, plan, member.role, training)
-    return Shard(X, y, X_test, y_test, encoder, has_intercept, whitening, weights)
+    return Shard(X, y, X_test, y_test, encoder, has_intercept, whitening, weights, held_out)
 
 
 def _fit(
@@ -136,9 +174,10 @@ def held_out_rows(ids: Sequence[str], count: int, key: bytes) -> tuple[NDArray[n
         return np.arange(len(ids)), np.arange(0)
     # BLAKE2 takes at most 64 bytes of key.
     short_key = hashlib.sha256(key).digest()
-    digests = [hashlib.blake2b(identity.encode(), key=short_key, digest_size=16).digest() for identity in ids]
+    digests = b"".join(hashlib.blake2b(identity.encode(), key=short_key, digest_size=16).digest() for identity in ids)
+    high, low = np.frombuffer(digests, dtype=">u8").astype(np.uint64).reshape(-1, 2).T
     is_held_out = np.zeros(len(ids), dtype=bool)
-    is_held_out[sorted(range(len(ids)), key=digests.__getitem__)[:count]] = True
+    is_held_out[np.lexsort((low, high))[:count]] = True
     return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
@@ -192,3 +231,34 @@ def _labels(
     if (n_classes := len(np.unique(y))) != 2:
         raise DataError(f"expected two classes of labels in {len(y)} training rows, got {n_classes}")
     return y, table.labels[held_out]
+
+
+# Rows that somebody else scales.
+
+
+def fit_treated(
+    table: Table, training_rows: NDArray[np.intp], plan: Plan, treatment: RowTreatment
+) -> tuple[Encoder, Whitening | None]:
+    """The encoder whose middles and factors the treatment decided on; a gap becomes the middle."""
+    stated = {column.name: column.stated for column in table.columns}
+    fitted_sources = fit_sources(table, training_rows, choices_of(plan))
+    sources = tuple(_without_rows(source, stated[source.name]) for source in fitted_sources)
+    columns = [
+        TreatedColumn(name, not isinstance(source, PlainColumn), stated[source.name])
+        for source in sources
+        for name in source.encoded_names
+    ]
+    fitted = treatment.fit(raw_numbers(table, sources, training_rows), columns)
+    types, gaps = reading_of(table, sources)
+    return Encoder(sources, fitted.middle, fitted.middle, fitted.factor, types, gaps), fitted.whitening
+
+
+def _without_rows(source: EncodedColumn, stated: tuple[float, ...]) -> EncodedColumn:
+    """Which level is left out, and what an unknown one becomes, must not depend on how many rows have which."""
+    if not isinstance(source, Levels | Bins):
+        return source
+    without = replace(source, reference=0, shares=tuple(0.5 for _ in source.shares))
+    if not isinstance(without, Bins) or not without.means:
+        return without
+    edges = (stated[0], *without.cuts, stated[-1])
+    return replace(without, means=tuple((low + high) / 2 for low, high in pairwise(edges)))

@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -9,8 +10,7 @@ import numpy as np
 from plumbob.counting import counted, percent
 from plumbob.data.dates import day_of, form_in_words
 from plumbob.data.fitting import find_slots
-from plumbob.data.slots import EncodingChoices, TableSlots
-from plumbob.data.tables import DATE, FLAG, Column, Table
+from plumbob.data.tables import DATE, FLAG, Column, EncodingChoices, Table, TableSlots
 
 MANY_LEVELS = 0.5
 """Share of different texts among the rows from which on a column looks like a name or an id."""
@@ -91,11 +91,19 @@ class TableSummary:
 
     def lines(self) -> list[str]:
         """The summary as it is printed."""
+        return self._told(self.columns)
+
+    def short_lines(self) -> list[str]:
+        """Of the columns only those with texts, gaps or a remark: a hundred plain numbers would fill the screen."""
+        return self._told([one for one in self.columns if one.gaps or one.kind == "text" or one.remark])
+
+    def _told(self, columns: Sequence[ColumnSummary]) -> list[str]:
+        """A table of these columns, and what there is to say of all."""
         head = ["column", "kind", "distinct", "gaps", "encoded", "lowest", "highest", ""]
-        cells = [head, *(column.cells for column in self.columns)]
-        if not any(column.lowest for column in self.columns):
+        cells = [head, *(column.cells for column in columns)] if columns else []
+        if not any(column.lowest for column in columns):
             cells = [[*row[:ENDS], *row[ENDS + 2 :]] for row in cells]
-        widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
         ]

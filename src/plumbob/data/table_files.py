@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 from plumbob.arrays import Texts, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.csv_files import TextAfterAllError, describe_error, find_layout, first_rows, read_csv, readable_names
-from plumbob.data.frames import assemble
+from plumbob.data.csv_files import (
+    TextAfterAllError,
+    describe_error,
+    find_layout,
+    first_rows,
+    plainly_quoted,
+    read_csv,
+    readable_names,
+)
+from plumbob.data.frames import UNNAMED, assemble
 from plumbob.data.ids import id_names, is_named_like_an_id
-from plumbob.data.quoting import plainly_quoted
 from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
 
@@ -62,14 +69,17 @@ def identifying_columns(path: str | Path) -> tuple[str, ...]:
         else:
             with plainly_quoted(file) as source:
                 frame = first_rows(source, find_layout(source))
-    found = [name for name in frame.column_names if _may_identify(frame.column(name))]
+    named = [name for name in frame.column_names if not UNNAMED.fullmatch(name)]
+    found = [name for name in named if _may_identify(frame.column(name))]
     return tuple(sorted(found, key=lambda name: not is_named_like_an_id(name)))
 
 
 def _may_identify(cells: Any) -> bool:
     from pyarrow import compute, types
 
-    if not len(cells) or cells.null_count or not (types.is_integer(cells.type) or types.is_string(cells.type)):
+    # pandas stores texts as large ones.
+    is_text = types.is_string(cells.type) or types.is_large_string(cells.type)
+    if not len(cells) or cells.null_count or not (types.is_integer(cells.type) or is_text):
         return False
     return len(compute.unique(cells)) == len(cells) and not _are_measurements(cells)
 

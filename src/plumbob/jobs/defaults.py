@@ -14,14 +14,6 @@ SystemVersion = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Default:
-    """A value and the file that sets it."""
-
-    value: Any
-    source: str
-
-
-@dataclass(frozen=True)
 class Defaults:
     """One component's defaults in one span of versions."""
 
@@ -31,12 +23,9 @@ class Defaults:
     source: str
     values: dict[str, Any]
 
-    def of(self, names: Sequence[str]) -> Default:
-        """The first of these names that the component knows; None where it knows none."""
-        for name in names:
-            if name in self.values:
-                return Default(self.values[name], self.source)
-        return Default(None, self.source)
+    def of(self, names: Sequence[str]) -> Any:
+        """The value of the first of these names that the component knows; None where it knows none."""
+        return next((self.values[name] for name in names if name in self.values), None)
 
 
 FATE_1_LR = {

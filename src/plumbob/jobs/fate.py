@@ -91,6 +91,11 @@ class JobDraft:
     may_be_fixed: bool = False
     unprotected: str = ""
 
+    def fix_batches(self, source: str = "") -> None:
+        """Where the system cuts batches once, for all epochs."""
+        if self.keys.get("batches") != "full":
+            self.keys["batches"] = self.settings.by_default("batches", "fixed", source)
+
 
 def kind_of(name: str) -> str | None:
     """Which logistic regression a component's name or module stands for."""
@@ -159,9 +164,7 @@ def _read_common(draft: JobDraft) -> None:
     keys["learning_rate"] = number("learning_rate", _rate(settings))
     size = settings.take("batch_size", "batch_size")
     if is_full(size):
-        keys["batches"] = "full"
-        last = settings.read[-1]
-        settings.read.append(Read("batches", "full", last.source, last.where))
+        keys["batches"] = settings.follows("batches", "full")
     else:
         keys["batch_size"] = whole("batch_size", size)
     _read_start(draft)
@@ -188,9 +191,8 @@ def _read_start(draft: JobDraft) -> None:
     names = ("init_param.init_method", "init_param.method")
     if settings.table("init_param") and not settings.states(*names) and "epochs" in settings.defaults.values:
         # In 2.x a table without a method is the table's own default, not the component's.
-        method: Any = "zeros"
         source = "FATE 2.x python/fate/components/core/params/_init_param.py"
-        settings.read.append(Read("start", method, "default", source))
+        method: Any = settings.by_default("start", "zeros", source)
     else:
         method = settings.take("start", *names)
     start = STARTS.get(str(method).lower())
@@ -226,8 +228,7 @@ def _read_penalty(draft: JobDraft) -> None:
     if penalty == "l2":
         draft.keys["l2"] = number("l2", settings.take("l2", "alpha", "optimizer.alpha"))
     else:
-        draft.keys["l2"] = 0.0
-        settings.read.append(Read("l2", 0.0, settings.read[-1].source, "follows from penalty"))
+        draft.keys["l2"] = settings.follows("l2", 0.0, "follows from penalty")
         # Without a penalty its strength means nothing.
         settings.peek("alpha")
         settings.peek("optimizer.alpha")
@@ -250,7 +251,7 @@ def _read_key(draft: JobDraft) -> None:
 
 def _read_encryption(draft: JobDraft) -> None:
     names = ("encrypt_param.method", "he_param.kind")
-    if draft.settings.defaults.of(names).value is None:
+    if draft.settings.defaults.of(names) is None:
         return
     method = str(draft.settings.take("encryption", *names))
     if method.lower() in ("none", "null", "mock", ""):
@@ -267,27 +268,23 @@ def _read_arbiter(draft: JobDraft, kind: str) -> None:
     draft.remarks.append("FATE's arbiter decrypts every party's gradient in each batch, without masks.")
     if kind == "hetero_lr" and draft.keys.get("batches") != "full":
         _read_batches(draft)
-    elif draft.keys.get("batches") != "full":
-        draft.keys["batches"] = "fixed"
-        draft.settings.read.append(
-            Read("batches", "fixed", "default", "FATE 2.x python/fate/arch/dataframe/utils/_dataloader.py")
-        )
+    else:
+        draft.fix_batches("FATE 2.x python/fate/arch/dataframe/utils/_dataloader.py")
 
 
 def _read_batches(draft: JobDraft) -> None:
     """Cut once up to 1.7.1; from 1.7.2 on drawn for each epoch and hidden among decoys."""
     settings = draft.settings
     if "masked_rate" not in settings.defaults.values:
-        draft.keys["batches"] = "fixed"
-        settings.read.append(Read("batches", "fixed", "default", settings.defaults.source))
+        draft.fix_batches()
         return
     is_told = settings.states("masked_rate", "batch_strategy", "shuffle")
     draft.may_be_fixed = not is_told and any(one.key == "version" and one.source == "assumed" for one in settings.read)
     rate = number("masked_rate", settings.take("masked_rate", "masked_rate"))
     strategy = str(settings.take("batch_strategy", "batch_strategy")).lower()
     is_shuffled = flag(settings.take("shuffle", "shuffle")) or rate > 0 or strategy == "random"
-    draft.keys["batches"] = "reshuffled" if is_shuffled else "fixed"
-    settings.read.append(Read("batches", draft.keys["batches"], settings.read[-1].source, "follows from shuffle"))
+    batches = "reshuffled" if is_shuffled else "fixed"
+    draft.keys["batches"] = settings.follows("batches", batches, "follows from shuffle")
     draft.decoys = max(rate, 0.0)
     if strategy == "random":
         draft.remarks.append(
@@ -311,9 +308,7 @@ def _read_sshe(draft: JobDraft, kind: str) -> None:
         _open_weights(draft)
     else:
         draft.keys |= {"protocol": "sshe", "open": "own", "sigmoid": "taylor"}
-        if draft.keys.get("batches") != "full":
-            draft.keys["batches"] = "fixed"
-            settings.read.append(Read("batches", "fixed", "default", settings.defaults.source))
+        draft.fix_batches()
     strategy = settings.peek("reveal_strategy")
     if strategy is not None and "host" in str(strategy):
         draft.remarks.append(
@@ -324,9 +319,7 @@ def _read_sshe(draft: JobDraft, kind: str) -> None:
 
 def _open_gradients(draft: JobDraft) -> None:
     draft.keys |= {"protocol": "exchange", "sigmoid": "taylor"}
-    if draft.keys.get("batches") != "full":
-        draft.keys["batches"] = "fixed"
-        draft.settings.read.append(Read("batches", "fixed", "default", draft.settings.defaults.source))
+    draft.fix_batches()
     draft.remarks.append(
         "reveal_every_iter opens each party's gradient in every batch: it is judged like a protocol that hands each "
         "party its gradient, on batches that stay the same."

@@ -7,7 +7,7 @@ from typing import Any
 from plumbob.jobs import fate
 from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.fate import Component
-from plumbob.jobs.reading import Job, Read, Tree, listed, mapping
+from plumbob.jobs.reading import Job, Read, Tree, listed, mapping, version_read
 
 SECTIONS = ("component_parameters", "algorithm_parameters")
 WRAPPERS = ("runtime_conf", "job_runtime_conf", "conf", "train_runtime_conf")
@@ -25,11 +25,11 @@ def read_conf(tree: Tree, version: SystemVersion | None) -> Job | None:
         return None
     name, kind, parameters = found[0]
     others = tuple(other for other, _, given in found[1:] if given)
-    told_version, reads = _version(conf, kind, parameters, version)
+    told_version, read = _version(conf, kind, parameters, version)
     parties = fate.parties_from(conf.get("role"))
     component = Component(name, kind, parameters, others, fate.evaluates_classes(conf))
     ignored = [f"{other}: named without parameters; taken as prediction" for other, _, given in found[1:] if not given]
-    return fate.job_of(component, told_version, parties, [*reads, *fate.party_entries(parties)], ignored)
+    return fate.job_of(component, told_version, parties, [read, *fate.party_entries(parties)], ignored)
 
 
 def unwrapped(tree: Tree) -> Tree:
@@ -116,21 +116,15 @@ def _merge(merged: dict[str, Any], content: Tree) -> None:
             merged[str(name)] = single
 
 
-def _version(conf: Tree, kind: str, parameters: Tree, stated: SystemVersion | None) -> tuple[SystemVersion, list[Read]]:
+def _version(conf: Tree, kind: str, parameters: Tree, stated: SystemVersion | None) -> tuple[SystemVersion, Read]:
     """The version whose defaults are meant, and what is printed about it."""
-    if stated is not None:
-        return stated, [Read("version", ".".join(map(str, stated)), "file", "--job-version")]
-    names = component_names(conf)
+    is_with_dataio = any(name.startswith(("dataio", "data_io")) for name in component_names(conf))
+    meant, words = NEWEST, "1.7.2 to 1.11.3"
+    why = "the file does not say; earlier ones cut batches once (--job-version)"
     if str(conf.get("dsl_version", "1")) != "2":
-        return (1, 4), [_assumed_version("1.0 to 1.6", "the file has the first dsl")]
-    if any(name in parameters for name in ("masked_rate", "batch_strategy", "shuffle")):
-        return NEWEST, [_assumed_version("1.7.2 to 1.11.3", "the file has settings that came with 1.7.2")]
-    if kind == "hetero_lr" and any(name.startswith(("dataio", "data_io")) for name in names):
-        return (1, 6), [_assumed_version("1.5 to 1.6", "the file has a DataIO component; 1.7 has DataTransform")]
-    return NEWEST, [
-        _assumed_version("1.7.2 to 1.11.3", "the file does not say; earlier ones cut batches once (--job-version)")
-    ]
-
-
-def _assumed_version(version: str, why: str) -> Read:
-    return Read("version", version, "assumed", why)
+        meant, words, why = (1, 4), "1.0 to 1.6", "the file has the first dsl"
+    elif any(name in parameters for name in ("masked_rate", "batch_strategy", "shuffle")):
+        why = "the file has settings that came with 1.7.2"
+    elif kind == "hetero_lr" and is_with_dataio:
+        meant, words, why = (1, 6), "1.5 to 1.6", "the file has a DataIO component; 1.7 has DataTransform"
+    return stated or meant, version_read(stated, Read("version", words, "assumed", why))

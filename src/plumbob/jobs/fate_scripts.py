@@ -6,7 +6,7 @@ from typing import Any
 from plumbob.jobs import fate
 from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.fate import Component
-from plumbob.jobs.reading import Computed, Job, Parties, Read, listed, shown
+from plumbob.jobs.reading import Computed, Job, Parties, Read, listed, shown, version_read
 from plumbob.jobs.scripts import PROGRAM, Call, calls_of, imported_names
 
 CLASSES = {
@@ -118,10 +118,9 @@ def _ids(value: Any) -> list[Any]:
 
 
 def _version(kind: str, stated: SystemVersion | None) -> Read:
-    if stated is not None:
-        return Read("version", ".".join(map(str, stated)), "file", "--job-version")
+    version, why = "1.7.2 to 1.11.3", "the script does not say; earlier ones cut batches once"
     if kind in ("coordinated_lr", "sshe_lr"):
-        return Read("version", "2.x", "assumed", "the script has a component of 2.x")
-    if kind == "hetero_lr_alpha":
-        return Read("version", "2.0.0-alpha", "assumed", "the script imports fate_client and a HeteroLR")
-    return Read("version", "1.7.2 to 1.11.3", "assumed", "the script does not say; earlier ones cut batches once")
+        version, why = "2.x", "the script has a component of 2.x"
+    elif kind == "hetero_lr_alpha":
+        version, why = "2.0.0-alpha", "the script imports fate_client and a HeteroLR"
+    return version_read(stated, Read("version", version, "assumed", why))

@@ -19,33 +19,18 @@ SECRETFLOW_JOB = (
 )
 # Models that people train with these systems, by words in a component's name.
 MODELS = {
-    "secureboost": "a boosted tree model",
-    "sbt": "a boosted tree model",
-    "sgb": "a boosted tree model",
-    "xgb": "a boosted tree model",
-    "boost": "a boosted tree model",
-    "homo_lr": "a horizontal logistic regression, in which every party has all columns",
-    "homo_logistic": "a horizontal logistic regression, in which every party has all columns",
-    "homolr": "a horizontal logistic regression, in which every party has all columns",
-    "linr": "a linear regression",
-    "linear_regression": "a linear regression",
-    "linearregression": "a linear regression",
-    "poisson": "a Poisson regression",
-    "kmeans": "a clustering",
-    "nn": "a neural network",
-    "ftl": "transfer learning",
-    "fm": "a factorization machine",
-    "psi": "a private set intersection",
-    "intersect": "a private set intersection",
-    "binning": "feature engineering",
-    "selection": "feature engineering",
-    "woe": "feature engineering",
-    "pearson": "statistics",
-    "vif": "statistics",
-    "statistic": "statistics",
-    "union": "data preparation",
-    "sample": "data preparation",
-    "scale": "data preparation",
+    "a boosted tree model": ("secureboost", "sbt", "sgb", "xgb", "boost"),
+    "a horizontal logistic regression, in which every party has all columns": ("homo_lr", "homo_logistic", "homolr"),
+    "a linear regression": ("linr", "linear_regression", "linearregression"),
+    "a Poisson regression": ("poisson",),
+    "a clustering": ("kmeans",),
+    "a neural network": ("nn",),
+    "transfer learning": ("ftl",),
+    "a factorization machine": ("fm",),
+    "a private set intersection": ("psi", "intersect"),
+    "feature engineering": ("binning", "selection", "woe"),
+    "statistics": ("pearson", "vif", "statistic"),
+    "data preparation": ("union", "sample", "scale"),
 }
 
 
@@ -78,9 +63,8 @@ def _script_kind(script: ast.Module) -> str:
 
 def _model_in(names: Sequence[str]) -> str | None:
     for name in names:
-        words = name.lower()
-        hit = next((text for word, text in MODELS.items() if _has_word(words, word)), None)
-        if hit is not None and hit not in ("data preparation",):
+        hits = (kind for kind, words in MODELS.items() if any(_has_word(name.lower(), word) for word in words))
+        if (hit := next(hits, None)) is not None and hit != "data preparation":
             return f"{shown(name)}, {hit}"
     return None
 

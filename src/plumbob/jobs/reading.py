@@ -5,11 +5,11 @@ these three apart while a reader asks for one value after another; `Job` is the 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from plumbob.errors import PlanError
-from plumbob.jobs.defaults import Defaults
+from plumbob.jobs.defaults import Defaults, SystemVersion
 
 Tree = Mapping[str, Any]
 ValueSource = Literal["file", "default", "assumed"]
@@ -98,6 +98,11 @@ def _entry(read: Read) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name != "taken_as" or value is not None}
 
 
+def version_read(stated: SystemVersion | None, otherwise: Read) -> Read:
+    """What is printed about the version: what whoever asks said, or what the file lets suppose."""
+    return otherwise if stated is None else Read("version", ".".join(map(str, stated)), "file", "--job-version")
+
+
 def unjudged(others: Iterable[str]) -> Iterator[str]:
     """Further components, each of which may have settings of its own."""
     for other in others:
@@ -124,12 +129,21 @@ class JobSettings:
             if found:
                 self._used.add(name)
                 if isinstance(value, Computed):
-                    return self._assume(key, names, f"{self.path}.{name} is computed by the script")
+                    return self.assume(key, self.defaults.of(names), f"{self.path}.{name} is computed by the script")
                 self.read.append(Read(key, value, "file", f"{self.path}.{name}"))
                 return value
-        default = self.defaults.of(names)
-        self.read.append(Read(key, default.value, "default", default.source))
-        return default.value
+        return self.by_default(key, self.defaults.of(names))
+
+    def by_default(self, key: str, value: Any, source: str = "", taken_as: Any = None) -> Any:
+        """A value that the system's version fixes; `source` is the file that does, where another one than usual."""
+        self.read.append(Read(key, value, "default", source or self.defaults.source, taken_as))
+        return value
+
+    def follows(self, key: str, value: Any, where: str = "") -> Any:
+        """A value that the one read last implies."""
+        last = self.read[-1]
+        self.read.append(Read(key, value, last.source, where or last.where))
+        return value
 
     def peek(self, *names: str) -> Any:
         """A stated value without a word about it; None where there is none, or nobody knows it."""
@@ -156,18 +170,11 @@ class JobSettings:
         self.read.append(Read(key, value, "assumed", why))
         return value
 
-    def _assume(self, key: str, names: Sequence[str], why: str) -> Any:
-        return self.assume(key, self.defaults.of(names).value, why)
-
     def describe(self, key: str, taken_as: Any) -> None:
         """Say what the plan has for the value read last under this key, where it differs."""
-        for position in range(len(self.read) - 1, -1, -1):
-            one = self.read[position]
-            if one.key == key and one.value != taken_as:
-                self.read[position] = Read(one.key, one.value, one.source, one.where, taken_as)
-                return
-            if one.key == key:
-                return
+        position = max(place for place, one in enumerate(self.read) if one.key == key)
+        if self.read[position].value != taken_as:
+            self.read[position] = replace(self.read[position], taken_as=taken_as)
 
     def left(self, meanings: Mapping[str, str]) -> list[str]:
         """What the file states and nobody asked for, with its meaning where it is known."""

@@ -244,9 +244,8 @@ def _common_keys(settings: JobSettings) -> dict[str, Any]:
     if size is None:
         keys["batches"] = "full"
     else:
-        keys |= {"batch_size": whole("batch_size", size), "batches": "fixed"}
-        settings.read.append(Read("batches", "fixed", "default", settings.defaults.source))
-    settings.read.append(Read("start", "zeros", "default", settings.defaults.source, "zero"))
+        keys |= {"batch_size": whole("batch_size", size), "batches": settings.by_default("batches", "fixed")}
+    settings.by_default("start", "zeros", taken_as="zero")
     keys |= {"start": "zero", "sigmoid": "taylor", "l2": _penalty(settings)}
     return keys
 
@@ -260,9 +259,8 @@ def _penalty(settings: JobSettings) -> float:
     penalty = str(settings.take("penalty", "penalty")).lower()
     if penalty.endswith("l2"):
         return number("l2", settings.take("l2", "l2_norm"))
-    settings.read.append(Read("l2", 0.0, settings.read[-1].source, "follows from penalty"))
     settings.peek("l2_norm")
-    return 0.0
+    return float(settings.follows("l2", 0.0, "follows from penalty"))
 
 
 def _share_keys(settings: JobSettings, model: Model, remarks: list[str]) -> dict[str, Any]:
@@ -272,13 +270,13 @@ def _share_keys(settings: JobSettings, model: Model, remarks: list[str]) -> dict
         is_reported = flag(settings.take("report_weights", "report_weights")) or is_reported
     if is_reported:
         remarks.append("The weights are opened to all parties at the end, not only each party's own.")
-    settings.read.append(Read("open", "own" if is_reported else "never", "default", "follows from report_weights"))
+    opened = settings.by_default("open", "own" if is_reported else "never", "follows from report_weights")
     if model.kind != "HESSLogisticRegression":
         remarks.append(
             "Shares are held by the SPU's computing nodes; they are judged as held by the parties themselves."
         )
     protocol = "hess" if model.kind == "HESSLogisticRegression" else "spu"
-    return {"protocol": protocol, "open": "own" if is_reported else "never"}
+    return {"protocol": protocol, "open": opened}
 
 
 def _vertical_keys(settings: JobSettings) -> dict[str, Any]:

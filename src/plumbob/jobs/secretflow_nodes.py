@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbob.jobs import secretflow
 from plumbob.jobs.defaults import SystemVersion
-from plumbob.jobs.reading import Job, Read, Tree, listed, mapping
+from plumbob.jobs.reading import Job, Read, Tree, listed, mapping, version_read
 from plumbob.jobs.secretflow import Model, SecureDevice, device_of
 
 DEEPEST = 30
@@ -127,8 +127,5 @@ def _stated_model(tree: Tree, device: SecureDevice) -> Model | None:
 
 
 def _version(component: str, stated: SystemVersion | None) -> Read:
-    if stated is not None:
-        return Read("version", ".".join(map(str, stated)), "file", "--job-version")
-    if component:
-        return Read("component_version", component, "file", "version")
-    return Read("version", "1.x", "assumed", "the file does not say")
+    unsaid = Read("version", "1.x", "assumed", "the file does not say")
+    return version_read(stated, Read("component_version", component, "file", "version") if component else unsaid)

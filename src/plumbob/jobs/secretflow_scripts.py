@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbob.jobs import secretflow
 from plumbob.jobs.defaults import SystemVersion
-from plumbob.jobs.reading import Computed, Job, Read
+from plumbob.jobs.reading import Computed, Job, Read, version_read
 from plumbob.jobs.scripts import PROGRAM, Call, calls_of, reveals_of, words_of
 from plumbob.jobs.secretflow import PROTOCOLS, Model, SecureDevice, device_of
 from plumbob.jobs.secretflow_nodes import attribute_value, tables_of
@@ -43,7 +43,7 @@ def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None
         others=tuple(model.name for model in models[1:]),
         is_opened=_opens(reveals),
     )
-    told = Read("version", ".".join(map(str, version)), "file", "--job-version") if version else _assumed_version()
+    told = version_read(version, Read("version", "1.x", "assumed", "the script does not say"))
     unseen = [f"{PROGRAM} {INSTEAD}", *(f"It opens this to all parties: {one}." for one in reveals)]
     return secretflow.job_of(chosen, version or (1, 0), [told], unseen)
 
@@ -58,10 +58,6 @@ def _device(script: ast.Module, calls: list[Call]) -> SecureDevice:
 def _opens(reveals: list[str]) -> bool:
     """Whether the weights themselves are among what is revealed."""
     return any(re.search(r"(spu_w|\b_w|weights)\b", one) for one in reveals)
-
-
-def _assumed_version() -> Read:
-    return Read("version", "1.x", "assumed", "the script does not say")
 
 
 def builds_from_elsewhere(script: ast.Module) -> bool:

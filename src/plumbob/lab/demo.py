@@ -5,6 +5,9 @@ encrypted. The bank holds the label and 5 columns, a payment processor 18: with 
 gradients fix every label, which is the point of the paper (section 4).
 """
 
+import os
+import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +32,7 @@ from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import assessed
 from plumbob.plan import Party, Plan
 from plumbob.record import Finding, RunRecord
-from plumbob.report.decision_page import summary_of
+from plumbob.report.decision import summary_of
 from plumbob.report.page import PageTable, as_text
 from plumbob.report.run import headlines_of, with_interval
 from plumbob.report.run import page_of as run_page
@@ -56,7 +59,6 @@ STORIES = {
 }
 CHOOSES = "label-chosen-rows"
 """Judged on the few people that it chose, so that its rate says nothing about all labels."""
-NEXT = ("Next: plumbob check --rows 3200 --features 5,18, or your own files: plumbob train --help",)
 BAR = 30
 """Signs in a terminal for all labels."""
 ON_RECORDS = tuple(passive_names())
@@ -103,7 +105,13 @@ def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | Non
         "engine": compared[0].record.engine,
         "largest_weight_difference": difference,
         "runs": [one.outcome.to_dict() for one in compared],
-        "lines": [about, *_lines(compared), "", sentences[-1], f"The report, with every attack: {report}", *NEXT],
+        "lines": [
+            about,
+            *_lines(compared),
+            "",
+            f"It took {seconds(took)}. The report, with every attack: {report}",
+            _next(),
+        ],
     }
 
 
@@ -167,9 +175,15 @@ def largest_difference(model: JointModel, other: JointModel) -> float:
 def _about(record: RunRecord) -> str:
     bank, processor = (party.features for party in record.parsed_plan.learners)
     return (
-        f"{record.rows:,} people with a credit card. The bank knows who did not pay back, and {bank} columns; a "
-        f"payment processor holds {processor}. They trained one model three ways, encrypted, and each was attacked."
+        f"{record.rows:,} people: a bank knows who did not pay back, and {bank} columns; a payment processor holds "
+        f"{processor}. They trained encrypted, in three ways; each was attacked."
     )
+
+
+def _next() -> str:
+    """What to type; in a shell that does not find the program yet, with what makes it."""
+    activate = "" if shutil.which("plumbob") else f"source {os.path.relpath(sys.prefix)}/bin/activate, then "
+    return f"Next: {activate}plumbob lab --open, or plumbob train --help"
 
 
 def _sentences(difference: float, took: float, engine: str) -> list[str]:
@@ -213,7 +227,7 @@ def _lines(compared: Sequence[ComparedRun]) -> Iterator[str]:
     for one in compared:
         guessed, beyond = round(BAR * one.labels.guessed), round(BAR * (one.labels.read - one.labels.guessed))
         yield f"{one.name:<20} {'.' * guessed}{'#' * beyond}"
-    yield f"{'':<20} . guessed   # read by an attack"
+    yield f"{'':<20} . guessed, # read by an attack"
     yield from ("", *_worth(compared[-1].record), "", *_left_open(compared[-1].record))
 
 

@@ -29,8 +29,8 @@ from plumbob.net.websocket import Timeouts, WebSocketConnection
 class Link(Protocol):
     """One end. Every error is a TransportError, but for a message of our own that is too long: LocalProtocolError."""
 
-    def send(self, data: bytes, /) -> None:
-        """Hand one message over; it may still be on its way when this returns."""
+    def send(self, *parts: Data) -> None:
+        """Hand one message over, in parts that need not be joined; it may still be on its way when this returns."""
 
     def receive(self, seconds: float) -> Data:
         """The next message, waited for at most so long; DeadlineError if none comes."""
@@ -45,9 +45,6 @@ class Connection(Link, Protocol):
     @property
     def peer(self) -> str:
         """The pinned name that the certificate proved."""
-
-    def send(self, *parts: Data) -> None:
-        """One message, in parts that need not be joined."""
 
 
 __all__ = ["Connection", "Connector", "Peer", "Timeouts"]

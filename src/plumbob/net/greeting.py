@@ -14,7 +14,7 @@ from plumbob.errors import RemoteProtocolError
 from plumbob.net.connector import Connection
 from plumbob.net.memory import Data
 from plumbob.plan import PARTY_NAME
-from plumbob.plan.differences import MARK_DIGITS, differing_keys
+from plumbob.plan.writing import MARK_DIGITS, differing_keys
 
 VERSION = 3
 LARGEST_GREETING = 1024  # bytes

@@ -241,14 +241,12 @@ def write_over(file: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def refuse_loose(path: Path) -> None:
-    """Raises IdentityError where anybody but the owner may look, with what to type."""
+def refuse_loose(path: Path, advice: str = "to set a party up: plumbob party init NAME") -> None:
+    """Raises IdentityError where anybody but the owner may look, with what to type; `advice` where it is not there."""
     try:
         status = path.stat()
     except OSError as error:
-        raise IdentityError(
-            f"{path}: cannot be opened ({type(error).__name__}); to set a party up: plumbob party init NAME"
-        ) from error
+        raise IdentityError(f"{path}: cannot be opened ({type(error).__name__}); {advice}") from error
     if stat.S_IMODE(status.st_mode) & 0o077:
         mode = "700" if stat.S_ISDIR(status.st_mode) else "600"
         raise IdentityError(f"{path}: accessible to other users; run: chmod {mode} {shlex.quote(str(path))}")

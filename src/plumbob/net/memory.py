@@ -18,8 +18,8 @@ class MemoryLink:
         self._outgoing = outgoing
         self._incoming = incoming
 
-    def send(self, data: bytes) -> None:
-        self._outgoing.put(bytes(data))
+    def send(self, *parts: Data) -> None:
+        self._outgoing.put(b"".join(parts))
 
     def receive(self, seconds: float) -> bytes:
         try:

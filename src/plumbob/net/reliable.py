@@ -91,7 +91,7 @@ class ReliableLink:
         self._on_confirmed = on_confirmed
         self._on_waiting = on_waiting
         self._first = memory.first
-        self._outbox = deque(memory.unconfirmed)
+        self._outbox: deque[Sequence[Data]] = deque((data,) for data in memory.unconfirmed)
         self._next = memory.first + len(self._outbox)
         """The number of the next message."""
         self._sent_before = memory.sent
@@ -126,12 +126,12 @@ class ReliableLink:
             self._raise_failure()
             return self._peer_run or ""
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: Data) -> None:
         with self._changed:
             self._raise_failure()
             # After a restart, the peer may have what is said again.
             if self._next >= self._first:
-                self._outbox.append(bytes(data))
+                self._outbox.append(parts)
             self._next += 1
             self._changed.notify_all()
 
@@ -338,8 +338,8 @@ class ReliableLink:
         said_goodbye = False
         try:
             while (turn := self._next_turn(connection, position, said_goodbye)) is not None:
-                kind, position, data = turn
-                connection.send(FRAME.pack(kind, position, self._stored()), data)
+                kind, position, parts = turn
+                connection.send(FRAME.pack(kind, position, self._stored()), *parts)
                 position += kind == MESSAGE
                 said_goodbye = said_goodbye or kind == GOODBYE
                 if said_goodbye:
@@ -351,7 +351,9 @@ class ReliableLink:
             # The next connection would not carry it either.
             self._fail(error)
 
-    def _next_turn(self, connection: Connection, position: int, said_goodbye: bool) -> tuple[int, int, bytes] | None:
+    def _next_turn(
+        self, connection: Connection, position: int, said_goodbye: bool
+    ) -> tuple[int, int, Sequence[Data]] | None:
         """What to send next, and its number, once there is something; None when another connection has taken over."""
         with self._changed:
             self._changed.wait_for(lambda: self._has_something_for(connection, position, said_goodbye))
@@ -361,7 +363,7 @@ class ReliableLink:
             number = max(position, self._first)
             if number < self._next:
                 return MESSAGE, number, self._outbox[number - self._first]
-            return GOODBYE, number, b""
+            return GOODBYE, number, ()
 
     def _note_goodbye(self) -> None:
         with self._changed:

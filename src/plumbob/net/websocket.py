@@ -30,6 +30,7 @@ from websockets.uri import parse_uri
 
 from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
+from plumbob.net.frames import CHUNK, MessageFrames, fragments
 from plumbob.net.memory import Data
 from plumbob.net.tls import Deadline
 
@@ -48,11 +49,7 @@ class Timeouts:
     give_way: float = 1.0  # where both sides could dial, the one named second waits so long
 
 
-CHUNK = 65536
-CHUNKS_A_TURN = 64
-FRAGMENT = 4 * CHUNK
-"""A longer message travels in fragments (RFC 6455, section 5.4), which are made, masked, read and put together within
-the processor's cache: a frame of many megabytes would be copied whole, into new memory, at each of these."""
+CHUNKS_A_TURN = 16
 INBOX_MESSAGES = 64
 # Answers to pings that the peer does not collect, beside one message of ours.
 BACKLOG_SLACK = 2**20
@@ -96,13 +93,14 @@ class WebSocketConnection:
         self._waker.setblocking(False)
         self._wake_up.setblocking(False)
         # Of the moving thread alone.
-        self._first_events: list[Event] = []
         self._heard = self._spoke = 0.0
         self._gives_up: float | None = None
-        self._incoming = memoryview(bytearray(4 * CHUNK))
+        self._wanted = 0
+        """Which events of the socket the selector waits for."""
+        self._incoming = memoryview(bytearray(CHUNK))
         self._broke: OSError | None = None
-        self._partial = bytearray()
-        self._fragments: Iterator[bytes] | None = None
+        self._frames = MessageFrames(protocol, largest)
+        self._fragments: Iterator[Data] | None = None
         """Of the message that is being sent, those that are not in the backlog yet."""
         self._backlog: deque[memoryview] = deque()
         self._backlog_bytes = 0
@@ -152,9 +150,8 @@ class WebSocketConnection:
     def wait_until_ended(self) -> None:
         self._thread.join()
 
-    def start(self, events: Sequence[Event]) -> Self:
-        """Begin to move bytes; `events` came along with the handshake."""
-        self._first_events = list(events)
+    def start(self) -> Self:
+        """Begin to move bytes."""
         self._thread.start()
         return self
 
@@ -190,7 +187,6 @@ class WebSocketConnection:
         self._heard = self._spoke = time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(self._waker, selectors.EVENT_READ)
-            self._take_in(self._first_events)
             while not self._is_over():
                 self._take_orders()
                 self._write()
@@ -206,8 +202,7 @@ class WebSocketConnection:
         """Who cannot write any more may still find why in what has come."""
         with suppress(OSError, EOFError):
             for _ in range(CHUNKS_A_TURN):
-                self._protocol.receive_data(self._socket.recv(CHUNK))
-                self._take_in(self._protocol.events_received())
+                self._understand(memoryview(self._socket.recv(CHUNK)))
 
     def _is_over(self) -> bool:
         if self._protocol.state is CLOSED:
@@ -261,8 +256,7 @@ class WebSocketConnection:
             size, is_over = self._fill()
             if size:
                 self._heard = time.monotonic()
-                self._protocol.receive_data(bytes(self._incoming[:size]))
-                self._take_in(self._protocol.events_received())
+                self._understand(self._incoming[:size])
             if is_over:
                 self._protocol.receive_eof()
                 self._take_in(self._protocol.events_received())
@@ -298,14 +292,14 @@ class WebSocketConnection:
             is_full = self._inbox_bytes > self._largest or len(self._inbox) >= INBOX_MESSAGES
         return is_full or self._backlog_bytes > self._largest + BACKLOG_SLACK
 
+    def _understand(self, data: memoryview) -> None:
+        for message in self._frames.messages_in(data):
+            self._deliver(message)
+        self._take_in(self._protocol.events_received())
+
     def _take_in(self, events: Sequence[Event]) -> None:
         for event in events:
-            if isinstance(event, Frame) and event.opcode in (Opcode.BINARY, Opcode.CONT):
-                self._partial += event.data
-                if event.fin:
-                    self._deliver(memoryview(self._partial))
-                    self._partial = bytearray()
-            elif isinstance(event, Frame) and event.opcode is Opcode.TEXT and self._protocol.state is OPEN:
+            if isinstance(event, Frame) and event.opcode is Opcode.TEXT and self._protocol.state is OPEN:
                 self._because(f"{self.peer} sent text, where only bytes are spoken")
                 self._protocol.fail(CloseCode.UNSUPPORTED_DATA)
 
@@ -347,7 +341,7 @@ class WebSocketConnection:
         else:
             self._queue(fragment)
 
-    def _queue(self, data: bytes) -> None:
+    def _queue(self, data: Data) -> None:
         self._backlog.append(memoryview(data))
         self._backlog_bytes += len(data)
 
@@ -372,10 +366,12 @@ class WebSocketConnection:
     def _sleep(self, selector: selectors.BaseSelector) -> None:
         wanted = 0 if self._may_not_read() else selectors.EVENT_READ
         wanted |= selectors.EVENT_WRITE if self._has_more_to_write else 0
-        with suppress(KeyError):
-            selector.unregister(self._socket)
-        if wanted:
-            selector.register(self._socket, wanted)
+        if wanted != self._wanted:
+            if self._wanted:
+                selector.unregister(self._socket)
+            if wanted:
+                selector.register(self._socket, wanted)
+            self._wanted = wanted
         # TLS may hold bytes that the socket no longer shows.
         has_more = bool(wanted & selectors.EVENT_READ) and self._socket.pending() > 0
         selector.select(0 if has_more else max(self._next_moment() - time.monotonic(), 0.001))
@@ -422,14 +418,6 @@ class WebSocketConnection:
         return f"{self.peer} closed the connection; look there for the reason"
 
 
-def fragments(parts: Sequence[Data], *, is_masked: bool) -> Iterator[bytes]:
-    """One message as frames, each made when it is asked for."""
-    cuts = [(part, at) for part in parts for at in range(0, max(1, len(part)), FRAGMENT)]
-    for place, (part, at) in enumerate(cuts):
-        opcode, is_last = Opcode.CONT if place else Opcode.BINARY, place == len(cuts) - 1
-        yield Frame(opcode, memoryview(part)[at : at + FRAGMENT], fin=is_last).serialize(mask=is_masked)
-
-
 def _kind(error: BaseException) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
 
@@ -443,12 +431,12 @@ def dial(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadl
     protocol = ClientProtocol(parse_uri(f"wss://plumbob{PATH}"), max_size=largest, logger=silent_log)
     with _close_on_failure(sock):
         protocol.send_request(protocol.connect())
-        events = _exchange_until_event(sock, protocol, deadline)
+        _exchange_until_event(sock, protocol, deadline)
         if protocol.state is not OPEN:
             raise TransportError(
                 f"{peer} answered, but not as Plumbob does ({_http_reason(protocol)}); compare versions"
             )
-    return WebSocketConnection(sock, protocol, peer, largest, timeouts).start(events[1:])
+    return WebSocketConnection(sock, protocol, peer, largest, timeouts).start()
 
 
 def answer(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadline: Deadline) -> WebSocketConnection:
@@ -463,7 +451,7 @@ def answer(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, dea
         _flush(sock, protocol, deadline)
         if protocol.state is not OPEN:
             raise TransportError(f"{peer} connected but did not speak the Plumbob protocol; compare versions")
-    return WebSocketConnection(sock, protocol, peer, largest, timeouts).start(events[1:])
+    return WebSocketConnection(sock, protocol, peer, largest, timeouts).start()
 
 
 @contextmanager
@@ -485,7 +473,8 @@ def _exchange_until_event(
         if events or protocol.handshake_exc is not None:
             return events
         sock.settimeout(deadline.left())
-        data = sock.recv(4096)
+        # Byte by byte: what comes behind the handshake is left to whoever reads frames.
+        data = sock.recv(1)
         if data:
             protocol.receive_data(data)
         else:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from plumbob.callbacks import Progress
 from plumbob.crypto import Draws
 from plumbob.crypto.ristretto import POINT_BYTES
-from plumbob.data.ids import TEXT
-from plumbob.errors import DataError
+from plumbob.data.ids import TEXT, PackedIds
 from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
@@ -40,7 +39,7 @@ class IntersectionOptions:
 
 
 def align(
-    party_run: PartyRun, journal: SqliteJournal, draws: Draws, options: IntersectionOptions
+    party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, draws: Draws, options: IntersectionOptions
 ) -> tuple[Alignment, bool]:
     """From wherever the journal stands to the common ids; and whether the peers have all that they need from here.
 
@@ -49,8 +48,6 @@ def align(
     status = Status("align")
     with party_run.talk("align", journal, status) as talk:
         participant = party_run.participant(talk, journal, draws)
-        if party_run.table is None:
-            raise DataError("an arbiter has no rows to align")
 
         def after_step(done: int, steps: int) -> None:
             # A step is a message or two: what it left is all that a restart needs.
@@ -62,7 +59,7 @@ def align(
 
         party = AlignmentParty(
             participant,
-            party_run.table.ids,
+            ids,
             go_on=options.go_on,
             jobs=options.jobs,
             progress=after_step,
@@ -70,7 +67,6 @@ def align(
             most_ids=options.most_ids,
             folder=party_run.folder,
             columns=options.columns,
-            repeat=party_run.table.choices.duplicates == "repeat",
         )
         resumed = participant.take_up()
         for result in [] if resumed is None else resumed.results:

@@ -40,7 +40,7 @@ from plumbob.party.rows import aligned_table, own_table
 from plumbob.party.sizes import largest_message
 from plumbob.party.waiting import SECONDS_BETWEEN
 from plumbob.plan import Plan
-from plumbob.plan.differences import marks_of
+from plumbob.plan.writing import marks_of
 
 AHEAD = timedelta(days=30)
 CLOCK_SECONDS = 60.0

@@ -27,15 +27,18 @@ from plumbob.data import ColumnChoices, Table
 from plumbob.data.tables import Column
 from plumbob.errors import DataError, SettingsError
 from plumbob.net import Data
+from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, write_over
+from plumbob.party.home import Home
 from plumbob.party.sealing import Auditor, SealedFile, read_sealed
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers, hash_fields
 from plumbob.protocol.channel import digest_of
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.messages import HEADER, Kind, decode_header
+from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
 from plumbob.protocol.outcome import account_record
 from plumbob.protocol.schedules import training_schedule
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.widths import columns_of
 
 FORMAT = 1
@@ -157,6 +160,19 @@ class Keeping:
     def _save(self, head: Head) -> None:
         write_over(self.folder / HEAD, msgspec.json.format(msgspec.json.encode(head), indent=1))
 
+    def witness(self) -> "Witness":
+        """Of a start that begins now."""
+        return Witness(self)
+
+    def close(self, journal: SqliteJournal, participant: Participant, encoder: bytes | None = None) -> None:
+        """The session is over: nothing more is written; a training leaves the model part that it made."""
+        if not isinstance(journal.witness, Witness):
+            return
+        if encoder is not None:
+            self.seal("encoder", encoder)
+        journal.witness.close(participant)
+        journal.witness = None
+
     @property
     def starts(self) -> int:
         return sum(name.startswith("messages-") for name in read_head(self.folder / HEAD).keys)
@@ -173,11 +189,11 @@ class Witness:
     def received(self, peer: str, data: Data) -> None:
         self._add(RECEIVED, peer, data)
 
-    def sent(self, peer: str, data: bytes, digest: bytes) -> None:
-        if decode_header(data)[0] in SAID_IN_FULL:
-            self._add(SAID, peer, data)
+    def sent(self, peer: str, message: Message, digest: bytes) -> None:
+        if message.kind in SAID_IN_FULL:
+            self._add(SAID, peer, message.encode())
         else:
-            self._add(SENT, peer, data[: HEADER.size], digest)
+            self._add(SENT, peer, message.header, digest)
 
     def decided(self, value: bytes) -> None:
         self._add(DECIDED, "", value)
@@ -363,9 +379,12 @@ class OpenedEvidence:
         data, at = self.read(f"messages-{start}", may_end_early=not is_last), 0
         seals: dict[tuple[str, bool], list[int]] = {}
         decisions = []
-        while at < len(data):
+        while at + RECORD.size <= len(data):
             what, name_size, size = RECORD.unpack_from(data, at)
             at += RECORD.size
+            if at + name_size + size > len(data):
+                # The process died while it wrote this one, and never used it: the next start has it again.
+                break
             peer, body = data[at : at + name_size].decode(), data[at + name_size : at + name_size + size]
             at += name_size + size
             if what == DECIDED:
@@ -408,3 +427,25 @@ def refuse_full_disk(folder: Path, needed: int) -> None:
             f"{folder}: evidence of this run needs about {size(needed)}, and the disk has only "
             f'{size(free)} free; make room, or agree on a plan with evidence = "none"'
         )
+
+
+def auditor_for(home: Home, plan: Plan) -> Auditor:
+    """Whom this party's evidence is sealed for; SettingsError where the plan names another one."""
+    name, auditor = home.identity.name, home.auditor
+    if dict(plan.auditors).get(name) != auditor.fingerprint:
+        raise SettingsError(
+            f"{home.settings.evidence_key}: its fingerprint is {auditor.fingerprint}, and the plan names another "
+            f"auditor for {name}; use that auditor's file, or agree on a plan with this one"
+        )
+    return auditor
+
+
+def keeping_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int) -> Keeping | None:
+    """How evidence of a session is kept, if the plan says so; SettingsError where it cannot be."""
+    if not plan.keeps_evidence:
+        return None
+    name, auditor = home.identity.name, auditor_for(home, plan)
+    refuse_full_disk(folder, evidence_bytes(plan, name, rows))
+    certificates = {party.name: home.pinned[party.name] for party in plan.parties if party.name != name}
+    certificates[name] = home.identity.certificate
+    return Keeping(folder / FOLDER, purpose, name, plan, auditor, certificates)

@@ -8,8 +8,7 @@
       signed/             plans that this party agreed to: HASH.signature, and HASH.leaks.signature with their leaks
       aligned/            the common ids: PARTIES.json, for every plan between these parties
       answered/           how many rows of a plan were answered: HASH.json
-      released/           what runs have released of each label
-      row-budget.db       what runs have spent of each row
+      ledger.db           what runs have spent of each row and of each label
       log.jsonl           what this party did, one JSON object per line (`plumbob.party.log`)
       runs/               see `plumbob.party.plan_runs`
 
@@ -20,7 +19,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Self
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self
 
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
@@ -41,15 +40,14 @@ from plumbob.net.identity import (
 from plumbob.net.websocket import Timeouts
 from plumbob.party.outcome import Outcome
 from plumbob.party.passphrase import passphrase
-from plumbob.party.sealing import Auditor
 from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
 from plumbob.party.verbs import (
     Align,
     Doctor,
+    FolderVerb,
     Forget,
     Init,
     Invite,
-    PartyVerb,
     Predict,
     Propose,
     Renew,
@@ -61,21 +59,30 @@ from plumbob.party.verbs import (
 from plumbob.plan import suggestion
 from plumbob.verb import Caller
 
+if TYPE_CHECKING:
+    from plumbob.party.sealing import Auditor
+
 ALIGNED = "aligned"
 RUNS = "runs"
-ROW_BUDGET = "row-budget.db"
+LEDGER = "ledger.db"
 Given = ParamSpec("Given")
 
 
-def verb(kind: Callable[Given, PartyVerb]) -> Callable[Concatenate["Home", Given], Outcome]:
+def verb(kind: Callable[Given, FolderVerb]) -> Callable[Concatenate["Home", Given], Outcome]:
     """A verb of `plumbob party` as a method: its fields are the parameters."""
 
     def called(home: "Home", /, *values: Given.args, **named: Given.kwargs) -> Outcome:
-        asked = replace(kind(*values, **named), home=home.folder)
-        return Outcome(asked.do(Caller.in_python(asked.verbose)))
+        return _outcome(replace(kind(*values, **named), home=home.folder))
 
     called.__doc__ = kind.__doc__
     return called
+
+
+def _outcome(asked: FolderVerb) -> Outcome:
+    with asked.noted() as note:
+        result = asked.do(Caller.in_python(asked.verbose))
+        note(result)
+    return Outcome(result)
 
 
 class Home:
@@ -139,8 +146,10 @@ class Home:
         return self.folder / self.settings.data
 
     @property
-    def auditor(self) -> Auditor:
+    def auditor(self) -> "Auditor":
         """Whom its evidence is sealed for; SettingsError where none is named."""
+        from plumbob.party.sealing import Auditor
+
         if not self.settings.evidence_key:
             raise SettingsError(
                 f'{SETTINGS_FILE}: the plan keeps evidence; put evidence_key = "FILE" there, your auditor\'s key'
@@ -168,14 +177,9 @@ class Home:
         return self.folder / "answered"
 
     @property
-    def label_releases_file(self) -> Path:
-        """What runs have released of each label."""
-        return self.folder / "released" / "labels.json"
-
-    @property
-    def row_budget_file(self) -> Path:
-        """What runs have spent of each row."""
-        return self.folder / ROW_BUDGET
+    def ledger_file(self) -> Path:
+        """What runs have spent of each row and of each label."""
+        return self.folder / LEDGER
 
     def connector(
         self,
@@ -285,8 +289,7 @@ class Home:
 
         `keys` change the plan's keys, at the party that has the label.
         """
-        proposal = Propose(out, keys=keys, reading=reading, verbose=verbose, home=self.folder)
-        return Outcome(proposal.do(Caller.in_python(verbose)))
+        return _outcome(Propose(out, keys=keys, reading=reading, verbose=verbose, home=self.folder))
 
     def _refuse(self, invitation: Invitation, replace: bool) -> None:
         name, certificate = invitation.name, invitation.certificate

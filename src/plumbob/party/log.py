@@ -16,7 +16,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -78,16 +78,19 @@ def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, wai
 
 
 @contextmanager
-def logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[LogEntry]:
-    """The same around a command; what it cannot read, it refuses itself. A folder that is not there yet has no log."""
+def logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """The same around a command, which hands its result over; what it cannot read, it refuses itself.
+
+    A folder that is not there yet has no log.
+    """
     try:
         party = read_settings(folder / SETTINGS_FILE).name
         facts = {} if given is None else facts_of(plan_of(given), party)
     except (PlumbobError, OSError):
-        yield LogEntry()
+        yield LogEntry().take
         return
     with logged(folder, party, verb, facts) as entry:
-        yield entry
+        yield entry.take
 
 
 def facts_of(plan: Plan, party: str) -> dict[str, Any]:

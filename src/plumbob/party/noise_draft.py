@@ -18,8 +18,7 @@ from plumbob.data.encoder import fit_encoder
 from plumbob.errors import DataError
 from plumbob.model import metrics
 from plumbob.model.logistic import fit_logistic
-from plumbob.party.epsilon_limit import EpsilonLimit
-from plumbob.party.row_budget import USUAL_DELTA
+from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending

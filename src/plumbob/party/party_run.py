@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
 from plumbob.crypto import SYSTEM_RANDOMNESS, Draws, engines
@@ -16,21 +17,21 @@ from plumbob.net.answered_lists import AnsweredLists
 from plumbob.net.greeting import Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
-from plumbob.party.epsilon_limit import EpsilonLimit
-from plumbob.party.evidence import FOLDER, Keeping, Witness, evidence_bytes, refuse_full_disk
 from plumbob.party.home import Home
+from plumbob.party.ledger import EpsilonLimit, SpendingLedger
 from plumbob.party.refusals import LARGEST_MESSAGE, tell_refusals
-from plumbob.party.row_budget import RowBudget
-from plumbob.party.sealing import Auditor
 from plumbob.party.signature import MessageSigner, PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
-from plumbob.plan.differences import marks_of
+from plumbob.plan.writing import marks_of
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.sqlite_journal import SqliteJournal
+
+if TYPE_CHECKING:
+    from plumbob.party.evidence import Keeping
 
 BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 
@@ -45,6 +46,7 @@ class PartyRun:
     folder: Path
     connector_for: ConnectorFor
     engine: Engine
+    _: KW_ONLY
     patience: float = PATIENCE
     meeting: float | None = None
     """Seconds to wait for peers to come, as long as `patience` if nothing is said."""
@@ -61,9 +63,9 @@ class PartyRun:
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     signer: Signer | None = None
     """Of what is said in a session; None only where a test has nobody to sign."""
-    keeping: Keeping | None = None
+    keeping: "Keeping | None" = None
     """Where evidence of the session goes, if the plan keeps it."""
-    row_budget: RowBudget | None = None
+    ledger: SpendingLedger | None = None
     """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
     most_epsilon: float = 0.0
     """That these may spend on a row together at `most_delta`; 0 = what the plan promises, at its own delta."""
@@ -117,7 +119,7 @@ class PartyRun:
 
         draws = journal.draws(root, fix)
         if self.keeping is not None:
-            journal.witness = Witness(self.keeping)
+            journal.witness = self.keeping.witness()
         return draws
 
     def participant(self, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:
@@ -136,14 +138,14 @@ class PartyRun:
 
     def _spend_rows(self, journal: SqliteJournal, spending: RowSpending) -> None:
         """Book the run under a name that its journal keeps, so that a restart does not pay again."""
-        if self.row_budget is None or self.table is None:
+        if self.ledger is None or self.table is None:
             return
         run = journal.fact(BOOKED_AS)
         if run is None:
             run = SYSTEM_RANDOMNESS.draw(16)
             journal.note(BOOKED_AS, run)
         limit = EpsilonLimit.of(self.plan, self.most_epsilon, self.most_delta, "most_epsilon")
-        self.row_budget.book(run.hex(), self.table.ids, spending, limit)
+        self.ledger.book(run.hex(), self.table.ids, spending, limit)
 
 
 def party_run_at(
@@ -161,35 +163,13 @@ def party_run_at(
         folder,
         connector_for,
         engine,
-        settings.patience,
+        patience=settings.patience,
         tell=tell,
         signer=MessageSigner(home.identity, home.pinned),
-        row_budget=RowBudget(home.row_budget_file),
+        ledger=SpendingLedger(home.ledger_file),
         most_epsilon=settings.most_epsilon,
         most_delta=settings.most_delta,
     )
-
-
-def auditor_for(home: Home, plan: Plan) -> Auditor:
-    """Whom this party's evidence is sealed for; SettingsError where the plan names another one."""
-    name, auditor = home.identity.name, home.auditor
-    if dict(plan.auditors).get(name) != auditor.fingerprint:
-        raise SettingsError(
-            f"{home.settings.evidence_key}: its fingerprint is {auditor.fingerprint}, and the plan names another "
-            f"auditor for {name}; use that auditor's file, or agree on a plan with this one"
-        )
-    return auditor
-
-
-def keeping_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int) -> Keeping | None:
-    """How evidence of a session is kept, if the plan says so; SettingsError where it cannot be."""
-    if not plan.keeps_evidence:
-        return None
-    name, auditor = home.identity.name, auditor_for(home, plan)
-    refuse_full_disk(folder, evidence_bytes(plan, name, rows))
-    certificates = {party.name: home.pinned[party.name] for party in plan.parties if party.name != name}
-    certificates[name] = home.identity.certificate
-    return Keeping(folder / FOLDER, purpose, name, plan, auditor, certificates)
 
 
 def tell_refusals_at(

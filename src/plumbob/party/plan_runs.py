@@ -12,12 +12,15 @@ from pathlib import Path
 
 from plumbob.errors import DataError
 from plumbob.net.identity import make_private_folder
-from plumbob.party.home import Home
-from plumbob.party.run_list import is_unstarted
+from plumbob.party.conversation import MET
+from plumbob.party.home import RUNS, Home
+from plumbob.party.status import read_status
 from plumbob.plan import Plan
+from plumbob.protocol.sqlite_journal import read_contents
 from plumbob.run_folder import RunFolder
 
 SHORT = 12  # Characters of a plan's hash in a folder's name.
+ENDED_EARLY = ("interrupted", "failed")
 
 
 @dataclass(frozen=True)
@@ -96,3 +99,22 @@ def make_run_folder(place: Path) -> Path:
     make_private_folder(place.parent)
     make_private_folder(place)
     return place
+
+
+def is_unstarted(folder: Path) -> bool:
+    """Whether no peer was ever met, or, with all parties here, no step was ever finished; nobody is at work on it."""
+    run = RunFolder(folder)
+    status = read_status(folder)
+    if status is not None and status.is_alive:
+        return False
+    if folder.parent.name == RUNS:
+        # A journal that cannot be read may be one that a peer waits for.
+        is_begun = "identity" in read_contents(run.journal_file).facts
+        return not run.record_file.exists() and is_begun and not is_met(run)
+    record = run.record()
+    return record.status.startswith(ENDED_EARLY) and record.steps == 0
+
+
+def is_met(run: RunFolder) -> bool:
+    """Whether a peer was ever met in a party's run."""
+    return any(name.startswith(MET) for name in read_contents(run.journal_file).facts)

@@ -15,7 +15,6 @@ from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.net.identity import write_over
 from plumbob.party import sizes
-from plumbob.party.evidence import Witness
 from plumbob.party.file_lock import alone_at
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
@@ -24,7 +23,10 @@ from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import (
+    BEYOND_ITS_OWN,
+    BEYOND_THE_PLAN,
     SCORE_BYTES,
+    VERDICT,
     Answerer,
     Asker,
     RowLimit,
@@ -89,15 +91,28 @@ class Brought(msgspec.Struct, frozen=True):
     def from_bytes(cls, data: bytes) -> Self:
         return msgspec.msgpack.decode(data, type=cls)
 
+    def limit(self, plan: Plan) -> RowLimit | None:
+        """By the plan, whatever the party said that it is."""
+        trained = ModelPart.from_json(self.part, Path("brought")).training_rows
+        return row_limit(plan, trained, 0 if self.is_planned else self.most)
+
+    def may_refuse(self, plan: Plan, verdict: bytes) -> bool:
+        """Whether this is how the party refuses a query once other sessions have used up its limit."""
+        limit = self.limit(plan)
+        refused, most, used = VERDICT.unpack(verdict)
+        if limit is None or refused != (BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN):
+            return False
+        return bool(most == limit.rows and used >= self.answered)
+
 
 def replay_prediction(participant: Participant, table: Table, brought: Brought) -> None:
-    """One party's side of a session once more, by the plan's limit whatever the party said that it is."""
+    """One party's side of a session once more."""
     part = ModelPart.from_json(brought.part, Path("brought"))
     if brought.asked is not None:
         _asked(participant, table, part, brought.asked, lambda done, rows: None)
         return
-    limit = row_limit(participant.plan, part.training_rows, 0 if brought.is_planned else brought.most)
-    Answerer(participant, table, part, limit, SessionLedger(brought.answered)).run()
+    ledger = SessionLedger(brought.answered)
+    Answerer(participant, table, part, brought.limit(participant.plan), ledger).run()
 
 
 def answer(
@@ -130,19 +145,18 @@ def _session(
         try:
             yield here, participant
         except BudgetExceededError:
-            _close(journal, participant)
+            _close(here, journal, participant)
             talk.leave(SECONDS_TO_HEAR)
             raise
-        _close(journal, participant)
+        _close(here, journal, participant)
         talk.leave()
 
 
-def _close(journal: SqliteJournal, participant: Participant) -> None:
+def _close(party_run: PartyRun, journal: SqliteJournal, participant: Participant) -> None:
     """Everybody has signed for the last time."""
     journal.flush()
-    if isinstance(journal.witness, Witness):
-        journal.witness.close(participant)
-        journal.witness = None
+    if party_run.keeping is not None:
+        party_run.keeping.close(journal, participant)
 
 
 def row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:

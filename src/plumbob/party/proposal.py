@@ -1,11 +1,12 @@
 """`party propose`: a plan that fits everybody's table, with nobody typing a number that a program could count.
 
 Every party says whether it has the label, and who its auditor is. The label party drafts the plan, the others answer
-with four numbers each: the columns that their table gives under that draft, its rows, its numeric columns and its
-levels. From these the label party sees what noise for whole rows would cost and which encoding the public rule chooses
-(`plan/encodings.py`), drafts again, and fills in the second answers. Nothing else about a table leaves: no name, no
-value. A width depends on the draft's `rare`, so many proposals with one `rare` after another would show how many levels
-have how many rows; each of them is typed by somebody at the party that answers.
+with eight numbers each: the columns that their table gives under that draft, its rows, its numeric columns, its levels,
+and the columns that it would give under each of the rule's four encodings. From these the label party sees what noise
+for whole rows would cost and which encoding the public rule chooses (`plan/encodings.py`), drafts again, and fills in
+the second answers. Nothing else about a table leaves: no name, no value. A width depends on the draft's `rare`, so many
+proposals with one `rare` after another would show how many levels have how many rows; each of them is typed by somebody
+at the party that answers.
 
     label party                                 every other party
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
@@ -24,7 +25,7 @@ from dataclasses import astuple, dataclass
 
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
-from plumbob.data.fitting import size_of
+from plumbob.data.fitting import size_of, width_with
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net import Connection
 from plumbob.net.reliable import FRAME
@@ -32,6 +33,7 @@ from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conver
 from plumbob.party.home import Home
 from plumbob.party.refusals import tell_refusals
 from plumbob.plan import DraftedEncoding, Party, Plan, TableSize
+from plumbob.plan.encodings import TRIED_BINS
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
@@ -42,7 +44,7 @@ LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16
 TOPIC = Topic("propose", "")
 NUMBERS = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
-"""The width under the draft, rows, numeric columns and levels."""
+"""The width under the draft, rows, numeric columns and levels, and the width under each encoding of the rule."""
 REASON = struct.Struct("<3Q")
 """What the rule was applied to: rows, numeric columns, levels; zeros where somebody chose the encoding."""
 LABEL, FEATURES = "label", "features"
@@ -79,7 +81,7 @@ def propose(
         holders = sorted(name for name, (role, _) in roles.items() if role == LABEL)
         auditors = {name: auditor for name, (_, auditor) in roles.items() if auditor}
         # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
-        agreed = _agree(own, holders[0], proposal, auditors, talk.channels) if len(holders) == 1 else None
+        agreed = _agree(own, holders[0], proposal, auditors, talk.channels, tell) if len(holders) == 1 else None
         journal.flush()
         talk.leave()
     if agreed is None:
@@ -127,13 +129,18 @@ def with_auditors(plan: Plan, auditors: Mapping[str, str]) -> Plan:
 
 
 def _agree(
-    own: str, label_party: str, proposal: Proposal, auditors: Mapping[str, str], channels: Mapping[str, Channel]
+    own: str,
+    label_party: str,
+    proposal: Proposal,
+    auditors: Mapping[str, str],
+    channels: Mapping[str, Channel],
+    tell: Callable[[str], None],
 ) -> tuple[Plan, DraftedEncoding | None]:
     for peer, channel in channels.items():
         names = [name for name in (own, peer) if name != label_party]
         _follow(channel, schedules.proposal(label_party, names), own)
     if label_party == own:
-        return _draft(own, proposal, auditors, channels)
+        return _draft(own, proposal, auditors, channels, tell)
     plan, reason = _accept(own, proposal, channels[label_party])
     if with_auditors(plan, auditors).auditors != plan.auditors:
         raise RemoteProtocolError(f"{label_party}: its plan names other auditors than the parties did")
@@ -146,16 +153,25 @@ def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
 
 
 def _draft(
-    own: str, proposal: Proposal, auditors: Mapping[str, str], channels: Mapping[str, Channel]
+    own: str,
+    proposal: Proposal,
+    auditors: Mapping[str, str],
+    channels: Mapping[str, Channel],
+    tell: Callable[[str], None],
 ) -> tuple[Plan, DraftedEncoding | None]:
     """The label party drafts, hears everybody's widths, and sends the plan."""
 
     def accountable(draft_for: DraftFor) -> DraftFor:
         return lambda parties: with_auditors(draft_for(parties), auditors)
 
-    first, sizes = _with_widths(own, accountable(proposal.draft), proposal.table, channels)
+    first, sizes, tried = _with_widths(own, accountable(proposal.draft), proposal.table, channels)
+    widths = [
+        f"{width:,} {f'with {bins} bins' if bins else 'as they are'}"
+        for bins, width in zip(TRIED_BINS, tried, strict=True)
+    ]
+    tell(f"all parties' columns after encoding: {', '.join(widths)}; the plan says which")
     second, reason = proposal.choose(first, sizes)
-    plan, _ = _with_widths(own, accountable(second), proposal.table, channels)
+    plan, *_ = _with_widths(own, accountable(second), proposal.table, channels)
     numbers = (0, 0, 0) if reason is None else (reason.rows, reason.numeric, reason.levels)
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_PLAN, 0, REASON.pack(*numbers) + _pack(plan))
@@ -164,20 +180,25 @@ def _draft(
 
 def _with_widths(
     own: str, draft_for: DraftFor, table: Table, channels: Mapping[str, Channel]
-) -> tuple[Plan, list[TableSize]]:
-    """A draft, with the columns that everybody's table gives under it; and the tables' sizes."""
+) -> tuple[Plan, list[TableSize], list[int]]:
+    """A draft, with the columns that everybody's table gives under it; the tables' sizes; all columns as the rule may
+    encode them.
+    """
     draft = draft_for(_parties(own, dict.fromkeys(channels, 1), 0))
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
+    own_width, *_ = own_numbers = _numbers(table, draft)
     told = {peer: NUMBERS.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0)) for peer, channel in channels.items()}
-    own_width, *own_size = _numbers(table, draft)
-    sizes = [TableSize(*size) for size in (own_size, *(size for _, *size in told.values()))]
-    return draft_for(_parties(own, {peer: width for peer, (width, *_) in told.items()}, own_width)), sizes
+    everybody = [own_numbers, *told.values()]
+    sizes = [TableSize(*numbers[1:4]) for numbers in everybody]
+    tried = [sum(widths) for widths in zip(*(numbers[4:] for numbers in everybody), strict=True)]
+    return draft_for(_parties(own, {peer: width for peer, (width, *_) in told.items()}, own_width)), sizes, tried
 
 
 def _numbers(table: Table, draft: Plan) -> tuple[int, ...]:
     """What a party says of its table."""
-    return encoded_width(table, draft), *astuple(size_of(table, draft.rare))
+    tried = (width_with(table, bins, draft.rare) for bins in TRIED_BINS)
+    return encoded_width(table, draft), *astuple(size_of(table, draft.rare)), *tried
 
 
 def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party, ...]:

@@ -8,13 +8,12 @@ from datetime import datetime
 from pathlib import Path
 
 from plumbob.errors import DataError, PlanError, PrivacyError
-from plumbob.party.conversation import MET
 from plumbob.party.home import RUNS
+from plumbob.party.plan_runs import is_unstarted
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending, total_rho
 from plumbob.protocol.row_promise import run_failure, spending_of_a_run
-from plumbob.protocol.sqlite_journal import read_contents
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
 
@@ -22,7 +21,6 @@ DEPTH = 4  # Folders below the named one that are looked into.
 SESSIONS = ("align-", "predict-")  # Conversations that are no runs.
 INSIDE = {"parties", "signatures", EARLIER}
 UNSTARTED = "never started"
-ENDED_EARLY = ("interrupted", "failed")
 
 
 @dataclass(frozen=True)
@@ -149,21 +147,6 @@ def spent_of(plan: Plan, rows: int) -> RowSpending:
     except PrivacyError:
         # A run of an earlier version, which promised more than it kept: it spent no more than this.
         return RowSpending(total_rho(plan.epsilon, plan.delta), run_failure(plan, rows))
-
-
-def is_unstarted(folder: Path) -> bool:
-    """Whether no peer was ever met, or, with all parties here, no step was ever finished; nobody is at work on it."""
-    run = RunFolder(folder)
-    status = read_status(folder)
-    if status is not None and status.is_alive:
-        return False
-    if folder.parent.name == RUNS:
-        journal = read_contents(run.journal_file)
-        is_known = any(name.startswith(MET) for name in journal.facts)
-        # A journal that cannot be read may be one that a peer waits for.
-        return not run.record_file.exists() and "identity" in journal.facts and not is_known
-    record = run.record()
-    return record.status.startswith(ENDED_EARLY) and record.steps == 0
 
 
 def verdict_of(record: RunRecord) -> str:

@@ -20,7 +20,10 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, Cipher
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import GCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from plumbob.crypto.lattice.context import join
@@ -28,6 +31,7 @@ from plumbob.errors import DataError, IdentityError, SettingsError
 from plumbob.net.identity import Certificate, Identity, refuse_loose, write_private
 
 SEGMENT = 1 << 20
+BLOCK = 16  # Bytes that AES asks for beyond what it writes.
 NUMBER = struct.Struct("<QI")  # A segment's number and whether it is the last: its nonce.
 SIZE = struct.Struct("<I")
 KEY_BYTES = 32
@@ -35,43 +39,41 @@ PUBLIC_FILE, SECRET_FILE = "auditor.json", "sealing.key"
 
 
 class SealedFile:
-    """One that is being written."""
+    """One that is being written. Each byte is encrypted as it comes, into a buffer that serves all segments."""
 
     def __init__(self, file: Path, auditor: "Auditor", run: bytes) -> None:
         secret = X25519PrivateKey.generate()
         self.public = secret.public_key().public_bytes_raw()
         """Of the exchange: what the auditor needs besides its own key."""
-        self._cipher = ChaCha20Poly1305(
-            _file_key(secret, auditor.sealing, self.public, auditor.sealing, run, file.name)
-        )
-        self._run, self._number, self._waiting = run, 0, bytearray()
+        self._cipher = AES(_file_key(secret, auditor.sealing, self.public, auditor.sealing, run, file.name))
+        self._run, self._number, self._filled = run, 0, 0
+        self._segment = self._begin()
+        self._buffer = memoryview(bytearray(SEGMENT + BLOCK))
         self._handle = os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb")
 
     def write(self, *pieces: bytes | memoryview) -> None:
         for piece in pieces:
             rest = memoryview(piece)
-            # Messages have megabytes: whole segments are sealed where they lie.
-            while len(self._waiting) + len(rest) > SEGMENT:
-                room = SEGMENT - len(self._waiting)
-                self._seal(bytes(self._waiting) + rest[:room] if self._waiting else rest[:room])
-                self._waiting.clear()
-                rest = rest[room:]
-            self._waiting += rest
+            while rest:
+                part, rest = rest[: SEGMENT - self._filled], rest[SEGMENT - self._filled :]
+                self._filled += self._segment.update_into(part, self._buffer[self._filled :])
+                if self._filled == SEGMENT:
+                    self._end()
 
     def flush(self) -> None:
         """Everything so far is on the disk when it returns."""
-        if self._waiting:
-            self._seal(bytes(self._waiting))
-            self._waiting.clear()
+        if self._filled:
+            self._end()
         self._handle.flush()
         os.fsync(self._handle.fileno())
 
     def close(self) -> None:
-        """With the mark that nothing is missing."""
-        self._seal(bytes(self._waiting), is_last=True)
-        self._waiting.clear()
-        self._handle.flush()
-        os.fsync(self._handle.fileno())
+        """With the mark that nothing is missing: a last segment without anything in it."""
+        if self._filled:
+            self._end()
+        self._segment = self._begin(is_last=True)
+        self._end()
+        self.flush()
         self._handle.close()
 
     def abandon(self) -> None:
@@ -80,18 +82,25 @@ class SealedFile:
             self.flush()
         self._handle.close()
 
-    def _seal(self, segment: bytes | memoryview, is_last: bool = False) -> None:
+    def _begin(self, is_last: bool = False) -> AEADEncryptionContext:
         place = NUMBER.pack(self._number, is_last)
-        sealed = self._cipher.encrypt(place, segment, self._run + place)
-        self._handle.write(SIZE.pack(len(sealed)))
-        self._handle.write(sealed)
-        self._number += 1
+        segment = Cipher(self._cipher, GCM(place)).encryptor()
+        segment.authenticate_additional_data(self._run + place)
+        return segment
+
+    def _end(self) -> None:
+        self._segment.finalize()
+        tag = self._segment.tag
+        for piece in (SIZE.pack(self._filled + len(tag)), self._buffer[: self._filled], tag):
+            self._handle.write(piece)
+        self._number, self._filled = self._number + 1, 0
+        self._segment = self._begin()
 
 
 def read_sealed(file: Path, key: bytes, run: bytes, *, may_end_early: bool = False) -> bytes:
     """What was written; DataError where it is of another run or was changed. A process may have died while writing."""
     try:
-        data, cipher = file.read_bytes(), ChaCha20Poly1305(key)
+        data, cipher = file.read_bytes(), AESGCM(key)
     except OSError as error:
         raise DataError(f"{file}: this part of the evidence is missing ({type(error).__name__})") from error
     parts: list[bytes] = []
@@ -114,7 +123,7 @@ def read_sealed(file: Path, key: bytes, run: bytes, *, may_end_early: bool = Fal
     return b"".join(parts)
 
 
-def _opened(cipher: ChaCha20Poly1305, sealed: bytes, run: bytes, number: int) -> tuple[bytes, bool] | None:
+def _opened(cipher: AESGCM, sealed: bytes, run: bytes, number: int) -> tuple[bytes, bool] | None:
     for is_last in (False, True):
         place = NUMBER.pack(number, is_last)
         try:
@@ -173,8 +182,8 @@ class AuditorKeys:
     """On the auditor's own machine: the identity that signs, and the key that opens."""
 
     def __init__(self, folder: Path) -> None:
+        refuse_loose(folder / SECRET_FILE, "an auditor's keys are made by: plumbob party auditor-key NAME")
         self.identity = Identity.load(folder)
-        refuse_loose(folder / SECRET_FILE)
         self._secret = X25519PrivateKey.from_private_bytes((folder / SECRET_FILE).read_bytes())
 
     @classmethod

@@ -75,6 +75,8 @@ def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints:
     # Without this a party could replay against messages, and certificates, of its own making.
     if said.get("received", {}).get(own) != account.get("sent", {}).get(party):
         yield f"the statement's hash of what {party} received: it is not what was sent from here"
+    if account and not said.get("settled"):
+        yield f"the statement: {party}'s evidence ends before the last signatures, and the run itself did not"
     for name in (party, own) if fingerprints else ():
         if said.get("fingerprints", {}).get(name) != fingerprints.get(name):
             yield f"the statement's certificate of {name}: another one is pinned here"

@@ -3,19 +3,21 @@
 import time
 from dataclasses import replace
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Draws
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party.conversation import Conversation
-from plumbob.party.evidence import Witness
 from plumbob.party.party_run import PartyRun
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.outcome import account_record, party_record, run_record
 from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty
 from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home, weights_alone
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 
@@ -40,7 +42,10 @@ def train(
         started = time.perf_counter()
         status = Status("train", noun=party_run.plan.step_nouns[0])
         with party_run.talk("train", journal, status) as talk:
-            record, absurd = _train(party_run, talk, journal, draws, _follow(status, progress))
+            participant = _agreed(party_run, talk, journal, draws)
+            party = party_at(participant, party_run.table, _follow(status, progress))
+            transcript, scores = run_to_its_quality(party)
+            record, absurd = _filed(party_run, journal, party, transcript, scores)
             folder.keep(replace(record, seconds=time.perf_counter() - started))
             folder.settle()
             journal.note(OVER, b"")
@@ -90,22 +95,26 @@ def _leave(party_run: PartyRun, talk: Conversation, journal: SqliteJournal) -> N
         journal.note(PARTED, b"")
 
 
-def _train(
-    party_run: PartyRun, talk: Conversation, journal: SqliteJournal, draws: Draws, progress: AfterStep
-) -> tuple[RunRecord, DivergenceError | None]:
-    folder = RunFolder(party_run.folder)
+def _agreed(party_run: PartyRun, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:
+    """Everybody has signed the plan; what the protocol's party works with."""
     if party_run.signature is not None:
         for name, signature in swap_signatures(talk.channels, party_run.signature, party_run.plan).items():
-            folder.keep_signature(name, signature)
-    participant = party_run.participant(talk, journal, draws)
-    party = party_at(participant, party_run.table, progress)
-    transcript, scores = run_to_its_quality(party)
+            RunFolder(party_run.folder).keep_signature(name, signature)
+    return party_run.participant(talk, journal, draws)
+
+
+def _filed(
+    party_run: PartyRun,
+    journal: SqliteJournal,
+    party: AnyParty,
+    transcript: Transcript | ArbiterTranscript,
+    scores: Vector | None,
+) -> tuple[RunRecord, DivergenceError | None]:
+    """What the run left, in its folder: evidence, transcript, model part; and its record, with what is wrong in it."""
+    folder, participant = RunFolder(party_run.folder), party.participant
     part = party.model_part() if isinstance(party, TrainingParty) else None
-    if party_run.keeping is not None and isinstance(journal.witness, Witness):
-        if part is not None:
-            party_run.keeping.seal("encoder", part.brought())
-        journal.witness.close(participant)
-        journal.witness = None
+    if party_run.keeping is not None:
+        party_run.keeping.close(journal, participant, None if part is None else part.brought())
     shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
     folder.make_party_folder(party_run.name)
     transcript.save(folder.transcript_file(party_run.name))
@@ -115,7 +124,9 @@ def _train(
     if part is not None:
         part = replace(part, alone=alone)
         part.save(folder.part_file(party_run.name))
-    record = run_record(party_run.plan, participant.engine.name, draws, [shown], party.training_rows, party.seed)
+    record = run_record(
+        party_run.plan, participant.engine.name, participant.draws, [shown], party.training_rows, party.seed
+    )
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = () if party_run.signature is None else party_run.signature.accepted

@@ -1,9 +1,10 @@
 """Which encoding a plan that is drafted from tables takes: found by `benchmarks/encoding_study.py`, results beside it.
 
 Two numbers decide. How many rows there are for a column says how many bins can be fitted beside the plain column: a
-table with few rows has none. How many columns training sees says how strong the penalty is: what a score can say is
-shared by them, so that the weights of many columns are small ones. Both are known before the parties have found their
-common rows.
+table with few rows has none. How many columns training sees says how strong the penalty is. A penalty of 1 / (C rows)
+expects every weight to have a variance of C, so that C times the columns is the variance that log-odds are expected to
+have. It is the same for every table, so weights of many columns are small ones. Both numbers are known before the
+parties have found their common rows.
 """
 
 import re
@@ -11,17 +12,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-BINS_FROM = ((300, 10), (150, 5), (8, 3))
+from plumbob.counting import counted
+
+BINS_FROM = ((300, 10), (60, 5), (4, 3))
 """Rows for a column from which on it has this many bins; below the last it has none."""
+TRIED_BINS = (0, *sorted(bins for _, bins in BINS_FROM))
 LEVELS_OF_A_COLUMN = 4
 """So many levels count as one numeric column: each has one weight, and most have few rows."""
-COLUMNS_AT_FULL_C = 4
-"""So many encoded columns would have C = 1, and twice as many half of it."""
-TRIED = (1.0, 0.3, 0.1, 0.03)
+BIN_SCALE = 0.6
+"""By what bins are multiplied beside their plain column: it says what rises or falls evenly, they the rest, which is
+less, so their weights are penalised more."""
+EXPECTED_VARIANCE = 4.0
+"""Of log-odds, from all columns together."""
+LEAST_C, MOST_C = 0.03, 1.0
+"""Those that were tried."""
 FEW_ROWS = 10
 """Rows for an encoded column below which a plan is told that it has few."""
 ENCODING_KEYS = frozenset({"bins", "plain", "missing", "categorical"})
 """Whoever says one of them has chosen an encoding, and nothing is drafted."""
+ENCODED_FOR_NOISE = (
+    'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean,'
+    ' each level of a text is a column. State ranges (scale = "public", --range) to have bins.'
+)
 ROWS_TOLD = re.compile(r"^# Drafted for ([0-9,]+) training rows", re.MULTILINE)
 
 
@@ -71,7 +83,8 @@ class DraftedEncoding:
         chosen = f"each numeric column as it is and in {self.bins} bins" if self.bins else "numeric columns as they are"
         penalty = "" if self.has_row_noise else f", with l2 = 1 / ({C:g} x rows)"
         return (
-            f"Drafted for {self.rows:,} training rows, {self.numeric} numeric columns and {self.levels} levels "
+            f"Drafted for {self.rows:,} training rows, {counted(self.numeric, 'numeric column')} and"
+            f" {counted(self.levels, 'level')} "
             f"({per_column:.3g} rows per column): {chosen}{penalty}."
         )
 
@@ -88,13 +101,9 @@ def encoding_for(rows: int, numeric_columns: int, levels: int) -> tuple[int, boo
             raise ValueError(f"{name}: expected {least} or more, got {number}")
     rows_for_a_column = rows / max(numeric_columns + levels / LEVELS_OF_A_COLUMN, 1.0)
     bins = next((bins for least, bins in BINS_FROM if rows_for_a_column >= least and numeric_columns), 0)
-    return bins, True, _penalty_for(numeric_columns * (1 + bins) + levels)
-
-
-def _penalty_for(encoded_columns: int) -> float:
-    """The nearest of those that were tried, by their ratio to what one over the columns asks for."""
-    wanted = COLUMNS_AT_FULL_C / max(encoded_columns, 1)
-    return min(TRIED, key=lambda tried: max(tried / wanted, wanted / tried))
+    variances = numeric_columns * (1 + bins * BIN_SCALE**2) + levels
+    C = min(MOST_C, max(LEAST_C, EXPECTED_VARIANCE / max(variances, 1.0)))
+    return bins, True, float(f"{C:.2g}")
 
 
 def encoding_of(bins: int, has_row_noise: bool = False) -> dict[str, Any]:
@@ -121,6 +130,13 @@ def few_rows(rows: int, columns: int) -> str:
 def needs_public_cuts(keys: Mapping[str, Any]) -> bool:
     """Whether bins would depend on rows that nobody paid for: under noise for whole rows, without stated ranges."""
     return keys.get("noise") == "rows" and keys.get("scale") != "public"
+
+
+def why_encoded_so(drafted: DraftedEncoding | None, keys: Mapping[str, Any]) -> str:
+    """For the screen: the rule's sentence, or why it had no say; nothing where somebody chose the encoding."""
+    if drafted is not None:
+        return drafted.sentence
+    return ENCODED_FOR_NOISE if needs_public_cuts(keys) else ""
 
 
 def rows_drafted_for(text: str) -> int | None:

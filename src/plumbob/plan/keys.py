@@ -3,12 +3,15 @@
 import difflib
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 LARGEST_NUMBER = 2**63
 LONGEST_LINE = 400
+NAMED_KEY = re.compile(r'\b([a-z][a-z0-9_]+) = "?([\w.]+)"?')
+"""As a meaning names another key with its value."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +21,12 @@ class SettingKey:
     name: str  # flat: as an attribute, a flag and a parameter of the estimator
     section: str
     default: Any  # for `shares`, where it depends on the protocol
-    comment: str
+    meaning: str  # in the file's comment, the help of its flag and the reference alike
     choices: tuple[str, ...] = ()
     low: float = -math.inf
     high: float = math.inf
     above: float = -math.inf  # strict lower limit
     below: float = math.inf  # strict upper limit
-    flag: str = ""  # what its flag's help says, beside the choices
     is_usual: bool = False  # one that most people change, so that `--help` shows its flag
     is_rare: bool = False  # written out only where it is not the default
     least: float = -math.inf  # what can be calculated with: these two are said only to those who go beyond them
@@ -36,6 +38,17 @@ class SettingKey:
     def in_file(self) -> str:
         """The key's name inside its section."""
         return self.name.removeprefix("tolerance_") if self.section == "tolerance" else self.name
+
+    @property
+    def comment(self) -> str:
+        """What the file says beside it."""
+        return "; ".join(filter(None, [" | ".join(self.choices), self.meaning]))
+
+    @property
+    def help(self) -> str:
+        """What its flag says: keys that the meaning names are flags there."""
+        said = NAMED_KEY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", self.meaning)
+        return f"{said[:1].upper()}{said[1:]}".replace(" true", "")
 
     @property
     def path(self) -> str:
@@ -80,21 +93,19 @@ class SettingKey:
         return " ".join([kinds[type(self.default)], " and ".join(stated)]).strip()
 
 
-def key(section: str, default: Any, comment: str = "", **more: Any) -> Any:
-    """A field of the plan with a number, a switch or a text."""
-    return _field({"section": section, "default": default, "comment": comment, **more})
+def key(section: str, default: Any, meaning: str, **more: Any) -> Any:
+    """A field of the plan with a number, a switch or a text.
+
+    `None` stands for what nobody said, where the default depends on the protocol.
+    """
+    metadata = {"section": section, "default": default, "meaning": meaning, **more}
+    return field(default=None if metadata.get("is_fitted") else default, metadata=metadata)
 
 
-def one_of(section: str, choices: str, comment: str = "", **more: Any) -> Any:
+def one_of(section: str, choices: str, meaning: str, **more: Any) -> Any:
     """A field of the plan with named choices, the first of which is the default."""
     words = tuple(choices.split("|")) if "|" in choices else tuple(choices.split())
-    stated = {"section": section, "default": words[0], "comment": comment or " | ".join(words), "choices": words}
-    return _field({**stated, **more})
-
-
-def _field(metadata: dict[str, Any]) -> Any:
-    """`None` stands for what nobody said, where the default depends on the protocol."""
-    return field(default=None if metadata.get("is_fitted") else metadata["default"], metadata=metadata)
+    return key(section, words[0], meaning, choices=words, **more)
 
 
 def cut_short(line: str) -> str:

@@ -98,6 +98,11 @@ class Plan(PlanSettings):
             values["heuristic"] = {**asdict(self.heuristic), **values["heuristic"]}
         return self._from_values(values, mistakes)
 
+    def with_names(self, names: Sequence[str]) -> Self:
+        """The same plan, its parties with columns called so; an arbiter keeps its name."""
+        named = [Party(name, party.role, party.features) for name, party in zip(names, self.learners, strict=True)]
+        return self.replace(parties=(*named, *(party for party in self.parties if party.role == "arbiter")))
+
     def _with_widths(self, features: Sequence[int]) -> tuple[Party, ...]:
         """The names stay as long as their number does."""
         if len(features) != len(self.learners):

@@ -23,6 +23,8 @@ class Protocol:
     """Whether a party reads its own gradient in every step; otherwise everything stays shared until it is opened."""
     program: str = ""
     """The module that runs it, with its `PARTY`; none where all is calculated in one place, or elsewhere."""
+    schedule: str = "plumbob.protocol.schedules.TrainingSchedule"
+    """The class that lists its messages, with the module in front; where nothing is said, those of every session."""
     carries_row_weights: bool = False
     carries_momentum: bool = False
     has_arbiter: bool = False
@@ -74,7 +76,8 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=LINEAR,
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
-                program="plumbob.protocol.exchange",
+                program="plumbob.protocol.paillier.exchange",
+                schedule="plumbob.protocol.paillier.schedule.ExchangeSchedule",
             ),
             Protocol(
                 "arbiter",
@@ -82,7 +85,8 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=LINEAR,
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
-                program="plumbob.protocol.arbiter",
+                program="plumbob.protocol.paillier.arbiter",
+                schedule="plumbob.protocol.paillier.schedule.ArbiterSchedule",
                 has_arbiter=True,
             ),
             Protocol(
@@ -92,6 +96,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 noises=NO_NOISE | {"rows"},
                 shows_gradients=False,
                 program="plumbob.protocol.shares.training",
+                schedule="plumbob.protocol.shares.schedule.SharesSchedule",
                 carries_row_weights=True,
                 carries_momentum=True,
                 most_parties=MOST_SHARING,

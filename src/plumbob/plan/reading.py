@@ -14,10 +14,6 @@ from plumbob.plan.settings import FIELD_NAMES, KEYS, SECTIONS, VERSION, Heuristi
 TOP = ("version", "title")
 TABLES = {"privacy": "heuristic", "accountability": "auditors"}
 """The key of a section whose value is a table."""
-REMOVED_KEYS = {
-    "scheme": "there is one for each protocol now, lattices for shares and Paillier for the others; leave it out",
-    "trust_peer_keys": "every key is proved or tested now; leave it out",
-}
 
 
 def read_text(path: str | Path) -> str:
@@ -77,9 +73,7 @@ def _read_section(section: str, content: Mapping[str, Any], mistakes: list[str])
     known = {key.in_file: key.name for key in KEYS if key.section == section}
     values: dict[str, Any] = {}
     for name, value in content.items():
-        if name in REMOVED_KEYS:
-            mistakes.append(f"{section}.{name}: {REMOVED_KEYS[name]}")
-        elif name in known:
+        if name in known:
             values[known[name]] = value
         elif name == TABLES.get(section):
             values[name] = value
@@ -137,9 +131,8 @@ def _unknown(name: str, section: str, known: Sequence[str]) -> str:
 def unknown_flags(changes: Mapping[str, Any]) -> list[str]:
     """A line for each name that is no key of the plan."""
     known = (*FIELD_NAMES, "features")
-    removed = [f"{name}: {REMOVED_KEYS[name]}" for name in changes if name in REMOVED_KEYS]
-    unknown = [name for name in changes if name not in known and name not in REMOVED_KEYS]
-    return [*removed, *(f"{name}: unknown key{suggestion(name, known)}" for name in unknown), *_unusable(changes)]
+    unknown = [name for name in changes if name not in known]
+    return [*(f"{name}: unknown key{suggestion(name, known)}" for name in unknown), *_unusable(changes)]
 
 
 def _unusable(values: Mapping[str, Any]) -> list[str]:

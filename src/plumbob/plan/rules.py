@@ -24,9 +24,6 @@ PROFILE_BITS = (2048, 3072)
 LEAST_L2_OF_LONG_RUNS = 0.01
 # Of a number in a lattice product's matrix, without its sign: before the point, and in all.
 MOST_INTEGER_BITS, MOST_ENTRY_BITS = 7, 20
-REMOVED_VALUES: Mapping[tuple[str, str], str] = {
-    ("replies", "single"): 'crypto.replies: "single" was removed; write "packed", which sends less',
-}
 Mistakes = Iterator[tuple[set[str], str]]
 """The keys concerned, and the line to print."""
 
@@ -36,7 +33,7 @@ Mistakes = Iterator[tuple[set[str], str]]
 
 def value_mistakes(values: Mapping[str, Any]) -> dict[str, str]:
     """Field name -> its mistakes."""
-    found = {key.name: _value_mistake(key, values[key.name]) for key in KEYS if key.name in values}
+    found = {key.name: key.mistake(values[key.name]) for key in KEYS if key.name in values}
     mistakes = {name: text for name, text in found.items() if text is not None}
     if lines := list(_heuristic_mistakes(values.get("heuristic", Heuristic()))):
         mistakes["heuristic"] = "\n".join(lines)
@@ -45,11 +42,6 @@ def value_mistakes(values: Mapping[str, Any]) -> dict[str, str]:
     if lines := list(_party_mistakes(values.get("parties", ()))):
         mistakes["parties"] = "\n".join(lines)
     return mistakes
-
-
-def _value_mistake(key: SettingKey, value: object) -> str | None:
-    text = key.mistake(value)
-    return REMOVED_VALUES.get((key.name, value), text) if isinstance(value, str) else text
 
 
 def _heuristic_mistakes(heuristic: object) -> Iterator[str]:
@@ -376,7 +368,6 @@ def fitting_delta(delta: float, rows: int) -> float:
 
 
 def _noise_mistakes(plan: PlanSettings) -> Mistakes:
-    # A plan of version 1 was agreed on without this rule, and its records must open; a run of it is refused anyway.
     has_promise = plan.noise in ("rows", "sound")
     if has_promise and (mistake := delta_mistake(plan.delta, plan.rows)) is not None:
         yield {"noise", "delta", "rows"}, mistake

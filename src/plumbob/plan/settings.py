@@ -59,213 +59,154 @@ class PlanSettings:
     """The values of a plan, as they stand in its file; `Plan` is their validated form."""
 
     parties: tuple[Party, ...]
-    title: str = key("", "", flag="Title of the plan", is_usual=True)
+    title: str = key("", "", "title of the plan", is_usual=True)
 
-    rows: int = key(
-        "data",
-        0,
-        "number of aligned rows; 0 = not known yet",
-        low=0,
-        flag="Number of aligned rows; 0 = not known yet",
-        is_usual=True,
-    )
+    rows: int = key("data", 0, "aligned rows; 0 = not known yet", low=0, is_usual=True)
     scale: str = one_of(
         "data",
         "whitened standard public none",
-        'whitened | standard | public (whitened by stated ranges; noise = "rows") | none; each party, its own rows',
+        'how each party scales its own columns, by its own rows; public takes stated ranges and needs noise = "rows"',
         is_fitted=True,
-        flag="How each party scales its own columns; public takes stated ranges and needs --noise rows",
     )
     missing: str = one_of(
         "data",
         "refuse mean indicator",
-        "gaps: refuse | mean (of the party's training rows) | indicator (mean, and a column that marks the gaps); not "
-        "used while bins > 0",
-        flag="What to do with gaps: refuse them, fill in the column's mean, or fill in and mark them",
+        "what becomes of gaps without bins: refused, the mean of the party's training rows, or that and a column that "
+        "marks them",
     )
     categorical: str = one_of(
         "data",
         "refuse one-hot",
-        "texts: refuse | one-hot (`features` counts the columns after encoding); not used while bins > 0",
-        flag="What to do with text columns: refuse them, or one column per level",
+        "what becomes of text columns without bins: refused, or one column per level, counted in `features`",
     )
     bins: int = key(
         "data",
         0,
-        "quantile bins per numeric column; above 0, categories are encoded and gaps get a bin of their own",
+        "quantile bins per numeric column; above 0, they encode texts and gaps too",
         low=0,
         most=LARGEST_BINS,
-        flag="Quantile bins per numeric column; above 0, text columns and gaps are encoded too",
         is_usual=True,
     )
     plain: bool = key(
-        "data",
-        False,
-        "with bins: each numeric column also as it is, clipped and standardised; a gap is its mean",
-        flag="With bins: each numeric column also as it is",
+        "data", False, "with bins: each numeric column also as it is, clipped and standardised; a gap is its mean"
     )
-    rare: int = key(
-        "data",
-        30,
-        "levels with fewer training rows are grouped",
-        low=0,
-        flag="Group levels that have fewer training rows than this",
-    )
+    rare: int = key("data", 30, "levels with fewer training rows than this are grouped", low=0)
     test_share: float = key(
         "data",
         0.0,
-        "rows held out for quality, by a keyed hash of the id, the same at every party",
+        "share of the rows held out to measure quality, by a keyed hash of the id",
         low=0,
         below=1,
-        flag="Share of the rows held out to measure quality",
         is_usual=True,
     )
     held_out_by: str = key(
         "data",
         "",
-        "party that chooses them instead, such as the newest rows (party align --split-by); empty = the hash does",
+        "party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
         is_rare=True,
-        flag="Party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
     )
 
     sigmoid: str = one_of(
         "model",
         " ".join(SIGMOIDS),
-        f"fourier (shares, clear) | taylor | {', '.join(list(SIGMOIDS)[2:])} (clear)",
+        "approximation of the sigmoid; fourier in shares and clear, taylor in all but shares, others in clear",
         is_fitted=True,
-        flag="Approximation of the sigmoid; fourier works with shares and clear only",
     )
-    start: str = one_of("model", "zero xavier kaiming small normal", flag="Starting weights")
+    start: str = one_of("model", "zero xavier kaiming small normal", "starting weights")
     epochs: int = key(
         "model",
         0,
-        'passes over the rows; 0 = a public rule (shares and clear with full batches: at most 30; noise = "rows": 6 to'
-        " 20 by rows, columns, epsilon), else 10",
+        'passes over the rows; 0 = a public rule: at most 30, with noise = "rows" 6 to 20, with small batches 10',
         low=0,
         most=LARGEST_EPOCHS,
-        flag="Passes over the rows; 0 = by a fixed rule",
         is_usual=True,
     )
     full_passes: int = key(
         "model",
         0,
-        "the last so many passes use all rows, those before a public sample of them; 0 = all do, or with epochs = 0 the"
-        " rule's",
+        "how many of the last passes use all rows, those before a public sample of them; 0 = all do, or with epochs = 0"
+        " the rule's",
         low=0,
         most=LARGEST_EPOCHS,
-        flag="How many of the last passes use all rows, those before a public sample; 0 = all of --epochs",
     )
     batch_size: int = key(
         "model",
         256,
-        "where batches are not full",
+        "rows per batch, where batches are not full; with clear, it asks for reshuffled batches",
         low=1,
         is_fitted=True,
-        flag="Rows per batch, where batches are not full; with clear, it asks for reshuffled batches",
         is_usual=True,
     )
     batches: str = one_of(
         "model",
         "full reshuffled fixed",
-        "full | reshuffled | fixed; reshuffled, outside shares, leaks most",
+        "all rows at once, reshuffled for each epoch, which leaks most outside shares, or fixed",
         is_fitted=True,
-        flag="Full: all rows at once; reshuffled for each epoch, which leaks most outside shares; or fixed",
     )
     momentum: float = key(
         "model",
         0.5,
-        "0 to 0.5; in shares more than 30 epochs need l2 >= 0.01",
+        "momentum, 0 to 0.5; in shares, more than 30 epochs need l2 = 0.01 or more",
         low=0,
         high=LARGEST_MOMENTUM,
         is_fitted=True,
-        flag="Momentum, 0 to 0.5; with shares, more than 30 epochs need --l2 0.01 or more",
     )
     remainder: str = one_of(
-        "model",
-        "merge drop",
-        "merge into the last batch | drop",
-        flag="What happens to the rows left over after the last whole batch: merged into it, or dropped",
+        "model", "merge drop", "what becomes of rows left over after the last whole batch: merged into it, or dropped"
     )
     learning_rate: float = key(
         "model",
         0.0,
-        "0 = the public rate (whitened, full batch); weights then grow at most linearly",
+        "learning rate; 0 = the public rate, for whitened columns and full batches: weights then grow at most linearly",
         low=0,
         most=LARGEST_FIGURE,
         is_fitted=True,
-        flag="Learning rate; 0 = the public rate, for whitened columns and full batches",
     )
-    intercept: bool = key("model", True, flag="Train an intercept")
-    l2: float = key("model", 0.0, low=0, most=LARGEST_PENALTY, flag="L2 penalty", is_usual=True)
-    class_weight: str = one_of(
-        "model",
-        "none balanced",
-        "none | balanced (clear and shares)",
-        flag="Weight of the classes; balanced works with shares and clear only",
-    )
+    intercept: bool = key("model", True, "whether an intercept is trained")
+    l2: float = key("model", 0.0, "L2 penalty on the mean loss", low=0, most=LARGEST_PENALTY, is_usual=True)
+    class_weight: str = one_of("model", "none balanced", "weight of the classes; balanced in shares and clear only")
     row_weights: str = one_of(
         "model",
         "none|label party",
-        "none | label party (clear and shares): it weighs each row by a number from 0 to 1",
+        "who weighs rows by numbers from 0 to 1: nobody, or the label party by its --weight column; shares and clear",
         is_rare=True,
-        flag="Who weighs rows: nobody, or the label party by a column of its own (--weight); shares and clear only",
     )
     seed: int = key(
         "model",
         0,
-        "experiments only; 0 = drawn jointly by commit and reveal",
+        "seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
         low=0,
         high=2**63 - 1,
-        flag="Seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
         is_usual=True,
     )
 
     protocol: str = one_of(
-        "crypto",
-        "shares clear exchange arbiter",
-        "clear | exchange | arbiter | shares",
-        also=OTHER_SYSTEMS,
-        flag="Protocol to train with",
-        is_usual=True,
+        "crypto", "shares clear exchange arbiter", "protocol to train with", also=OTHER_SYSTEMS, is_usual=True
     )
     key_bits: int = key(
         "crypto",
         2048,
-        "shorter keys only with test_only_keys = true (noted in the record)",
+        "length of Paillier keys; shorter ones only with test_only_keys = true, noted in the record",
         low=256,
         most=LARGEST_KEY_BITS,
-        flag="Length of Paillier keys; fewer than 2048 only with --test-only-keys",
     )
     test_only_keys: bool = key(
-        "crypto",
-        False,
-        "keys too short to protect anything: experiments and tests only",
-        flag="Allow keys too short to protect anything, for experiments",
+        "crypto", False, "allow keys too short to protect anything, for experiments and tests only"
     )
     replies: str = one_of(
         "crypto",
         "packed paper",
-        "exchange, arbiter: packed (limits packing, does not stop it) | paper (whole plaintexts, as in the paper)",
-        flag="What is handed back: packed sums, or whole plaintexts as in the paper",
+        "what exchange and arbiter hand back: packed sums, which limit packing and do not stop it, or whole plaintexts "
+        "as in the paper",
     )
-    reply_slots: int = key(
-        "crypto",
-        0,
-        "most sums in a packed reply, 0 = all that fit",
-        low=0,
-        is_rare=True,
-        flag="Most sums in a packed reply; 0 = all that fit",
-    )
-    feature_bits: int = key(
-        "crypto", 13, "fraction bits", low=1, high=40, is_fitted=True, flag="Fraction bits of features"
-    )
-    residual_bits: int = key("crypto", 20, low=1, high=40, flag="Fraction bits of residuals")
+    reply_slots: int = key("crypto", 0, "most sums in a packed reply; 0 = all that fit", low=0, is_rare=True)
+    feature_bits: int = key("crypto", 13, "fraction bits of features", low=1, high=40, is_fitted=True)
+    residual_bits: int = key("crypto", 20, "fraction bits of residuals", low=1, high=40)
     open: str = one_of(
         "crypto",
         "never own",
-        "shares: never = weights stay shared, predict on shares | own = each party gets its own weights",
+        "who gets the weights after training: nobody, or each party its own",
         is_fitted=True,
-        flag="Who gets the weights after training: nobody, or each party its own",
         is_usual=True,
     )
     most_rows: int = key(
@@ -274,91 +215,70 @@ class PlanSettings:
         "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if weights are "
         "never opened, else any number",
         low=0,
-        flag="Most rows ever scored for the label party; 0 = as many as were trained on, or any number once weights "
-        "are opened",
         is_usual=True,
     )
     lattice_set: int = key(
-        "crypto",
-        0,
-        "numbered parameter set; 0 = the smallest that allows the plan",
-        low=0,
-        flag="Number of the lattice parameter set; 0 = the smallest that allows the plan",
+        "crypto", 0, "number of the lattice parameter set; 0 = the smallest that allows the plan", low=0
     )
-    unmasked_gradients_for_the_arbiter: bool = key("crypto", False, flag="Send gradients to the arbiter without masks")
+    unmasked_gradients_for_the_arbiter: bool = key("crypto", False, "whether gradients go to the arbiter without masks")
 
     noise: str = one_of(
         "privacy",
         "none rows std heuristic sound",
-        "none | rows (shares) | std (a given noise_std) | heuristic (the paper's sigma) | sound (labels)",
-        flag="Noise: rows (protects each row, with shares), sound (labels), std and heuristic (as in the paper)",
+        "noise: rows protects each row (in shares), sound labels; std and heuristic are the paper's",
         is_usual=True,
     )
     noise_std: float = key(
-        "privacy", 0.0, low=0, most=LARGEST_FIGURE, flag="Standard deviation of the noise, for --noise std"
+        "privacy", 0.0, 'standard deviation of the noise, with noise = "std"', low=0, most=LARGEST_FIGURE
     )
     epsilon: float = key(
         "privacy",
         1.0,
+        "privacy budget of the noise",
         above=0,
         least=SMALLEST_EPSILON,
         most=LARGEST_FIGURE,
-        flag="Privacy budget of the noise",
         is_usual=True,
     )
     delta: float = key(
         "privacy",
         1e-6,
+        "probability with which the noise's promise, differential privacy, may fail",
         above=0,
         below=1,
-        flag="Probability with which the noise's promise, differential privacy, may fail",
     )
     heuristic: Heuristic = field(default=Heuristic())
     row_norm: float = key(
         "privacy",
         0.0,
-        'rows are clipped to this joint norm; 0 = not (noise = "rows": by a public rule); other noise needs it',
+        'joint norm that rows are clipped to; 0 = not (with noise = "rows": by a public rule); other noise needs it',
         low=0,
         most=LARGEST_FIGURE,
-        flag="Clip rows to this joint norm; 0 = off (with --noise rows: sqrt of all columns); other noise needs it",
     )
     label_flip_epsilon: float = key(
         "privacy",
         0.0,
-        "randomised response on labels, 0 = off",
+        "epsilon of labels flipped at random before training; 0 = off",
         low=0,
         most=LARGEST_FLIP_EPSILON,
-        flag="Epsilon of labels flipped at random before training; 0 = off",
     )
 
     evidence: str = one_of(
         "accountability",
         "none keep",
-        "none | keep: each party keeps, sealed for its auditor, what a replay of its side needs",
-        flag="Keep, sealed for each party's auditor, what a replay of its side needs",
+        "whether each party keeps, sealed for its auditor, what a replay of its side needs",
         is_usual=True,
     )
     days: int = key(
-        "accountability",
-        0,
-        'with evidence = "keep": how long it is kept',
-        low=0,
-        most=LARGEST_DAYS,
-        flag="With --evidence keep: how many days it is kept",
+        "accountability", 0, 'how many days evidence is kept, with evidence = "keep"', low=0, most=LARGEST_DAYS
     )
     auditors: tuple[tuple[str, str], ...] = ()
     """Each party's auditor: the party's name, and the fingerprint of the auditor's certificate and sealing key."""
 
     tolerance_labels: float = key(
-        "tolerance",
-        0.05,
-        low=0,
-        high=1,
-        flag="Advantage over the best baseline above which a finding about labels leaks",
+        "tolerance", 0.05, "advantage over the best baseline above which a finding about labels leaks", low=0, high=1
     )
-    tolerance_features: float = key(
-        "tolerance", 0.05, low=0, high=1, flag="The same for findings about features and scores"
-    )
+    tolerance_features: float = key("tolerance", 0.05, "the same for findings about features and scores", low=0, high=1)
 
     version: int = VERSION
 

@@ -1,4 +1,7 @@
-"""A plan as TOML, and as the bytes that its hash is over."""
+"""A plan as TOML, as the bytes that its hash is over, and as short marks of its values.
+
+By their marks two plans are told apart key by key, and no plan has to be sent for it.
+"""
 
 import hashlib
 import json
@@ -9,6 +12,15 @@ from typing import Any
 from plumbob.plan.settings import KEYS, SECTIONS, Party, PlanSettings
 
 HASH_PREFIX = "plumbob plan {version}\n"
+MARK_DIGITS = 4
+# What a plan says besides its keys, first.
+NAMED = {
+    "version": "version",
+    "parties": "parties",
+    "heuristic": "privacy.heuristic",
+    "auditors": "accountability.auditors",
+}
+PATHS = (*NAMED.values(), *(key.path for key in KEYS))
 
 
 def hashed(settings: PlanSettings) -> str:
@@ -41,12 +53,11 @@ def to_toml(settings: PlanSettings, remark: str = "") -> str:
     for key in KEYS:
         if key.section and key.name not in unsaid:
             line = f"{key.in_file} = {toml_value(getattr(settings, key.name))}"
-            sections[key.section].append(f"{line:<28} # {key.comment}" if key.comment else line)
+            sections[key.section].append(f"{line:<28} # {key.comment}")
     line = f"heuristic = {_inline(asdict(settings.heuristic))}"
     sections["privacy"].append(f"{line}        # e = 0: use the actual number of epochs")
     line = f"auditors = {_inline(dict(settings.auditors))}"
     sections["accountability"].append(f'{line:<28} # with evidence = "keep": each party\'s auditor, by fingerprint')
-    sections["tolerance"][0] += '                  # advantage over the best baseline above which a finding "leaks"'
     said = f"# {remark}\n" if remark else ""
     return said + _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values())
 
@@ -69,3 +80,24 @@ def toml_value(value: bool | int | float | str) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def marks_of(settings: PlanSettings) -> str:
+    """Four hexadecimal digits for each value, in the order of the keys."""
+    values = asdict(settings)
+    names = (*NAMED, *(key.name for key in KEYS))
+    return "".join(_mark(name, values[name]) for name in names)
+
+
+def differing_keys(ours: str, theirs: str) -> list[str]:
+    """The keys whose marks differ; none where the other side's cannot be compared."""
+    if len(ours) != len(theirs) or len(ours) != MARK_DIGITS * len(PATHS):
+        return []
+    places = range(0, len(ours), MARK_DIGITS)
+    pairs = ((ours[place : place + MARK_DIGITS], theirs[place : place + MARK_DIGITS]) for place in places)
+    return [path for path, (one, other) in zip(PATHS, pairs, strict=True) if one != other]
+
+
+def _mark(name: str, value: object) -> str:
+    text = json.dumps([name, value], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:MARK_DIGITS]

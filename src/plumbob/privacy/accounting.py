@@ -48,20 +48,6 @@ class LabelCost:
         return gaussian_epsilon(math.sqrt(2 * self.rho), delta)
 
 
-def calibrated_std(epsilon: float, delta: float, sensitivity: float, visits: int) -> float:
-    """The smallest deviation whose analytic epsilon is at most `epsilon`."""
-    from scipy.optimize import brentq
-
-    if not epsilon > 0 or not 0 < delta < 1:
-        raise PrivacyError(f"expected epsilon above 0 and delta between 0 and 1, got {epsilon} and {delta}")
-    shift = sensitivity * math.sqrt(visits)
-
-    def excess(log_std: float) -> float:
-        return gaussian_delta(shift / math.exp(log_std), epsilon) - delta
-
-    return math.exp(float(brentq(excess, math.log(shift) - 12, math.log(shift) + 40, xtol=1e-12)))
-
-
 # A plan asks for the same figure thousands of times while it is checked.
 @lru_cache(maxsize=64)
 def proved_std(epsilon: float, delta: float, sensitivity: float, visits: int) -> float:

@@ -27,7 +27,8 @@ def sample(variance: Fraction, below: Below) -> int:
     scale = isqrt(floor(variance)) + 1
     while True:
         proposal = _laplace(scale, below)
-        if _exponential_coin((abs(proposal) - variance / scale) ** 2 / (2 * variance), below):
+        gamma = (abs(proposal) - variance / scale) ** 2 / (2 * variance)
+        if ratio_coin(gamma.numerator, gamma.denominator, below):
             return proposal
 
 
@@ -35,33 +36,22 @@ def _laplace(scale: int, below: Below) -> int:
     """An integer x with probability proportional to exp(-abs(x) / scale)."""
     while True:
         fraction = below(scale)
-        if not _exponential_coin(Fraction(fraction, scale), below):
-            continue
-        whole = 0
-        while _exponential_coin(Fraction(1), below):
-            whole += 1
-        magnitude = fraction + scale * whole
-        is_negative = below(2) == 1
-        # Zero has one sign only, or it would come twice as often.
-        if magnitude or not is_negative:
-            return -magnitude if is_negative else magnitude
+        if _small_ratio_coin(*Fraction(fraction, scale).as_integer_ratio(), below):
+            drawn = _with_wholes_and_sign(fraction, scale, below)
+            if drawn is not None:
+                return drawn
 
 
-def _exponential_coin(gamma: Fraction, below: Below) -> bool:
-    """True with probability exp(-gamma), for gamma >= 0."""
-    while gamma > 1:
-        if not _small_exponential_coin(Fraction(1), below):
-            return False
-        gamma -= 1
-    return _small_exponential_coin(gamma, below)
-
-
-def _small_exponential_coin(gamma: Fraction, below: Below) -> bool:
-    """True with probability exp(-gamma), for gamma in [0, 1]: von Neumann's alternating series."""
-    count = 1
-    while below(gamma.denominator * count) < gamma.numerator:
-        count += 1
-    return count % 2 == 1
+def _with_wholes_and_sign(fraction: int, scale: int, below: Below) -> int | None:
+    """None for a zero with a minus sign: it has one sign only, or it would come twice as often."""
+    whole = 0
+    while _small_ratio_coin(1, 1, below):
+        whole += 1
+    magnitude = fraction + scale * whole
+    is_negative = below(2) == 1
+    if is_negative and not magnitude:
+        return None
+    return -magnitude if is_negative else magnitude
 
 
 def sample_many(std: int, count: int, draw: Draw) -> list[int]:
@@ -84,15 +74,10 @@ def _sample_whole(std: int, below: Below) -> int:
 def _whole_laplace(scale: int, below: Below) -> int:
     while True:
         fraction = below(scale)
-        if not _small_ratio_coin(fraction, scale, below):
-            continue
-        whole = 0
-        while _small_ratio_coin(1, 1, below):
-            whole += 1
-        magnitude = fraction + scale * whole
-        is_negative = below(2) == 1
-        if magnitude or not is_negative:
-            return -magnitude if is_negative else magnitude
+        if _small_ratio_coin(fraction, scale, below):
+            drawn = _with_wholes_and_sign(fraction, scale, below)
+            if drawn is not None:
+                return drawn
 
 
 def ratio_coin(numerator: int, denominator: int, below: Below) -> bool:
@@ -105,7 +90,7 @@ def ratio_coin(numerator: int, denominator: int, below: Below) -> bool:
 
 
 def _small_ratio_coin(numerator: int, denominator: int, below: Below) -> bool:
-    """The same for a ratio of at most 1."""
+    """The same for a ratio of at most 1: von Neumann's alternating series."""
     count = 1
     while below(denominator * count) < numerator:
         count += 1

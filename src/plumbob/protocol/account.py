@@ -56,7 +56,11 @@ class FirstCommitment:
         """An arbiter has no table; `brought` is whatever this session continues from."""
         digests = {"root": root, "brought": hashlib.sha256(brought).digest()}
         if table is not None:
-            digests |= {"rows": table.digest(), "ids": digest_of_ids(table), "settings": digest_of_settings(table)}
+            digests |= {
+                "rows": digest_of_rows(table),
+                "ids": digest_of_ids(table),
+                "settings": digest_of_settings(table),
+            }
         return cls({item: salted(root, item, digest) for item, digest in digests.items()})
 
     def hash(self) -> bytes:
@@ -67,6 +71,14 @@ class FirstCommitment:
 def salted(root: bytes, item: str, digest: bytes) -> bytes:
     """One thing as it is committed to: nobody can test a guess at it without the root."""
     return hash_fields(b"committed", salt_of(root, item), digest)
+
+
+def digest_of_rows(table: Table) -> bytes:
+    """A hash over ids, columns and labels; no other table has it, not even one whose numbers spell another's texts."""
+    texts = (f"text {place}" for place, column in enumerate(table.columns) if column.is_text)
+    more = (name for name in ("held_out", "weights") if getattr(table, name) is not None)
+    tags = [tag.encode() for tag in (*texts, *more)]
+    return hash_fields(b"rows", table.digest(), *tags) if tags else table.digest()
 
 
 def digest_of_ids(table: Table) -> bytes:

@@ -19,11 +19,9 @@ import hashlib
 import hmac
 import math
 import os
-import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,8 +33,7 @@ from plumbob.callbacks import Progress
 from plumbob.crypto.engines import cores
 from plumbob.crypto.ristretto import ORDER, POINT_BYTES
 from plumbob.crypto.same_scalar import PROOF_BYTES
-from plumbob.data import canonical_ids
-from plumbob.data.ids import BETWEEN_COLUMNS, TEXT, paired_rows, parts_of, rows_per_id
+from plumbob.data.ids import TEXT, PackedIds, hash_of_ids, paired_rows
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol import schedules
 from plumbob.protocol.account import hash_fields
@@ -46,11 +43,12 @@ from plumbob.protocol.handshake import Participant, confirm, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_common, kept, shuffled
 
-CHUNK = 4096  # Ids of one message.
+CHUNK = (
+    1 << 14
+)  # Ids of one message: each is a synced write on both sides, so that short ones take longer than the work.
 MOST_IDS = 10_000_000  # A peer that announces more is refused, unless the operator says another number.
 SEED_BYTES = 32
 COUNTS_AT_ONCE = 1 << 15
-ONE_COLUMN = struct.Struct("<HI")
 LISTS = "points"  # The file with all lists, in the folder of the session.
 FORMAT = 2
 GROUP = "ristretto255"
@@ -114,7 +112,7 @@ class AlignmentParty:
     def __init__(
         self,
         participant: Participant,
-        ids: Iterable[str],
+        ids: PackedIds | Iterable[str],
         *,
         go_on: GoOn | None = None,
         jobs: int | None = None,
@@ -123,19 +121,15 @@ class AlignmentParty:
         most_ids: int = MOST_IDS,
         folder: Path | None = None,
         columns: Sequence[str] = (TEXT,),
-        repeat: bool = False,
     ) -> None:
         """`go_on` asks for the size first: all parties give one, or none does. `jobs` are threads, else all cores.
 
         A peer that announces more than `most_ids` is refused before anything of its list is taken. Lists are kept in
         `folder` (`_bytes_on_disk`); without one, nothing can be restored. `columns` are those of an id, by
-        how each is written; with `repeat`, several rows may have the same id, and all parties must allow it.
+        how each is written. Where several rows may have the same id, all parties must allow it.
         """
         self.participant = participant
-        self.rows = rows_per_id(canonical_ids(ids)) if repeat else None
-        self.ids = canonical_ids(ids) if self.rows is None else tuple(self.rows)
-        if not self.ids:
-            raise DataError("expected at least one id to align, got none")
+        self._ids = ids if isinstance(ids, PackedIds) else PackedIds.of(ids)
         self._go_on = go_on
         self._jobs = jobs or cores()
         self._progress = progress
@@ -261,14 +255,14 @@ class AlignmentParty:
         scalar = 1 + self.participant.draws.of("scalar").below(ORDER - 1)
         seed = self.participant.draws.of("order of ids").draw(SEED_BYTES)
         ours = AlignmentTerms(
-            GROUP, len(self.ids), self._chunk, self._go_on is not None, self._columns, self.rows is not None
+            GROUP, len(self._ids), self._chunk, self._go_on is not None, self._columns, self._ids.rows is not None
         )
         self.participant.follow(partial(schedules.alignment_opening, self._ring))
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
-        sizes = {self.participant.name: len(self.ids)}
+        sizes = {self.participant.name: len(self._ids)}
         for peer, channel in self.participant.data_peers.items():
             sizes[peer] = _check_opening(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0), ours)
-        self._drawn = Drawn(FORMAT, self._ids_hash, identity, scalar.to_bytes(POINT_BYTES, "little"), seed, sizes)
+        self._drawn = Drawn(FORMAT, self._ids.digest(), identity, scalar.to_bytes(POINT_BYTES, "little"), seed, sizes)
         return msgspec.msgpack.encode(self._drawn)
 
     def _parse_drawn(self, piece: bytes) -> Drawn:
@@ -276,7 +270,7 @@ class AlignmentParty:
             drawn = msgspec.msgpack.decode(piece, type=Drawn)
         except msgspec.DecodeError:
             raise DataError(DAMAGED) from None
-        is_ours = (drawn.format, drawn.ids_hash, set(drawn.sizes)) == (FORMAT, self._ids_hash, set(self._ring))
+        is_ours = (drawn.format, drawn.ids_hash, set(drawn.sizes)) == (FORMAT, self._ids.digest(), set(self._ring))
         if not is_ours or len(drawn.seed) != SEED_BYTES or not 0 < int.from_bytes(drawn.scalar, "little") < ORDER:
             raise DataError(DAMAGED)
         return drawn
@@ -289,10 +283,6 @@ class AlignmentParty:
                     f"{peer}: submitted {self.sizes[peer]} ids, the limit is {self._most_ids}; "
                     "if that is expected, raise --at-most"
                 )
-
-    @cached_property
-    def _ids_hash(self) -> bytes:
-        return _hash_of_ids(self.ids)
 
     # Round the ring: every list gets every scalar.
 
@@ -308,8 +298,7 @@ class AlignmentParty:
         return held
 
     def _blind(self, start: int) -> Pending:
-        places = self._own_order[start : start + self._chunk].tolist()
-        return self._blinder.blind([encoded_id(self.ids[place]) for place in places])
+        return self._blinder.blind(self._ids.encoded(self._own_order[start : start + self._chunk]))
 
     def _ready(self, points: PointList, start: int) -> Pending:
         return partial(points.chunk, start // self._chunk)
@@ -431,7 +420,7 @@ class AlignmentParty:
 
     def _return_in_order(self, held: PointList) -> PointList:
         peer = self._next
-        returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self.ids)}, self._longest)[peer]
+        returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self._ids)}, self._longest)[peer]
         parts = PointParts(returned, self._scratch)
         if parts.repeated() or self._holds_own_points(parts):
             raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
@@ -531,8 +520,8 @@ class AlignmentParty:
 
     def _look_up(self, unblinded: PointList, common: PointList) -> Alignment:
         """Own ids among the points without any scalar."""
-        texts = map(encoded_id, self.ids)
-        hashed = self._kept(self._blinder.hashed(list(islice(texts, self._chunk))) for _ in self._starts(len(self.ids)))
+        pieces = (slice(start, start + self._chunk) for start in self._starts(len(self._ids)))
+        hashed = self._kept(map(self._blinder.hashed, map(self._ids.encoded, pieces)))
         found = in_common(PointParts(hashed, self._scratch), PointParts(unblinded, self._scratch))
         places = np.concatenate([records["place"] for records in found])
         if len(places) != len(common):
@@ -546,18 +535,19 @@ class AlignmentParty:
         found: list[str] = []
         for start in self._starts(len(places)):
             # A chunk at a time: millions of Python's own integers take more memory than the ids.
-            found += map(self.ids.__getitem__, places[start : start + self._chunk].tolist())
+            found += self._ids.texts(places[start : start + self._chunk])
         found.sort()
         ordered = tuple(found)
         del found
         key = hash_fields(b"aligned", self._drawn.identity, points)
-        order_hash = hash_fields(b"order", key, _hash_of_ids(ordered)).hex()
+        order_hash = hash_fields(b"order", key, hash_of_ids(ordered)).hex()
         confirm(self.participant, key, (order_hash,))
         if not ordered:
             raise DataError("the parties have no id in common; are their ids written in the same way?")
-        if self.rows is None:
+        if self._ids.rows is None:
             return Alignment(ordered, order_hash, len(ordered), self.sizes)
-        return Alignment(self._paired(ordered, self.rows), order_hash, len(ordered), self.sizes)
+        rows = dict(zip(self._ids.texts(places), self._ids.rows[places].tolist(), strict=True))
+        return Alignment(self._paired(ordered, rows), order_hash, len(ordered), self.sizes)
 
     def _paired(self, ids: Sequence[str], rows: Mapping[str, int]) -> tuple[str, ...]:
         """Every row of an id with every row of the others: all say how many they have."""
@@ -613,7 +603,7 @@ class AlignmentParty:
     @cached_property
     def _own_order(self) -> NDArray[np.uint32]:
         """The order of sending, which must not be that of the file."""
-        return self._order(len(self.ids), hop=0)
+        return self._order(len(self._ids), hop=0)
 
     def _order(self, count: int, hop: int) -> NDArray[np.uint32]:
         drawn = hashlib.shake_256(self._drawn.seed + bytes([hop])).digest(8 * count)
@@ -705,19 +695,3 @@ def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
             f"{peer}: expected at least one id in chunks of {ours.chunk}, got {opening.ids} in {opening.chunk}"
         )
     return opening.ids
-
-
-def encoded_id(identity: str) -> bytes:
-    """As it is hashed: how many columns it has and, of each, its length and its text."""
-    if BETWEEN_COLUMNS not in identity:
-        text = identity.encode()
-        return ONE_COLUMN.pack(1, len(text)) + text
-    texts = [part.encode() for part in parts_of(identity)]
-    return struct.pack("<H", len(texts)) + b"".join(struct.pack("<I", len(text)) + text for text in texts)
-
-
-def _hash_of_ids(ids: Iterable[str]) -> bytes:
-    hashing = hashlib.sha256()
-    for identity in ids:
-        hashing.update(encoded_id(identity))
-    return hashing.digest()

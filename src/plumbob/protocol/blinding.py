@@ -24,9 +24,10 @@ class Blinder:
         self._group = ristretto.choose(threads=threads)
         self._helper = ThreadPoolExecutor(1)
 
-    def blind(self, texts: Sequence[bytes]) -> Pending:
+    def blind(self, texts: Sequence[bytearray]) -> Pending:
         """Texts hashed to points, times the scalar."""
-        return self._helper.submit(lambda: self._group.times_hashed(self._uniform(texts), self._scalar)).result
+        # Hashed by the caller, which has nothing else to do: in the helper it would keep the kernel waiting.
+        return self._helper.submit(self._group.times_hashed, self._uniform(texts), self._scalar).result
 
     def raised(self, points: Points) -> Pending:
         """Points times the scalar; the fetching raises CryptoError where one is no point."""
@@ -36,7 +37,7 @@ class Blinder:
         """Points times the scalar's inverse."""
         return self._helper.submit(self._group.times, points, self._inverse).result
 
-    def hashed(self, texts: Sequence[bytes]) -> bytes:
+    def hashed(self, texts: Sequence[bytearray]) -> bytes:
         """Texts hashed to points, without a scalar."""
         return self._group.times_hashed(self._uniform(texts))
 
@@ -66,7 +67,7 @@ class Blinder:
     def close(self) -> None:
         self._helper.shutdown(cancel_futures=True)
 
-    def _uniform(self, texts: Iterable[bytes]) -> bytes:
+    def _uniform(self, texts: Iterable[bytearray]) -> bytes:
         digests = []
         for text in texts:
             # The domain has a fixed length and is hashed once.

@@ -66,16 +66,16 @@ class Channel:
 
     def send(self, kind: Kind, step: int, body: bytes) -> None:
         self._refuse_unplanned(kind, step, len(body))
-        data = Message(kind, step, self.traffic.messages_sent, body).encode()
-        digest = digest_of(data)
+        message = Message(kind, step, self.traffic.messages_sent, body)
+        digest = message.digest
         # What it follows from is on the disk before it leaves.
-        if self._journal.sending(self.peer, data, digest):
-            self._link.send(data)
+        if self._journal.sending(self.peer, message, digest):
+            self._link.send(message.header, body)
         # Seals stand beside the streams: a simulation, where nobody signs, has the same ones.
         if kind is not Kind.SEAL:
             self._sent = chained(self._sent, digest)
             self.traffic.messages_sent += 1
-            self.traffic.bytes_sent += len(data)
+            self.traffic.bytes_sent += len(message)
 
     def _refuse_unplanned(self, kind: Kind, step: int, size: int) -> None:
         """We must not say what is not due, nor in another size."""

@@ -33,6 +33,7 @@ from typing import Protocol
 from plumbob.crypto import Draws
 from plumbob.net import Data
 from plumbob.protocol.account import Numbers
+from plumbob.protocol.messages import Message
 
 State = Mapping[str, bytes]
 
@@ -51,7 +52,7 @@ class Journal(Protocol):
 
     def begin(self, step: int) -> None: ...
 
-    def sending(self, peer: str, data: bytes, digest: bytes) -> bool: ...
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool: ...
 
     def arrived(self, peer: str) -> bytes | None: ...
 
@@ -80,7 +81,7 @@ class NoJournal:
     def begin(self, step: int) -> None:
         """Nothing to prepare."""
 
-    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
         return True
 
     def arrived(self, peer: str) -> bytes | None:

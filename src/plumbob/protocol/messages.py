@@ -13,6 +13,7 @@ names a type, and nothing is ever unpickled.
     32            body
 """
 
+import hashlib
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
@@ -88,8 +89,22 @@ class Message:
     sequence: int
     body: bytes
 
+    @property
+    def header(self) -> bytes:
+        return HEADER.pack(MAGIC, VERSION, self.kind, self.step, self.sequence, len(self.body))
+
+    @property
+    def digest(self) -> bytes:
+        """By which a message that comes twice is known, and of which a stream's hash consists."""
+        digest = hashlib.sha256(self.header)
+        digest.update(self.body)
+        return digest.digest()
+
+    def __len__(self) -> int:
+        return HEADER.size + len(self.body)
+
     def encode(self) -> bytes:
-        return HEADER.pack(MAGIC, VERSION, self.kind, self.step, self.sequence, len(self.body)) + self.body
+        return self.header + self.body
 
 
 def decode(data: bytes) -> Message:

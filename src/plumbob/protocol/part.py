@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import Encoder, PlainColumn, Shard, Table, store
+from plumbob.data import Encoder, Shard, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
-from plumbob.data.encoding import EncodedColumn, restore_encoding, store_encoding
+from plumbob.data.encoding import restore_encoding, store_encoding
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
@@ -187,7 +187,7 @@ class ModelPart:
             if written != FORMAT:
                 raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
             stored = msgspec.json.decode(data, type=_StoredPart)
-            sources = tuple(_source(source) for source in stored.sources)
+            sources = tuple(map(restore_encoding, stored.sources))
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
             kept = stored.bound_lattice or stored.bound_lattices
             bound = None if kept is None else kept.read()
@@ -234,10 +234,6 @@ class ModelPart:
             shapes = (self.whitening.centre.shape, self.whitening.matrix.shape)
             is_whole = is_whole and shapes == ((columns,), (columns, columns))
         return is_whole and all(values is None or len(values) == columns for values in fitted)
-
-
-def _source(stored: dict[str, Any] | tuple[str, tuple[str, ...] | None]) -> EncodedColumn:
-    return restore_encoding(stored) if isinstance(stored, dict) else PlainColumn(*stored)
 
 
 class _Format(msgspec.Struct):
@@ -319,7 +315,7 @@ class _StoredPart(msgspec.Struct, forbid_unknown_fields=True):
     format: int
     party: str
     role: str
-    sources: list[dict[str, Any] | tuple[str, tuple[str, ...] | None]]
+    sources: list[dict[str, Any]]
     fill: list[float] | None
     shift: list[float]
     factor: list[float]

@@ -22,7 +22,7 @@ def party_at(
 ) -> AnyParty:
     """The party at this participant; without a table it is the arbiter. `instead` is a class that overrides a step."""
     if table is None:
-        from plumbob.protocol.arbiter import Arbiter  # Only here: another protocol has none.
+        from plumbob.protocol.paillier.arbiter import Arbiter  # Only here: another protocol has none.
 
         return Arbiter(participant)
     if instead is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import all_steps, split_rows
+from plumbob.data import all_steps
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.model.logistic import fit_logistic
@@ -18,7 +18,7 @@ from plumbob.protocol import schedules
 from plumbob.protocol.account import LAST
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import AnyParty, TrainingParty
-from plumbob.protocol.prediction import OpenedScoring, Scoring, SharedScoring
+from plumbob.protocol.prediction import OpenedScoring, SharedScoring
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
 HELD_OUT = "held-out rows"
@@ -35,25 +35,18 @@ def run_to_its_quality(party: AnyParty) -> tuple[Transcript | ArbiterTranscript,
 
 
 def _held_out_scores(party: TrainingParty) -> Vector | None:
-    plan, table = party.plan, party.table
-    if not shows_quality(plan, len(table)):
+    plan, held_out = party.plan, party.shard.held_out
+    if not shows_quality(plan, len(party.table)):
         return None
-    _, held_out = split_rows(table, plan, party.session.seed)
-    scoring, last = _scoring(party), all_steps(len(party.shard), plan)
-    pieces = [
-        held_out[start : start + schedules.ROWS_AT_ONCE].tolist()
-        for start in range(0, len(held_out), schedules.ROWS_AT_ONCE)
-    ]
+    make = SharedScoring if plan.is_closed else OpenedScoring
+    scoring = make(party.participant, party.session, party.table, party.model_part())
+    last, at_once = all_steps(len(party.shard), plan), schedules.ROWS_AT_ONCE
+    pieces = [held_out[start : start + at_once].tolist() for start in range(0, len(held_out), at_once)]
     if party.participant.name != plan.label_party.name:
         for step, piece in enumerate(pieces, last + 1):
             scoring.answer(step, piece)
         return None
     return np.concatenate([scoring.collect(step, piece) for step, piece in enumerate(pieces, last + 1)])
-
-
-def _scoring(party: TrainingParty) -> Scoring:
-    make = SharedScoring if party.plan.is_closed else OpenedScoring
-    return make(party.participant, party.session, party.table, party.model_part())
 
 
 # At the label party.

@@ -1,7 +1,6 @@
-"""Who gets to read what in a run, how often, how wide and about whom: from a plan's numbers, for every protocol.
+"""Who gets to read what in a run, how often and how wide: from a plan's numbers, for every protocol.
 
-Everything that says what a plan opens is derived from this list: the bits that a party can carry out, the limits on
-scored rows, and the sentences of `checking.facts`.
+What a plan opens is derived from this list: the sentences of `checking.facts`, and the bits that a party can carry out.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.protocol.widths import columns_of
 
 What = Literal["gradient", "all gradients", "weights", "scores", "parts of scores", "masked numbers", "held-out rows"]
-When = Literal["in every step", "when training ends", "for each scored row", "when rows are aligned"]
 
 
 @dataclass(frozen=True)
@@ -23,13 +21,11 @@ class Release:
 
     what: What
     to: str
-    when: When
     numbers: int
-    """Each time, or, of scored rows, in all; 0 = without a limit."""
-    bits: int
+    """In each step, when training ends, when rows are aligned or, of scored rows, in all; 0 = without a limit."""
+    bits: int = 0
     """That one of them carries at most, whatever anybody sends; 0 = as wide as the plan's encoding."""
-    about: tuple[str, ...]
-    """The parties whose columns or labels they depend on."""
+
     assumes: Literal["honest", "cheating"] = "honest"
     """Whether they tell something only to a party that does not keep to the protocol."""
 
@@ -41,46 +37,37 @@ class Release:
 
 def releases(plan: Plan, trained: int) -> Iterator[Release]:
     """Of a run over so many training rows, and of the predictions that the plan allows after it."""
-    if plan.held_out_by:
-        for party in plan.learners:
-            if party.name != plan.held_out_by:
-                yield Release("held-out rows", party.name, "when rows are aligned", trained, 1, (plan.held_out_by,))
     for party in plan.learners:
-        columns, others = columns_of(plan, party.name), _others(plan, party.name)
+        columns = columns_of(plan, party.name)
+        if plan.held_out_by not in ("", party.name):
+            yield Release("held-out rows", party.name, trained, 1)
         if columns and plan.kind.shows_gradients:
-            yield Release("gradient", party.name, "in every step", columns, 0, others)
+            yield Release("gradient", party.name, columns)
         elif columns and plan.opens_weights:
-            yield Release("weights", party.name, "when training ends", columns, WEIGHTS.bits, others)
+            yield Release("weights", party.name, columns, WEIGHTS.bits)
     if plan.arbiter is not None and plan.unmasked_gradients_for_the_arbiter:
         columns = sum(columns_of(plan, party.name) for party in plan.learners)
-        yield Release("all gradients", plan.arbiter.name, "in every step", columns, 0, _others(plan, plan.arbiter.name))
-    label, features = plan.label_party.name, tuple(party.name for party in plan.feature_parties)
+        yield Release("all gradients", plan.arbiter.name, columns)
+    label = plan.label_party.name
     if plan.kind.has_lattices and not plan.is_between_two:
         shape = LatticeShape(plan, max(trained, 1))
-        bits = shape.most_bits_behind_a_mask
-        yield Release("masked numbers", label, "in every step", shape.masked_numbers, bits, features, "cheating")
+        yield Release("masked numbers", label, shape.masked_numbers, shape.most_bits_behind_a_mask, "cheating")
     if plan.kind.is_encrypted:
-        width, most = (OPENED_SCORES if plan.is_closed else SCORE_PART), most_scored_rows(plan, trained)
         what: What = "scores" if plan.is_closed else "parts of scores"
-        yield Release(what, label, "for each scored row", most, width.bits, features)
+        width = OPENED_SCORES if plan.is_closed else SCORE_PART
+        yield Release(what, label, most_scored_rows(plan, trained), width.bits)
 
 
-def _others(plan: Plan, name: str) -> tuple[str, ...]:
-    return tuple(party.name for party in plan.learners if party.name != name)
-
-
-def released_to(plan: Plan, name: str, what: What, trained: int = 1) -> Release | None:
-    """What one party gets of one kind, if it gets any."""
-    return next((one for one in releases(plan, trained) if (one.to, one.what) == (name, what)), None)
+def is_released(plan: Plan, what: What) -> bool:
+    """Whether anybody gets to read it."""
+    return any(one.what == what for one in releases(plan, 1))
 
 
 def opened_bits(plan: Plan, name: str) -> int:
     """Bits about the peers that this party's opened weights can carry in one run of `shares`, if it deviates."""
-    weights = released_to(plan, name, "weights")
-    return 0 if weights is None else weights.bits_in_all
+    return sum(one.bits_in_all for one in releases(plan, 1) if (one.to, one.what) == (name, "weights"))
 
 
 def scored_bits(plan: Plan, rows: int) -> int:
     """Bits about the feature parties that this many scores, opened from shares, can carry to the label party."""
-    scores = released_to(plan, plan.label_party.name, "scores")
-    return 0 if scores is None else rows * scores.bits
+    return rows * sum(one.bits for one in releases(plan, 1) if one.what == "scores")

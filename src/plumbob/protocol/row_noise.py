@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data.treatment import FittedRows, TreatedColumn
+from plumbob.data.shards import FittedRows, TreatedColumn
 from plumbob.data.whitening import Whitening, gamma_for
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows

@@ -1,4 +1,4 @@
-"""The messages of every kind of session, from the plan and the number of aligned rows alone.
+"""The messages of every kind of session, from the plan and the number of aligned rows alone; a protocol adds its own.
 
 Sizes are functions of public numbers. A message that would be empty is not sent: a party without columns learns
 nothing, so nobody asks it.
@@ -7,30 +7,23 @@ nothing, so nobody asks it.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from importlib import import_module
 from itertools import permutations, repeat
 
-from plumbob.crypto import Slots
-from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout
-from plumbob.crypto.lattice.context import SEED_BYTES
-from plumbob.crypto.proof import ROOTS
 from plumbob.data import all_steps, largest_batch, steps_per_epoch
 from plumbob.plan import Plan
 from plumbob.protocol.account import seal_bytes
 from plumbob.protocol.messages import HEADER, Kind
-from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, shows_quality
+from plumbob.protocol.openings import OPENED_SCORES, shows_quality
 from plumbob.protocol.schedule import Due, text
-from plumbob.protocol.shares.shape import LatticeShape, Stage
-from plumbob.protocol.widths import columns_of, slots_for, widths_for
+from plumbob.protocol.shares.shape import LatticeShape
 
 HASH_BYTES = 32
-ELEMENT_BYTES = 16  # Of a share of a weight.
-COMMITMENT_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
 POINT_BYTES, COUNT_BYTES = 32, 4  # Of alignment.
-PROPOSED_NUMBERS = 4  # A table's width under the draft, its rows, numeric columns and levels.
+PROPOSED_NUMBERS = 8  # A table's width under the draft, rows, numeric columns, levels, widths as the rule encodes it.
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
@@ -171,194 +164,11 @@ def _bytes_of(messages: Iterable[Due]) -> int:
     return sum(HEADER.size + due.size for due in messages)
 
 
-class PaillierSchedule(TrainingSchedule):
-    """What `exchange` and `arbiter` have in common: keys with their proofs, ciphertexts and replies."""
-
-    @property
-    def ciphertext(self) -> int:
-        """Bytes of one Paillier ciphertext."""
-        return 2 * self.plan.key_bits // 8
-
-    @property
-    def public_key(self) -> int:
-        """Bytes of one with its proof."""
-        return self.plan.key_bits // 8 * (1 + ROOTS)
-
-    @cached_property
-    def slots(self) -> dict[str, Slots]:
-        """How the sums of every party with columns travel."""
-        widths = widths_for(self.plan, self.rows)
-        return {
-            name: slots_for(self.plan, widths, columns, self.rows)
-            for name in names_of(self.plan)
-            if (columns := columns_of(self.plan, name))
-        }
-
-
-class ExchangeSchedule(PaillierSchedule):
-    """The paper's Protocol 1: in a step everybody helps every party with columns, and learns if it has columns."""
-
-    def set_up(self) -> Iterator[Due]:
-        for ends in permutations(names_of(self.plan), 2):
-            yield Due(Kind.PUBLIC_KEY, 0, *ends, self.public_key)
-        yield from pair_keys(self.plan, is_needed=not self.plan.is_between_two)
-
-    def step(self, number: int, rows: int) -> Iterator[Due]:
-        for helper, learner in self._directions():
-            yield Due(Kind.RESIDUALS, number, helper, learner, rows * self.ciphertext, "line 5")
-        for helper, learner in self._directions():
-            size = self.slots[learner].replies * self.ciphertext
-            yield Due(Kind.MASKED_SUMS, number, learner, helper, size, "line 10")
-        yield from self.seals(number)
-        for helper, learner in self._directions():
-            yield Due(Kind.OPENED_SUMS, number, helper, learner, self.slots[learner].opened_bytes, "line 11")
-        yield from self.seals(number)
-
-    def _directions(self) -> list[tuple[str, str]]:
-        return [ends for ends in permutations(names_of(self.plan), 2) if ends[1] in self.slots]
-
-
-class ArbiterSchedule(PaillierSchedule):
-    """Everybody's scores to the label party, joint residuals back, and sums that the arbiter opens."""
-
-    def set_up(self) -> Iterator[Due]:
-        for name in names_of(self.plan):
-            yield Due(Kind.PUBLIC_KEY, 0, self._arbiter, name, self.public_key)
-
-    def step(self, number: int, rows: int) -> Iterator[Due]:
-        label = self.plan.label_party.name
-        for party in self.plan.feature_parties:
-            yield Due(Kind.SCORES, number, party.name, label, rows * self.ciphertext)
-        for party in self.plan.feature_parties:
-            yield Due(Kind.JOINT_RESIDUALS, number, label, party.name, rows * self.ciphertext)
-        for name, slots in self.slots.items():
-            yield Due(Kind.MASKED_SUMS, number, name, self._arbiter, slots.replies * self.ciphertext)
-            yield from self.seals(number, [(name, self._arbiter)])
-            yield Due(Kind.OPENED_SUMS, number, self._arbiter, name, slots.opened_bytes)
-            yield from self.seals(number, [(self._arbiter, name)])
-
-    @property
-    def _arbiter(self) -> str:
-        return next(party.name for party in self.plan.parties if party not in self.plan.learners)
-
-
-class SharesSchedule(TrainingSchedule):
-    """`shares`: keys for all passes and their tests, then products; what is opened comes last."""
-
-    @cached_property
-    def shape(self) -> LatticeShape:
-        return LatticeShape(self.plan, self.rows)
-
-    def set_up(self) -> Iterator[Due]:
-        yield from pair_keys(self.plan, is_needed=not self.plan.is_between_two)
-        for sender, receiver in permutations(names_of(self.plan), 2):
-            size = ELEMENT_BYTES * columns_of(self.plan, sender)
-            yield Due(Kind.START_SHARE, 0, sender, receiver, size, "step 0")
-        for ends in permutations(names_of(self.plan), 2):
-            owned, theirs = self._sets_between(*ends), self._sets_between(*reversed(ends))
-            yield from tested_keys(ends, owned, theirs, "test of keys", "step 0")
-
-    def _sets_between(self, owner: str, evaluator: str) -> list[ParameterSet]:
-        """Of all keys under which one party encrypts for another."""
-        scores, gradients, _ = self.shape.sets_for(evaluator)
-        names = names_of(self.plan)
-        staged = sum(
-            names.index(owner) in stage.owners and names.index(evaluator) in stage.evaluators
-            for stage in self.shape.stages
-        )
-        slots = [self.shape.profile[2]] * staged
-        return [
-            one
-            for _, shape in self.shape.keyed_passes
-            for one in (scores, *[gradients] * len(shape.sum_blocks), *slots * len(shape.pieces))
-        ]
-
-    def step(self, number: int, rows: int) -> Iterator[Due]:
-        shape = self.shape.at(rows)
-        names = names_of(self.plan)
-        yield from self._products(number, {name: shape.scores(name) for name in names}, "step 1")
-        for piece in shape.pieces:
-            for stage in shape.stages:
-                yield from self._stage(number, stage, shape.slots(piece, is_turn=stage.is_turn))
-        for layouts in zip(*map(shape.gradients, names), strict=True):
-            yield from self._products(number, dict(zip(names, layouts, strict=True)), "step 3")
-        yield from self._lifted_sums(number, shape)
-
-    def _products(self, number: int, layouts: Mapping[str, Layout], where: str) -> Iterator[Due]:
-        """Everybody encrypts for everybody, and everybody multiplies; a layout belongs to the party that multiplies."""
-        for owner, evaluator in permutations(layouts, 2):
-            size = SEED_BYTES + layouts[evaluator].request_bytes
-            yield Due(Kind.LATTICE_REQUEST, number, owner, evaluator, size, where)
-        for owner, evaluator in permutations(layouts, 2):
-            yield Due(Kind.LATTICE_REPLY, number, evaluator, owner, layouts[evaluator].reply_bytes, where)
-
-    def _stage(self, number: int, stage: Stage, layout: SlotLayout) -> Iterator[Due]:
-        """In every stage the owners ask the evaluators, and all of them lift what they hold."""
-        names = names_of(self.plan)
-        pairs = [(names[owner], names[evaluator]) for owner in stage.owners for evaluator in stage.evaluators]
-        for ends in pairs:
-            yield Due(Kind.LATTICE_REQUEST, number, *ends, SEED_BYTES + layout.request_bytes, "step 2")
-        for owner, evaluator in pairs:
-            yield Due(Kind.LATTICE_REPLY, number, evaluator, owner, layout.reply_bytes, "step 2")
-        if stage.is_masked:
-            size = self.shape.staged(stage).size(layout.outputs * layout.rows)
-            for place in stage.holders[1:]:
-                yield Due(Kind.MASKED_SHARE, number, names[place], names[0], size, "step 2")
-
-    def _lifted_sums(self, number: int, shape: LatticeShape) -> Iterator[Due]:
-        if self.plan.is_between_two:
-            return
-        label, *others = names_of(self.plan)
-        size = shape.lifted_sums.size(sum(columns_of(self.plan, name) for name in (label, *others)))
-        for name in others:
-            yield Due(Kind.MASKED_SHARE, number, name, label, size, "step 3")
-
-    def finish(self) -> Iterator[Due]:
-        pairs = list(permutations(names_of(self.plan), 2))
-        if self.plan.opens_weights:
-            yield from self.seals(0)
-            for sender, receiver in pairs:
-                size = WEIGHTS.size(columns_of(self.plan, receiver))
-                yield Due(Kind.WEIGHT_SHARE, 0, sender, receiver, size, "step 5")
-            yield from self.seals(0)
-            return
-        bound = [self.shape.profile[0]]
-        for ends in pairs:
-            yield from tested_keys(ends, bound, bound, "test for prediction", "step 5")
-        for sender, receiver in pairs:
-            size = SEED_BYTES + self.shape.scores(receiver, 1).request_bytes
-            yield Due(Kind.BOUND_SHARE, 0, sender, receiver, size, "step 5")
-        if not self.plan.is_between_two:
-            for ends in pairs:
-                yield Due(Kind.BOUND_HASHES, 0, *ends, HASH_BYTES * (len(self.plan.learners) - 1), "step 5")
-
-
-def tested_keys(
-    ends: tuple[str, str], owned: Sequence[ParameterSet], theirs: Sequence[ParameterSet], test: str, where: str
-) -> Iterator[Due]:
-    """What one end says: its keys at once, then its part in the tests of both ends' keys, which may repeat."""
-    owned_bytes, their_bytes = (sum(one.polynomial_bytes for one in sets) for sets in (owned, theirs))
-    yield Due(Kind.LATTICE_KEYS, 0, *ends, owned_bytes, where)
-    for kind, size in (
-        (Kind.KEY_CHALLENGES, 2 * their_bytes),
-        (Kind.KEY_COMMITMENTS, COMMITMENT_BYTES * len(owned)),
-        (Kind.KEY_REVEALS, SEED_BYTES * len(theirs)),
-        (Kind.KEY_NONCES, (1 + SEED_BYTES) * len(owned)),
-    ):
-        yield Due(kind, 0, *ends, size, where, again=test)
-
-
-SCHEDULES: dict[str, type[TrainingSchedule]] = {
-    "clear": TrainingSchedule,
-    "exchange": ExchangeSchedule,
-    "arbiter": ArbiterSchedule,
-    "shares": SharesSchedule,
-}
-
-
 def training_schedule(plan: Plan, aligned: int) -> TrainingSchedule:
     """Of a plan with this many aligned rows."""
-    return SCHEDULES[plan.protocol](plan, aligned)
+    module, _, name = plan.kind.schedule.rpartition(".")
+    found: type[TrainingSchedule] = getattr(import_module(module), name)
+    return found(plan, aligned)
 
 
 # Prediction.

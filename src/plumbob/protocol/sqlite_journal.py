@@ -20,6 +20,7 @@ from plumbob.net import Data
 from plumbob.protocol.account import NOTHING_FIXED, Numbers
 from plumbob.protocol.bodies import LONG, Bodies, Place
 from plumbob.protocol.journal import Resumed, State
+from plumbob.protocol.messages import Message
 
 FORMAT = 4
 REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated message from a changed one.
@@ -78,7 +79,7 @@ class _Replay:
 class JournalWitness(Protocol):
     """Keeps, for an auditor, what passes through a journal."""
 
-    def sent(self, peer: str, data: bytes, digest: bytes) -> None: ...
+    def sent(self, peer: str, message: Message, digest: bytes) -> None: ...
 
     def received(self, peer: str, data: Data) -> None: ...
 
@@ -107,7 +108,7 @@ class SqliteJournal:
         self._stored: dict[str, int] = {}
         self._last_digest: dict[str, tuple[int, bytes]] = {}
         self._confirmed: dict[str, int] = {}
-        self._unwritten: dict[str, dict[int, bytes]] = {}
+        self._unwritten: dict[str, dict[int, Message]] = {}
         """Messages that were sent in this start, by number: the log can be calculated again, so only what the peer has
         not stored when the log is forgotten is written."""
         self._erasable = False
@@ -262,9 +263,9 @@ class SqliteJournal:
         with self._intact():
             return _decode(state), dict(self._select("SELECT step, data FROM handed_on"))
 
-    def sending(self, peer: str, data: bytes, digest: bytes) -> bool:
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
         if self.witness is not None:
-            self.witness.sent(peer, data, digest)
+            self.witness.sent(peer, message, digest)
         if known := self._replay.sent.get(peer):
             number, sent = known.popleft()
             if sent != digest:
@@ -278,7 +279,7 @@ class SqliteJournal:
             self._commit()
             self._sent[peer] = number + 1
         unwritten, confirmed = self._unwritten.setdefault(peer, {}), self._confirmed.get(peer, 0)
-        unwritten[number] = data
+        unwritten[number] = message
         for old in [old for old in unwritten if old < confirmed]:
             del unwritten[old]
         return True
@@ -325,9 +326,9 @@ class SqliteJournal:
     def _write_unconfirmed(self, confirmed: Mapping[str, int]) -> None:
         """Before a log is forgotten: what its messages are made of goes, so those that may be asked for again stay."""
         for peer, unwritten in self._unwritten.items():
-            for number, data in unwritten.items():
+            for number, message in unwritten.items():
                 if number >= confirmed.get(peer, 0):
-                    written = (*self._split_body(data), peer, number)
+                    written = (*self._split_body(message.encode()), peer, number)
                     self._write("UPDATE sent SET data = ?, place = ? WHERE peer = ? AND number = ?", *written)
         self._unwritten.clear()
 

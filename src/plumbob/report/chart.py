@@ -10,68 +10,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
 from markupsafe import Markup
 
 from plumbob.report import marks
 from plumbob.report.marks import Box
 from plumbob.report.markup import NOTHING, joined, shortened, tag
-from plumbob.report.scale import Axis, AxisScale, Unit, shown
-
-
-@dataclass(frozen=True)
-class Series:
-    """One line, one set of points, or one bar a category."""
-
-    name: str
-    y: Sequence[float | None]
-    """None leaves a gap."""
-    x: Sequence[float] = ()
-    """Not for bars, whose places are the chart's categories."""
-    low: Sequence[float | None] = ()
-    """With `high` the band around a line."""
-    high: Sequence[float | None] = ()
-    labels: Sequence[str] = ()
-    """Of points, one each."""
-    is_reference: bool = False
-    """A baseline or a limit, drawn as such."""
-
-    def value(self, at: int) -> float | None:
-        """The value at a place, if it is a number."""
-        value = self.y[at]
-        return value if value is not None and math.isfinite(value) else None
-
-    def drawn(self) -> Iterator[tuple[int, float, float]]:
-        """(place, x, y) of what can be drawn."""
-        for place, (x, y) in enumerate(zip(self.x, self.y, strict=True)):
-            if y is not None and math.isfinite(y) and math.isfinite(x):
-                yield place, x, y
-
-    def runs(self) -> Iterator[list[tuple[int, float, float]]]:
-        """The same, cut where there is a gap."""
-        # Within a run, place minus rank among the drawn stays the same.
-        ranked = enumerate(self.drawn())
-        for _, run in groupby(ranked, key=lambda one: one[1][0] - one[0]):
-            yield [point for _, point in run]
-
-
-@dataclass(frozen=True)
-class Chart:
-    """What is to be seen, and the data."""
-
-    title: str
-    says: str
-    """What it shows, in a sentence or two: its description for those who do not see it, its caption for all."""
-    x: Axis
-    y: Axis
-    series: Sequence[Series]
-    kind: Literal["lines", "points", "bars"] = "lines"
-    categories: Sequence[str] = ()
-    """Of bars, which lie; their values run along `y`."""
-
+from plumbob.report.scale import Axis, AxisScale, Chart, Series, Unit, shown
 
 WIDE, NARROW = 880.0, 360.0
 HEIGHT = {WIDE: 320.0, NARROW: 270.0}
@@ -392,31 +338,30 @@ def details(chart: Chart) -> Markup:
 
 def _table(chart: Chart) -> Iterator[Markup]:
     """Cells carry where they are drawn, as shares of the plot, for the script that shows them."""
-    x, y = scales(chart, is_narrow=False)
-    if chart.kind == "points":
-        header, rows = _points_table(chart, x, y)
-    elif chart.kind == "bars":
-        header = ["name", *(series.name for series in chart.series)]
-        rows = [_bars_row(chart, at) for at in range(len(chart.categories))]
-    else:
-        header = [chart.x.title, *(series.name for series in chart.series)]
-        rows = _lines_rows(chart, x, y)
+    header, rows = {"lines": _lines_table, "points": _points_table, "bars": _bars_table}[chart.kind](chart)
     yield tag("thead", tag("tr", *(tag("th", name, scope="col") for name in header)))
     yield tag("tbody", *rows)
 
 
-def _lines_rows(chart: Chart, x: AxisScale, y: AxisScale) -> list[Markup]:
+def _row(name: str, *cells: Markup, x: float | None = None, y: float | None = None) -> Markup:
+    """One that begins with what it is about."""
+    places = {place: f"{share:.4f}" for place, share in (("data_x", x), ("data_y", y)) if share is not None}
+    return tag("tr", tag("th", name, scope="row"), *cells, **places)
+
+
+def _lines_table(chart: Chart) -> tuple[list[str], list[Markup]]:
+    x, y = scales(chart, is_narrow=False)
     places = sorted({at for series in chart.series for _, at, _ in series.drawn()})
     found = [{at: place for place, at, _ in series.drawn()} for series in chart.series]
-    return [
-        tag(
-            "tr",
-            tag("th", shown(at, chart.x.unit), scope="row"),
+    rows = [
+        _row(
+            shown(at, chart.x.unit),
             *(_cell(series, known.get(at), chart, y) for series, known in zip(chart.series, found, strict=True)),
-            data_x=f"{x.fraction(at):.4f}",
+            x=x.fraction(at),
         )
         for at in places
     ]
+    return [chart.x.title, *(series.name for series in chart.series)], rows
 
 
 def _cell(series: Series, place: int | None, chart: Chart, y: AxisScale) -> Markup:
@@ -425,20 +370,19 @@ def _cell(series: Series, place: int | None, chart: Chart, y: AxisScale) -> Mark
         return tag("td", shown(None))
     words = shown(value, chart.y.unit)
     if series.low and series.high:
-        ends = (shown(series.low[place], chart.y.unit), shown(series.high[place], chart.y.unit))
-        words += f" ({ends[0]} to {ends[1]})"
+        words += f" ({shown(series.low[place], chart.y.unit)} to {shown(series.high[place], chart.y.unit)})"
     return tag("td", words, data_y=f"{y.fraction(value):.4f}")
 
 
-def _points_table(chart: Chart, x: AxisScale, y: AxisScale) -> tuple[list[str], list[Markup]]:
+def _points_table(chart: Chart) -> tuple[list[str], list[Markup]]:
+    x, y = scales(chart, is_narrow=False)
     rows = [
-        tag(
-            "tr",
-            tag("th", series.labels[place] if place < len(series.labels) else series.name, scope="row"),
+        _row(
+            series.labels[place] if place < len(series.labels) else series.name,
             tag("td", shown(across, chart.x.unit)),
             tag("td", shown(height, chart.y.unit)),
-            data_x=f"{x.fraction(across):.4f}",
-            data_y=f"{y.fraction(height):.4f}",
+            x=x.fraction(across),
+            y=y.fraction(height),
         )
         for series in chart.series
         for place, across, height in series.drawn()
@@ -446,10 +390,16 @@ def _points_table(chart: Chart, x: AxisScale, y: AxisScale) -> tuple[list[str], 
     return ["name", chart.x.title, chart.y.title], rows
 
 
-def _bars_row(chart: Chart, at: int) -> Markup:
-    cells = (tag("td", shown(series.y[at], chart.y.unit)) for series in chart.series)
-    middle = 1 - (at + 0.5) / len(chart.categories)
-    return tag("tr", tag("th", chart.categories[at], scope="row"), *cells, data_y=f"{middle:.4f}")
+def _bars_table(chart: Chart) -> tuple[list[str], list[Markup]]:
+    rows = [
+        _row(
+            name,
+            *(tag("td", shown(series.y[at], chart.y.unit)) for series in chart.series),
+            y=1 - (at + 0.5) / len(chart.categories),
+        )
+        for at, name in enumerate(chart.categories)
+    ]
+    return ["name", *(series.name for series in chart.series)], rows
 
 
 __all__ = ["Axis", "Chart", "Series", "Unit", "figure", "shown", "standalone", "svg"]

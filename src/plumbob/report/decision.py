@@ -1,181 +1,137 @@
-"""What the person who says yes or no has to know, in plain words: from a run's record, or from a plan before any run.
+"""The decision sheet: one side of paper for the person who says yes or no, in plain words, with room for a signature.
 
-Each sentence is one that this plan makes true; docs/privacy-officers.md explains them.
+It is made from a run's record, or from a plan before any run. Each sentence is one that this plan makes true;
+docs/privacy-officers.md explains them.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.filing import figures_of_run
-from plumbob.checking.headlines import Headlines, headlines
-from plumbob.checking.names import sentence, spoken_names
+from plumbob.checking.headlines import HeadlineBlock, Headlines, headlines
+from plumbob.checking.names import joined_names, sentence, spoken_names
 from plumbob.checking.row_notes import label_promise, row_notes
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.privacy.rows import coin_flip_bound, odds_factor
 from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
-from plumbob.report.markup import shortened
+from plumbob.report.markup import NOTHING, joined, shortened, tag
+from plumbob.report.page import asset, bullets, frame
 from plumbob.report.run import attacks_not_run, headlines_of, warnings
+from plumbob.report.verdicts import class_of, remedy
 
-MOST_NAMES = 3
-LONGEST_NAME = 24
-LONGEST_SENTENCE = 150
-LONGEST_TITLE = 80
+MOST_NAMES, MOST_LINES = 3, 3
+LONGEST_NAME, LONGEST_TITLE, LONGEST_LIST, LONGEST_SENTENCE = 24, 80, 150, 240
+CALCULATED = "Nothing, in this run: it was calculated in the clear, without the plan's encryption."
+NOT_A_PROOF = "A verdict is about known attacks. It is not a proof that nothing leaks."
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One page's worth of sentences."""
-
-    title: str
-    about: str
-    headlines: Headlines
-    basis: str
-    """What they rest on."""
-    protected: list[str]
-    opened: list[str]
-    not_protected: list[str]
-    assumed: list[str]
-    not_tested: list[str]
-    plan_hash: str
-    version: str
-
-
-def decision_on_run(record: RunRecord) -> Decision:
-    """After a run: what was found, or what the plan lets expect where nobody attacked it."""
-    findings = record.findings or record.predicted
-    run = _Sources(figures_of_run(record), findings, record)
-    return _decision(run, headlines_of(record), record.plan_hash, record.plumbob)
-
-
-def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
-    """The decision sheet of a plan that nobody has run yet."""
-    figures = Figures.of(plan)
-    return _decision(_Sources(figures, findings, None), headlines(findings, figures), plan.hash(), version)
-
-
-@dataclass(frozen=True)
-class _Sources:
-    """What the sentences are made from; without a record nothing has run yet."""
+    """What the sheet is about, and its sentences, part by part; without a record nothing has run yet."""
 
     figures: Figures
     findings: Sequence[Finding]
-    record: RunRecord | None
+    headlines: Headlines
+    plan_hash: str
+    version: str
+    record: RunRecord | None = None
 
     @property
     def plan(self) -> Plan:
         return self.figures.plan
 
     @property
-    def rows(self) -> int:
-        """Trained on; 0 where nobody knows."""
-        return 0 if self.figures.is_assumed else self.figures.rows
+    def title(self) -> str:
+        return shortened(self.plan.title or f"A model trained with {self.plan.protocol}", LONGEST_TITLE)
 
     @property
-    def is_attacked(self) -> bool:
+    def about(self) -> str:
+        """Who has what, and what they do with it."""
+        plan, others = self.plan, self.plan.feature_parties
+        spoken = spoken_names([party.name for party in plan.parties])
+        label, *names = (shortened(spoken[party.name], LONGEST_NAME) for party in (plan.label_party, *others))
+        more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
+        columns = counted(plan.label_party.features, "column") if plan.label_party.features else "no columns"
+        rows = "rows" if self.figures.is_assumed else f"{self.figures.rows:,} rows"
+        return sentence(
+            f"{label} holds the label and {columns}; {joined_names([*names[:MOST_NAMES], *more])} "
+            f"{'holds' if len(others) == 1 else 'hold'} {counted(sum(party.features for party in others), 'column')}. "
+            f"Together they train one logistic regression on {rows} that all of them have. The protocol is "
+            f"{plan.protocol}."
+        )
+
+    @property
+    def basis(self) -> str:
+        """What the headlines rest on."""
+        if not self.findings:
+            return "Nothing was checked: this page cannot help to decide."
+        if not self._is_attacked:
+            return "Calculated from the plan alone; nobody has attacked a run of it."
+        partial = " The test was partial, so it decides nothing." if self._left_out else ""
+        attacks = len({finding.attack for finding in self.findings})
+        return f"Found by {attacks} attacks on this run, scored against the truth.{partial}"
+
+    @property
+    def protected(self) -> list[str]:
+        """From whom, and how strongly."""
+        is_calculated = self.record is not None and self.record.is_calculated
+        lines = [CALCULATED] if is_calculated else list(said(SaidWhere.PROTECTED, self.figures))
+        return [*lines, *([] if self.record is None else warnings(self.record)), *_promise(self.figures)]
+
+    @property
+    def opened(self) -> list[str]:
+        return list(said(SaidWhere.OPENED, self.figures))
+
+    @property
+    def not_protected(self) -> list[str]:
+        return list(said(SaidWhere.LIMITS, self.figures))
+
+    @property
+    def assumed(self) -> list[str]:
+        return [*said(SaidWhere.ASSUMED, self.figures), f"These rows are used once: {_twice(self.figures)}."]
+
+    @property
+    def not_tested(self) -> list[str]:
+        return list(self._not_tested())
+
+    def _not_tested(self) -> Iterator[str]:
+        if self.record is not None and not self.record.is_finished:
+            yield f"The run did not finish: {shortened(self.record.status, LONGEST_LIST)}."
+        if self._left_out:
+            yield f"Attacks that were not run: {shortened(', '.join(self._left_out), LONGEST_LIST)}."
+        elif not self._is_attacked:
+            yield "No attack was run. `plumbob audit` attacks a run on data like yours."
+        else:
+            yield "Other data: these attacks may reach more, or less, on other rows."
+        yield "Attacks that nobody has thought of."
+        yield "No outside experts have reviewed Plumbob."
+
+    @property
+    def _is_attacked(self) -> bool:
         return self.record is not None and bool(self.record.findings)
 
     @property
-    def left_out(self) -> list[str]:
+    def _left_out(self) -> list[str]:
         return [] if self.record is None else attacks_not_run(self.record)
 
-    @property
-    def others(self) -> str:
-        """Whoever holds columns only, as far as names fit."""
-        return _enumerate_names([self._spoken[party.name] for party in self.plan.feature_parties])
 
-    @property
-    def label(self) -> str:
-        return _short(self._spoken[self.plan.label_party.name])
-
-    @property
-    def _spoken(self) -> dict[str, str]:
-        return spoken_names([party.name for party in self.plan.parties])
+def decision_on_run(record: RunRecord) -> Decision:
+    """After a run: what was found, or what the plan lets expect where nobody attacked it."""
+    findings = record.findings or record.predicted
+    return Decision(figures_of_run(record), findings, headlines_of(record), record.plan_hash, record.plumbob, record)
 
 
-def _decision(run: _Sources, told: Headlines, plan_hash: str, version: str) -> Decision:
-    return Decision(
-        title=shortened(run.plan.title or f"A model trained with {run.plan.protocol}", LONGEST_TITLE),
-        about=_about(run),
-        headlines=told,
-        basis=_basis(run),
-        protected=[*_protection_lines(run), *_strength(run)],
-        opened=list(said(SaidWhere.OPENED, run.figures)),
-        not_protected=list(said(SaidWhere.LIMITS, run.figures)),
-        assumed=list(_assumption_lines(run)),
-        not_tested=list(_not_tested(run)),
-        plan_hash=plan_hash,
-        version=version,
-    )
-
-
-def _about(run: _Sources) -> str:
-    plan = run.plan
-    theirs = sum(party.features for party in plan.feature_parties)
-    columns = counted(plan.label_party.features, "column") if plan.label_party.features else "no columns"
-    rows = f"{run.rows:,} rows" if run.rows else "rows"
-    hold = "holds" if len(plan.feature_parties) == 1 else "hold"
-    return sentence(
-        f"{run.label} holds the label and {columns}; {run.others} {hold} {counted(theirs, 'column')}. Together "
-        f"they train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
-    )
-
-
-def _basis(run: _Sources) -> str:
-    if not run.findings:
-        return "Nothing was checked: this page cannot help to decide."
-    if not run.is_attacked:
-        return "Calculated from the plan alone; nobody has attacked a run of it."
-    partial = " The test was partial, so it decides nothing." if run.left_out else ""
-    attacks = len({finding.attack for finding in run.findings})
-    return f"Found by {attacks} attacks on this run, scored against the truth.{partial}"
-
-
-# What is protected, from whom, how strongly.
-
-
-def _protection_lines(run: _Sources) -> Iterator[str]:
-    plan = run.plan
-    if not plan.kind.is_encrypted or (run.record is not None and run.record.is_calculated):
-        yield "Nothing, in this run: no number was encrypted. It shows what a model is worth, and what attacks reach."
-        return
-    if not plan.kind.shows_gradients:
-        is_pair = len(plan.learners) == 2
-        whom, they_see = (
-            ("the other", "it sees")
-            if is_pair
-            else ("all the others together if they keep to the protocol", "they see")
-        )
-        yield (
-            f"Every organisation's columns, and {run.label}'s labels, from {whom}: during training {they_see} only "
-            "encrypted numbers, and shares that look random."
-        )
-        return
-    yield "Columns and labels, from anyone outside: every number travels encrypted."
-    yield (
-        "Between the organisations encryption settles little: each gets the gradient of its own columns in every step. "
-        "The verdicts say what can be worked out from these."
-    )
-
-
-def _strength(run: _Sources) -> Iterator[str]:
-    if run.record is not None:
-        yield from warnings(run.record)
-    if run.plan.kind.is_encrypted:
-        yield _encryption(run.plan)
-    yield from _promise(run.figures)
-
-
-def _encryption(plan: Plan) -> str:
-    if plan.kind.has_lattices:
-        return "Breaking the encryption is rated at 2^128 operations: more than all computers together can do."
-    if plan.test_only_keys:
-        return "The keys are for tests only: they are too short to protect anything."
-    return f"Breaking the encryption means factoring a number of {plan.key_bits} bits, which nobody can do today."
+def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
+    """The decision sheet of a plan that nobody has run yet."""
+    figures = Figures.of(plan)
+    return Decision(figures, findings, headlines(findings, figures), plan.hash(), version)
 
 
 def _promise(figures: Figures) -> Iterator[str]:
@@ -197,54 +153,68 @@ def _promise(figures: Figures) -> Iterator[str]:
         yield "Noise is added, but nobody has proved what it promises."
 
 
-# What is taken for granted.
-
-
-def _assumption_lines(run: _Sources) -> Iterator[str]:
-    plan = run.plan
-    yield "For the first headline: every organisation keeps to the protocol, however closely it studies what it gets."
-    yield "Each organisation's own machines, keys and staff can be trusted by that organisation."
-    if plan.arbiter is not None:
-        yield f"{_short(plan.arbiter.name)}, which holds the key, sides with nobody."
-    if plan.noise == "rows":
-        yield (
-            "For the promise in numbers, each organisation shortens its rows as agreed and sends true messages: the "
-            "promise does not bind one that cheats."
-        )
-    yield f"These rows are used once: {_twice(plan, run.rows)}."
-
-
-def _twice(plan: Plan, rows: int) -> str:
-    cost = kept_cost(plan, rows)
+def _twice(figures: Figures) -> str:
+    """What a second run on the same rows would do to the promise."""
+    plan = figures.plan
+    cost = kept_cost(plan, 0 if figures.is_assumed else figures.rows)
     if cost is None:
         return "what several runs tell adds up"
     epsilon = (cost.spending + cost.spending).epsilon(plan.delta)
     if math.isinf(epsilon):
         return "after a second run like this one, no promise is left"
-    factor = odds_factor(epsilon)
-    return f"after a second run like this one, the factor is {factor:.3g}"
+    return f"after a second run like this one, the factor is {odds_factor(epsilon):.3g}"
 
 
-def _not_tested(run: _Sources) -> Iterator[str]:
-    if run.record is not None and not run.record.is_finished:
-        yield f"The run did not finish: {shortened(run.record.status, LONGEST_SENTENCE)}."
-    if run.left_out:
-        yield f"Attacks that were not run: {shortened(', '.join(run.left_out), LONGEST_SENTENCE)}."
-    elif not run.is_attacked:
-        yield "No attack was run. `plumbob audit` attacks a run on data like yours."
-    else:
-        yield "Other data: these attacks may reach more, or less, on other rows."
-    yield "Attacks that nobody has thought of."
-    yield "No outside experts have reviewed Plumbob."
+# The page.
 
 
-def _enumerate_names(names: Sequence[str]) -> str:
-    shown = [_short(name) for name in names[:MOST_NAMES]]
-    more = len(names) - len(shown)
-    if more:
-        return f"{', '.join(shown)} and {more} more"
-    return " and ".join(shown) if len(shown) < 3 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+def summary_of(record: RunRecord) -> str:
+    """The decision sheet of a run, as a page."""
+    return summary_page(decision_on_run(record))
 
 
-def _short(name: str) -> str:
-    return shortened(name, LONGEST_NAME)
+def summary_page(decision: Decision) -> str:
+    """The decision sheet as a page of its own; it is signed by hand, and the plan's hash says what was decided on."""
+    masthead = tag(
+        "header",
+        tag("p", "Plumbob decision sheet", class_="brand"),
+        tag("h1", decision.title),
+        tag("p", decision.about, class_="about"),
+        class_="masthead",
+    )
+    parts = {
+        "What is protected, from whom, and how strongly": decision.protected,
+        "What is opened": decision.opened,
+        "What is not protected": decision.not_protected,
+        "What is assumed": decision.assumed,
+        "What was not tested": decision.not_tested,
+    }
+    blanks = (tag("span", words, class_="blank") for words in ("Yes / No", "Name", "Date and signature"))
+    main = tag(
+        "main",
+        tag("div", *(_headline(block) for block in decision.headlines.blocks), class_="grid"),
+        tag("p", f"{decision.basis} {NOT_A_PROOF} {decision.headlines.legend}", class_="note"),
+        tag("div", *(tag("section", tag("h2", name), bullets(lines)) for name, lines in parts.items()), class_="grid"),
+        tag(
+            "footer",
+            tag("p", *blanks, class_="signature"),
+            tag("p", f"Plan {decision.plan_hash}. Plumbob {decision.version}.", class_="mono"),
+        ),
+    )
+    return frame(decision.title, joined(masthead, main), [asset("summary.css")])
+
+
+def _headline(block: HeadlineBlock) -> Markup:
+    """One of the two, with as many lines as fit."""
+    lines = [shortened(line.says, LONGEST_SENTENCE) for line in block.lines[:MOST_LINES]]
+    more = len(block.lines) - MOST_LINES
+    lines += [f"{more} more such sentences are in the report."] if more > 0 else []
+    return tag(
+        "section",
+        tag("h2", block.heading),
+        tag("ul", *(tag("li", line) for line in lines)) if lines else NOTHING,
+        tag("p", shortened(block.nothing, LONGEST_SENTENCE)) if block.nothing else NOTHING,
+        remedy(block),
+        tag("p", block.counts, class_="note"),
+        class_=f"headline {class_of(block.verdict)}",
+    )

@@ -8,12 +8,16 @@ the script whose hashes it names, and nothing else.
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
+from pathlib import Path
 
 from markupsafe import Markup
 
+from plumbob.counting import size
+from plumbob.errors import DataError
 from plumbob.report.chart import ASSETS, Chart, figure
 from plumbob.report.markup import NOTHING, joined, tag
 
@@ -46,6 +50,32 @@ class Section:
     rest: Markup = NOTHING
 
 
+class ReportPage:
+    """A page as an object, which loads nothing: a notebook shows it in the cell, and anybody can save it."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page; DataError where that cannot be done."""
+        target = Path(path)
+        try:
+            target.write_text(self.html, encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"{target}: the report cannot be written ({type(error).__name__})") from error
+        return target
+
+    def __repr__(self) -> str:
+        return f"ReportPage({size(len(self.html.encode()))}; a notebook shows it, .save(path) writes it)"
+
+    def _repr_html_(self) -> str:
+        """In a frame of its own, so that neither page's styles nor scripts reach the other."""
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="Plumbob report" '
+            'style="width:100%;height:720px;border:1px solid #9aa5b1"></iframe>'
+        )
+
+
 def render(title: str, sections: Sequence[Section], about: str = "", styles: Sequence[str] = ()) -> str:
     """The whole page, with links to its sections."""
     links = (tag("li", tag("a", one.heading, href=f"#part-{place}")) for place, one in enumerate(sections, 1))
@@ -63,24 +93,16 @@ def render(title: str, sections: Sequence[Section], about: str = "", styles: Seq
     return frame(title, joined(skip, masthead, body, footer), styles)
 
 
-def frame(
-    title: str,
-    body: Markup,
-    styles: Sequence[str] = (),
-    scripts: Sequence[str] = (),
-    policy: Mapping[str, str] | None = None,
-) -> str:
-    """A document around a body. More styles, scripts (their text) and rules of the policy come after our own."""
+def frame(title: str, body: Markup, styles: Sequence[str] = ()) -> str:
+    """A document around a body. More styles (their text) come after our own; the script is there for charts alone."""
     all_styles = [asset("chart.css"), asset("page.css"), *styles]
-    has_charts = bool(scripts) or "<svg" in body
-    all_scripts = [asset("chart.js"), *scripts] if has_charts else []
+    scripts = [asset("chart.js")] if "<svg" in body else []
     rules = {
         "default-src": "'none'",
         "style-src": " ".join(_hash(style) for style in all_styles),
-        "script-src": " ".join(_hash(script) for script in all_scripts) or "'none'",
+        "script-src": " ".join(_hash(script) for script in scripts) or "'none'",
         "base-uri": "'none'",
         "form-action": "'none'",
-        **(policy or {}),
     }
     written = "; ".join(f"{name} {value}" for name, value in rules.items())
     head = joined(
@@ -90,7 +112,7 @@ def frame(
         tag("title", title),
         *(_raw("style", style) for style in all_styles),
     )
-    page = joined(tag("head", head), "\n", tag("body", body, *(_raw("script", script) for script in all_scripts)))
+    page = joined(tag("head", head), "\n", tag("body", body, *(_raw("script", script) for script in scripts)))
     return f"<!DOCTYPE html>\n{tag('html', page, lang='en')}\n"
 
 

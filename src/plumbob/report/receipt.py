@@ -99,5 +99,5 @@ def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
         f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"
         f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (differential privacy by zCDP, proved); a"
         f" privacy loss distribution says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is"
-        f" drawn; the promise holds {BOUND}"
+        f" drawn; the promise holds against all other parties together, {BOUND}"
     )

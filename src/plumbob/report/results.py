@@ -4,7 +4,7 @@ from pathlib import Path
 
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
-from plumbob.report.decision_page import summary_of
+from plumbob.report.decision import summary_of
 from plumbob.report.page import as_text
 from plumbob.report.run import headlines_of, page_of, quality_table, summary, warnings, with_interval
 from plumbob.run_folder import RunFolder

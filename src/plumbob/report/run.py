@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from plumbob.checking.agreement import agreements
 from plumbob.checking.facts import SaidWhere, said
-from plumbob.checking.filing import figures_of_run
+from plumbob.checking.filing import agreements, figures_of_run
 from plumbob.checking.findings import reasons
 from plumbob.checking.gains import share
 from plumbob.checking.headlines import Headlines, headlines
@@ -17,7 +16,6 @@ from plumbob.counting import counted, decimal, percent, plain, seconds, size
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey, in_words
 from plumbob.record import Finding, PartyRecord, RunRecord
-from plumbob.report.beside import agreement_section, theorems_section
 from plumbob.report.figures import (
     attack_bars,
     calibration_chart,
@@ -28,9 +26,8 @@ from plumbob.report.figures import (
 )
 from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import PageTable, Section, bullets, facts_list, folded, render, table_of
-from plumbob.report.pairs import pairs_table
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
-from plumbob.report.verdicts import badge, headline_blocks
+from plumbob.report.verdicts import agreement_section, badge, headline_blocks, pairs_table, theorems_section
 
 METRICS = {
     "auc": "AUC",

@@ -1,10 +1,19 @@
-"""The two headlines on a page: what each party can work out, with a mark, a word and a colour for each line."""
+"""Verdicts on a page: the two headlines, who can work out what, and what was said before a run beside what happened."""
+
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from plumbob.checking.headlines import HeadlineBlock, HeadlineLine, Headlines
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, HONEST, LEAKS
+from plumbob.checking.filing import Agreement
+from plumbob.checking.gains import share
+from plumbob.checking.headlines import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines
+from plumbob.checking.names import sentence, spoken_names
+from plumbob.checking.verdict_words import ASSUMPTIONS, BLOCKED, DEGRADES, HONEST, LEAKS, ORDER
+from plumbob.counting import percent
+from plumbob.plan import Plan
+from plumbob.record import Finding, Promise
 from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.page import PageTable, Section, folded, table_of
 
 CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked"}
 
@@ -34,7 +43,7 @@ def remedy(block: HeadlineBlock) -> Markup:
     """What to type, and what it costs."""
     if not block.remedy:
         return NOTHING
-    price = f" Its price: {block.price}." if block.price else ""
+    price = f" (its price: {block.price})" if block.price else ""
     return tag("p", "What helps: ", tag("code", block.remedy), price, class_="more")
 
 
@@ -46,3 +55,101 @@ def badge(verdict: str) -> Markup:
 def class_of(verdict: str) -> str:
     """The style sheet's class for a verdict."""
     return CLASSES.get(verdict, "none")
+
+
+# Every pair of a party and what it may be after, with the worst that was found: silence could be read either way.
+
+COLUMNS = "columns and scores"
+KINDS = {"labels": "labels", "features": COLUMNS, "scores": COLUMNS, "weights": "weights", "ids": "ids"}
+REACHED = (
+    "The share of labels that is right, or of columns, scores and weights that is explained (R²); in brackets, what"
+    " needs no attack."
+)
+
+Pair = tuple[str, str]
+"""Who, and what it is after."""
+
+
+def pairs_of(plan: Plan, findings: Sequence[Finding]) -> dict[Pair, dict[str, Finding]]:
+    """By pair, the worst finding for each assumption."""
+    spoken = spoken_names([party.name for party in plan.parties])
+    pairs: dict[Pair, dict[str, Finding]] = {}
+    # A record is somebody's file, and may say anything.
+    known = [one for one in findings if one.verdict in ORDER and one.target in KINDS]
+    for one in sorted(known, key=lambda one: (list(KINDS).index(one.target), one.by)):
+        by = "+".join(spoken.get(name, name) for name in one.by.split("+"))
+        worst = pairs.setdefault((by, f"{spoken.get(one.against, one.against)}'s {KINDS[one.target]}"), {})
+        worst[one.assumes] = min(worst.get(one.assumes, one), one, key=_rank)
+    return pairs
+
+
+def _rank(one: Finding) -> tuple[int, float]:
+    return ORDER.index(one.verdict), -(one.advantage or 0.0)
+
+
+def pairs_table(plan: Plan, findings: Sequence[Finding]) -> Markup:
+    """One line per pair; among many parties they are too many to read."""
+    if len(plan.parties) > FEW_PARTIES or not findings:
+        return NOTHING
+    rows = [
+        [sentence(by), about, *(finding_cell(worst.get(assumes)) for assumes in ASSUMPTIONS)]
+        for (by, about), worst in pairs_of(plan, findings).items()
+    ]
+    return table_of(PageTable(["who", "about", *HEADINGS.values()], rows, REACHED), "Who can work out what")
+
+
+def finding_cell(one: Finding | None) -> Markup:
+    """The verdict; where it was measured, how much and, in brackets, what needs no attack."""
+    if one is None:
+        return tag("span", "-")
+    said = "" if one.rate is None else f" {share(one.rate)} ({percent(max(one.baseline or 0.0, 0.0))})"
+    return joined(badge(one.verdict), said)
+
+
+# What was said before a run beside what happened in it: the predictions of `check`, and the paper's theorems.
+
+WORST_CASES = (
+    "These are worst cases, each with probability 0.99. How far they lie from what happened is part of the answer."
+)
+
+
+def agreement_section(items: Sequence[Agreement]) -> Section:
+    """One line per finding, disagreements first, and in words."""
+    broken = [str(item) for item in items if not item.is_kept]
+    all_of_them = folded("Every verdict", table_of(agreement_table(items), "Prediction beside outcome"))
+    return Section("Prediction beside outcome", [kept_sentence(items), *broken], rest=all_of_them)
+
+
+def agreement_table(items: Sequence[Agreement]) -> PageTable:
+    """A table with one line per finding."""
+    rows = [
+        [
+            *(one.attack, badge(one.predicted) if one.predicted else "-", badge(one.found), one.word),
+            *(one.by, one.against, one.target),
+        ]
+        for one in items
+    ]
+    return PageTable(["attack", "predicted", "found", "so", "by", "against", "target"], rows)
+
+
+def kept_sentence(items: Sequence[Agreement]) -> str:
+    """How often `check` was right."""
+    kept = sum(item.is_kept for item in items)
+    return f"{kept} of {len(items)} verdicts came out as `check` had predicted from the plan alone."
+
+
+def theorems_section(planned: Sequence[Promise], measured: Sequence[Promise]) -> Section:
+    """The paper's theorems beside this run, as a section of its page."""
+    return Section("The paper's theorems beside this run", [WORST_CASES], theorems_table(planned, measured))
+
+
+def theorems_table(planned: Sequence[Promise], measured: Sequence[Promise]) -> PageTable:
+    """For the plan alone; and for this run's own rows and weights, beside what it did."""
+    header = ["theorem", "for the", "promised", "measured", "kept", "what it says"]
+    return PageTable(header, [*(_line("plan", one) for one in planned), *(_line("run", one) for one in measured)])
+
+
+def _line(about: str, one: Promise) -> list[str]:
+    found = "-" if one.measured is None else f"{one.measured:.4g}"
+    kept = "-" if one.is_kept is None else "yes" if one.is_kept else "no"
+    return [one.theorem, about, f"{one.promised:.4g}", found, kept, one.says]

@@ -5,7 +5,9 @@ command line, `Home`, and the reference pages all follow from the class. What do
 know all verbs and their flags takes little, and every verb starts in under a second.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -62,7 +64,7 @@ class Caller:
 
 
 @dataclass(frozen=True)
-class Verb:
+class Verb(ABC):
     """What every verb has: its flags as fields, and `do`."""
 
     words: ClassVar[str] = ""
@@ -81,9 +83,13 @@ class Verb:
         cls.words, cls.section, cls.codes = words, section, codes
         cls.example = f"plumbob {example or words}"
 
+    def noted(self) -> AbstractContextManager[Callable[[Result], None]]:
+        """Around `do`: where the verb and its result are written down, if anywhere."""
+        return nullcontext(lambda result: None)
+
+    @abstractmethod
     def do(self, caller: Caller) -> Result:
         """Do the work; an empty result says that everything was shown already."""
-        raise NotImplementedError
 
     def exit_code(self, result: Result) -> int:
         """What a shell gets when `do` has finished."""

@@ -94,7 +94,7 @@ def _flag(key: SettingKey) -> inspect.Parameter:
 
 def _meaning(key: SettingKey) -> str:
     """What it is, and its default."""
-    return f"{key.flag} (default: {_default(key)})."
+    return f"{key.help} (default: {_default(key)})."
 
 
 def _default(key: SettingKey) -> str:

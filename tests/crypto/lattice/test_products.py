@@ -320,6 +320,7 @@ def test_a_large_matrix_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, di
     entries, values = random_entries(generator, 70, 9), random_pairs(generator, layout.inputs, layout.input_bits)
     kept = play(choose(threads=1), layout, entries, values)
     monkeypatch.setattr(products, "LARGE_MATRIX", 0)
+    monkeypatch.setattr(products, "PART_BYTES", 1)
     again = play(choose(threads=1), layout, entries, values)
     assert again.answer.reply == kept.answer.reply
     assert (again.total == kept.total).all()

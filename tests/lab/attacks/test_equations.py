@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plumbob.lab.attacks import equations
-from tests.lab.attacks.label_support import gaussian, seen
+from tests.lab.attacks.support import gaussian, seen
 from tests.protocol.support import plan_for
 
 

@@ -9,7 +9,7 @@ from plumbob.errors import DataError
 from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.lab.attacks.few_values import columns_with_few_values, is_same
 from plumbob.lab.attacks.peer_scores import recover_scores
-from tests.lab.attacks.feature_support import claimed, condition, gram_error, made_up, refused, views_of
+from tests.lab.attacks.support import claimed, condition, gaussian, gram_error, views_of
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tests.lab.attacks.feature_support import claimed, condition, gram_error, ma
 )
 def test_all_features_up_to_a_rotation(columns: int, keys: dict[str, Any]) -> None:
     """Inner products of all rows come out, and with a few known rows every feature."""
-    views = views_of((12, columns), made_up(200, 12 + columns), **keys)
+    views = views_of((12, columns), gaussian(200, 12 + columns), **keys)
     truth, claim = views["features"].X, claimed(recover_geometry(views["label"]))
     assert claim.is_determined.all()
     assert claim.left_open == "rotation"
@@ -37,19 +37,19 @@ def test_all_features_up_to_a_rotation(columns: int, keys: dict[str, Any]) -> No
 @pytest.mark.parametrize("start", ["zero", "xavier"])
 def test_full_batches_in_closed_form(start: str) -> None:
     """Full batches no larger than the label party's rank give the inner products too."""
-    views = views_of((40, 3), made_up(30, 43), batches="full", epochs=60, start=start)
+    views = views_of((40, 3), gaussian(30, 43), batches="full", epochs=60, start=start)
     assert gram_error(claimed(recover_geometry(views["label"])), views["features"].X) < 1e-4
 
 
 def test_an_encrypted_run() -> None:
     """Rounded residuals give the same to within their precision."""
-    views = views_of((12, 2), made_up(48, 14), protocol="exchange", batch_size=12, epochs=10, learning_rate=0.3)
+    views = views_of((12, 2), gaussian(48, 14), protocol="exchange", batch_size=12, epochs=10, learning_rate=0.3)
     assert gram_error(claimed(recover_geometry(views["label"])), views["features"].X) < 1e-3
 
 
 def test_several_peers_together() -> None:
     """With three parties it is the others' columns together that come out."""
-    views = views_of((12, 1, 1), made_up(120, 14), batch_size=10, epochs=12)
+    views = views_of((12, 1, 1), gaussian(120, 14), batch_size=10, epochs=12)
     claim = claimed(recover_geometry(views["label"]))
     assert claim.against == "features + features-2"
     assert gram_error(claim, np.hstack([views["features"].X, views["features-2"].X])) < 1e-6
@@ -57,7 +57,7 @@ def test_several_peers_together() -> None:
 
 def test_the_spectrum_is_printed() -> None:
     """Each direction of the peer's weights is a condition, the longest first."""
-    views = views_of((12, 3), made_up(120, 15), batch_size=10, epochs=12)
+    views = views_of((12, 3), gaussian(120, 15), batch_size=10, epochs=12)
     claim = claimed(recover_geometry(views["label"]))
     sizes = [item.value for item in claim.conditions if "movement" in item.name]
     assert len(sizes) == 3
@@ -66,7 +66,7 @@ def test_the_spectrum_is_printed() -> None:
 
 def test_too_few_known_rows_leave_a_rotation_open() -> None:
     """One known row of two columns does not fix the rotation, and the claim says so; a wrong shape is refused."""
-    views = views_of((12, 2), made_up(100, 14), batch_size=10, epochs=10)
+    views = views_of((12, 2), gaussian(100, 14), batch_size=10, epochs=10)
     claim = claimed(recover_geometry(views["label"]))
     turned = with_known_rows(claim, np.array([0]), views["features"].X[:1])
     assert turned.left_open == "rotation"
@@ -77,7 +77,7 @@ def test_too_few_known_rows_leave_a_rotation_open() -> None:
 
 def test_scores_are_read_whatever_the_columns() -> None:
     """A determined batch gives the peer's part of every score, exact in clear."""
-    views = views_of((16, 5), made_up(160, 21), epochs=1)
+    views = views_of((16, 5), gaussian(160, 21), epochs=1)
     claim = claimed(recover_scores(views["label"]))
     truth = np.full(160, np.nan)
     for batch, _, scores, _ in views["features"].steps():
@@ -90,25 +90,15 @@ def test_scores_are_read_whatever_the_columns() -> None:
 def test_noise_leaves_no_geometry() -> None:
     """Under noise the inner products are wrong, and nothing is called determined."""
     keys: dict[str, Any] = {"noise": "std", "noise_std": 3.0, "row_norm": 1.0, "learning_rate": 0.01}
-    views = views_of((12, 2), made_up(100, 14), batch_size=10, epochs=8, **keys)
+    views = views_of((12, 2), gaussian(100, 14), batch_size=10, epochs=8, **keys)
     claim = claimed(recover_geometry(views["label"]))
     assert not claim.is_determined.any()
     assert gram_error(claim, views["features"].X) > 0.5
 
 
-def test_nothing_to_work_on() -> None:
-    """Shares, larger batches and too few epochs are refused with their reason."""
-    data = made_up(64, 10)
-    assert refused(recover_geometry(views_of((8, 2), data, epochs=2, batch_size=32)["label"]), "determined")
-    assert refused(recover_geometry(views_of((8, 2), data, epochs=2, batch_size=8)["label"]), "too few")
-    shares = views_of((8, 2), data, protocol="shares", epochs=1)
-    assert refused(recover_geometry(shares["label"]), "shares")
-    assert refused(recover_scores(shares["label"]), "shares")
-
-
 def test_columns_with_few_values_need_no_known_row() -> None:
     """Two yes/no columns of three fix the rotation as far as they go; the third stays open."""
-    X, y = made_up(200, 15)
+    X, y = gaussian(200, 15)
     X[:, 12:14] = X[:, 12:14] > 0.2
     views = views_of((12, 3), (X, y), batch_size=9, epochs=15, learning_rate=0.01)
     claim = claimed(recover_geometry(views["label"]))

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from plumbob.lab.attacks.feature_single import recover_single_feature
-from tests.lab.attacks.feature_support import (
+from tests.lab.attacks.support import (
     claimed,
     condition,
     credit,
     explained,
+    gaussian,
     largest_error,
-    made_up,
-    refused,
     up_to_sign,
     views_of,
 )
@@ -55,14 +54,14 @@ def test_piecewise_gives_values_and_ranges() -> None:
 @pytest.mark.parametrize("keys", [{}, {"l2": 0.1}, {"class_weight": "balanced"}, {"remainder": "drop"}], ids=str)
 def test_what_else_a_plan_may_say(keys: dict[str, Any]) -> None:
     """An intercept, L2, class weights and a merged remainder that is not determined do not hide the column."""
-    views = views_of((17, 1), made_up(410, 18), epochs=4, **keys)
+    views = views_of((17, 1), gaussian(410, 18), epochs=4, **keys)
     claim = claimed(recover_single_feature(views["label"]))
     assert largest_error(claim, views["features"].X[:, 0]) < 1e-6
 
 
 def test_zeros_are_read_off() -> None:
     """A row whose value is zero joins no ratio and still comes out, as zero."""
-    X, y = made_up(320, 17)
+    X, y = gaussian(320, 17)
     X[:40, -1] = 0.0
     views = views_of((16, 1), (X, y), scale="none", epochs=3)
     claim = claimed(recover_single_feature(views["label"]))
@@ -82,7 +81,7 @@ def test_the_reverse(intercept: bool) -> None:
 
 def test_an_encrypted_run_is_read_within_the_printed_bound() -> None:
     """Rounded residuals leave errors below the bound that the claim prints."""
-    views = views_of((16, 1), made_up(96, 17), protocol="exchange", epochs=3, learning_rate=0.3)
+    views = views_of((16, 1), gaussian(96, 17), protocol="exchange", epochs=3, learning_rate=0.3)
     truth, claim = views["features"].X[:, 0], claimed(recover_single_feature(views["label"]))
     bound = condition(claim, "bound on a value's error").value
     assert bound < 1e-2
@@ -92,17 +91,7 @@ def test_an_encrypted_run_is_read_within_the_printed_bound() -> None:
 def test_noise_leaves_nothing() -> None:
     """Under noise the claim is no better than the mean, and calls nothing determined."""
     keys: dict[str, Any] = {"noise": "std", "noise_std": 3.0, "row_norm": 1.0}
-    views = views_of((16, 1), made_up(800, 17), epochs=3, learning_rate=0.01, **keys)
+    views = views_of((16, 1), gaussian(800, 17), epochs=3, learning_rate=0.01, **keys)
     claim = claimed(recover_single_feature(views["label"]))
     assert not claim.is_determined.any()
     assert explained(claim, views["features"].X[:, 0]) < 0.05
-
-
-def test_nothing_to_work_on() -> None:
-    """Shares, larger batches, two columns and batches of one row are refused with their reason."""
-    data = made_up(64, 9)
-    assert refused(recover_single_feature(views_of((8, 1), data, epochs=2, batch_size=32)["label"]), "determined")
-    assert refused(recover_single_feature(views_of((7, 2), data, epochs=2, batch_size=4)["label"]), "2 columns")
-    assert refused(recover_single_feature(views_of((8, 1), data, epochs=2, batch_size=1)["label"]), "feature-chain")
-    shares = views_of((8, 1), data, protocol="shares", epochs=1)
-    assert refused(recover_single_feature(shares["label"]), "shares")

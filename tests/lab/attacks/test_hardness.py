@@ -9,14 +9,14 @@ from plumbob.arrays import Matrix
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
-from tests.lab.attacks.feature_support import made_up
+from tests.lab.attacks.support import gaussian
 from tests.protocol.support import trained
 
 
 @pytest.mark.parametrize("sigmoid", ["taylor", "minimax", "piecewise", "exact"])
 def test_a_rotation_leaves_the_transcript_unchanged(sigmoid: str) -> None:
     """From zero weights the label party's sums and weights are the same to the rounding of the features."""
-    X, y = made_up(200, 7)
+    X, y = gaussian(200, 7)
     plan = Plan.for_columns(
         (3, 4), protocol="clear", seed=5, scale="none", feature_bits=40, sigmoid=sigmoid, epochs=4, batch_size=16
     )
@@ -30,7 +30,7 @@ def test_a_rotation_leaves_the_transcript_unchanged(sigmoid: str) -> None:
 
 def test_a_random_start_is_turned_along() -> None:
     """With any start that the label party does not know, rows and weights turn together and residuals stay."""
-    X, y = made_up(120, 6)
+    X, y = gaussian(120, 6)
     rotation = np.eye(6)
     rotation[2:, 2:] = ortho_group.rvs(4, random_state=2)
     start = np.random.default_rng(3).normal(size=6)

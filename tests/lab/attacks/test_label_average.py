@@ -9,7 +9,7 @@ from plumbob.lab.attacks.interface import View
 from plumbob.lab.attacks.label_average import LABEL_AVERAGE
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.model.logistic import signs_of
-from tests.lab.attacks.label_support import claimed, condition, gaussian, rate, refused, seen
+from tests.lab.attacks.support import gaussian, read, read_from
 from tests.protocol.support import plan_for, trained
 
 NOISY = {"protocol": "clear", "row_norm": 1.0, "noise": "std", "batch_size": 6}
@@ -26,38 +26,28 @@ def test_the_rate_is_what_the_formula_says() -> None:
     for batch, _, own_scores, _ in label_view.steps():
         scores[batch.rows] += own_scores / plan.epochs
     expected = float(np.mean(norm.cdf((2.0 - signs * scores) * np.sqrt(plan.epochs) / plan.noise_std)))
-    claim = claimed(LABEL_AVERAGE(view))
-    assert rate(claim, signs) == pytest.approx(expected, abs=0.02)
-    assert rate(claim, signs) > rate(claimed(LABEL_SIGN(view)), signs) + 0.1
+    claim = read_from(LABEL_AVERAGE, view, signs)
+    assert claim.rate == pytest.approx(expected, abs=0.02)
+    assert claim.rate > read_from(LABEL_SIGN, view, signs).rate + 0.1
     # Scores that grow take some of it away from the rate that small ones would give.
-    assert expected < condition(claim, "expected rate").value < expected + 0.05
+    assert expected < claim.condition("expected rate").value < expected + 0.05
 
 
 def test_three_parties_add_two_draws() -> None:
     """What one party sees carries the noise of all others, and the expected rate says so."""
     plan = plan_for((3, 6, 6), epochs=4, noise_std=3.0, learning_rate=1e-6, **NOISY)
-    view, signs = seen(plan, gaussian(1200, 15))
-    claim = claimed(LABEL_AVERAGE(view))
+    claim = read(LABEL_AVERAGE, plan, gaussian(1200, 15))
     left = 3.0 * np.sqrt(2.0) / 2.0
-    assert condition(claim, "noise left").value == pytest.approx(left)
-    assert rate(claim, signs) == pytest.approx(norm.cdf(2.0 / left), abs=0.04)
+    assert claim.condition("noise left").value == pytest.approx(left)
+    assert claim.rate == pytest.approx(norm.cdf(2.0 / left), abs=0.04)
 
 
 def test_enough_noise_for_the_epochs_holds() -> None:
     """Noise calibrated for the epochs really run keeps the rate near chance."""
     plan = plan_for((4, 8), epochs=4, noise_std=80.0, learning_rate=1e-6, **NOISY)
-    view, signs = seen(plan, gaussian(2000, 12))
-    claim = claimed(LABEL_AVERAGE(view))
-    assert rate(claim, signs) < 0.56
-    assert not condition(claim, "noise left").is_met
-
-
-def test_without_noise_or_sums() -> None:
-    """There is nothing to average in a run without noise, nor in shares."""
-    view, _ = seen(plan_for((2, 3), protocol="clear"), gaussian(40, 5))
-    assert refused(LABEL_AVERAGE(view), "no noise")
-    view, _ = seen(plan_for((2, 3), protocol="shares", epochs=1), gaussian(20, 5))
-    assert refused(LABEL_AVERAGE(view), "shares")
+    claim = read(LABEL_AVERAGE, plan, gaussian(2000, 12))
+    assert claim.rate < 0.56
+    assert not claim.condition("noise left").is_met
 
 
 def test_the_expected_rate() -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Vector
 from plumbob.lab.attacks.label_counts import LABEL_COUNTS, counts, fitting_sums
 from plumbob.model.metrics import auc
-from tests.lab.attacks.label_support import claimed, condition, gaussian, rate, refused, seen
+from tests.lab.attacks.support import read, seen
 from tests.protocol.support import plan_for
 
 FULL = {"batches": "full", "epochs": 1}
@@ -40,44 +40,40 @@ def test_positives_of_every_category_are_exact(protocol: str, scale: str) -> Non
 
 def test_small_groups_give_single_labels_away() -> None:
     """A category in which all labels are the same is read off row by row; other rows get their categories' odds."""
-    view, signs = seen(plan_for((2, 3), protocol="clear", **FULL), with_categories())
-    claim = claimed(LABEL_COUNTS(view))
+    claim = read(LABEL_COUNTS, plan_for((2, 3), protocol="clear", **FULL), with_categories())
     assert claim.is_determined.sum() == 5
-    assert (np.sign(claim.beliefs) == signs)[claim.is_determined].all()
-    assert auc(signs > 0, claim.beliefs) > 0.68
-    assert rate(claim, signs) > max(np.mean(signs > 0), np.mean(signs < 0)) + 0.02
-    assert condition(claim, "categories counted").value == 6
+    assert (np.sign(claim.beliefs) == claim.signs)[claim.is_determined].all()
+    assert auc(claim.signs > 0, claim.beliefs) > 0.68
+    assert claim.rate > max(np.mean(claim.signs > 0), np.mean(claim.signs < 0)) + 0.02
+    assert claim.condition("categories counted").value == 6
 
 
 def test_only_the_first_batch_is_counted() -> None:
     """Later steps hold scores: their rows get no answer."""
-    view, _ = seen(plan_for((2, 3), protocol="clear", batch_size=100, epochs=2), with_categories())
-    claim = claimed(LABEL_COUNTS(view))
-    assert np.isfinite(claim.beliefs)[view.batches[0].rows].all()
+    claim = read(LABEL_COUNTS, plan_for((2, 3), protocol="clear", batch_size=100, epochs=2), with_categories())
+    assert np.isfinite(claim.beliefs)[claim.view.batches[0].rows].all()
     assert np.isfinite(claim.beliefs).sum() == 100
 
 
 def test_without_features_at_the_label_party_every_batch_is_counted() -> None:
     """With d_A = 0 own scores can be taken out of every step, so all rows get an answer."""
     X, y = with_categories()
-    view, signs = seen(plan_for((0, 3), protocol="clear", batch_size=50, intercept=False), (X[:, 2:], y))
-    claim = claimed(LABEL_COUNTS(view))
+    claim = read(LABEL_COUNTS, plan_for((0, 3), protocol="clear", batch_size=50, intercept=False), (X[:, 2:], y))
     assert np.isfinite(claim.beliefs).all()
-    assert (np.sign(claim.beliefs) == signs)[claim.is_determined].all()
+    assert (np.sign(claim.beliefs) == claim.signs)[claim.is_determined].all()
 
 
 def test_opened_weights_are_a_few_equations() -> None:
     """In shares one full step opens the same counts, and a longer run one difference for each column."""
     data = with_categories(60)
-    view, signs = seen(plan_for((2, 3), protocol="shares", scale="none", learning_rate=0.1, **FULL), data)
-    claim = claimed(LABEL_COUNTS(view))
-    assert condition(claim, "equations in opened weights").value == 3
-    (counted,) = counts(view)
-    assert counted.columns[0].means[1] == pytest.approx(signs[counted.columns[0].is_larger].mean())
-    view, signs = seen(plan_for((2, 3), protocol="shares", scale="none", learning_rate=0.1, epochs=2), data)
-    claim = claimed(LABEL_COUNTS(view))
+    keys = {"protocol": "shares", "scale": "none", "learning_rate": 0.1}
+    claim = read(LABEL_COUNTS, plan_for((2, 3), **keys, **FULL), data)
+    assert claim.condition("equations in opened weights").value == 3
+    (counted,) = counts(claim.view)
+    assert counted.columns[0].means[1] == pytest.approx(claim.signs[counted.columns[0].is_larger].mean())
+    claim = read(LABEL_COUNTS, plan_for((2, 3), epochs=2, **keys), data)
     assert not claim.is_determined.any()
-    assert not condition(claim, "whole numbers").is_met
+    assert not claim.condition("whole numbers").is_met
 
 
 def test_noise_blurs_the_counts() -> None:
@@ -86,17 +82,6 @@ def test_noise_blurs_the_counts() -> None:
     view, _ = seen(plan, with_categories())
     claim = LABEL_COUNTS(view)
     assert not getattr(claim, "is_determined", np.zeros(1)).any()
-
-
-def test_where_there_is_nothing_to_count() -> None:
-    """Weights that stay shared, other starts, and columns of numbers each leave nothing, and the reason says which."""
-    data = with_categories(60)
-    view, _ = seen(plan_for((2, 3), protocol="shares", open="never", **FULL), data)
-    assert refused(LABEL_COUNTS(view), "never opened")
-    view, _ = seen(plan_for((2, 3), protocol="clear", start="xavier", **FULL), data)
-    assert refused(LABEL_COUNTS(view), "start")
-    view, _ = seen(plan_for((2, 3), protocol="clear", **FULL), gaussian(60, 5))
-    assert refused(LABEL_COUNTS(view), "two values")
 
 
 def test_only_whole_numbers_of_the_right_parity_fit() -> None:

@@ -1,6 +1,7 @@
 """`label-only`: labels that can only be -1 or +1, from fewer equations than labels."""
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from plumbob import datasets
 from plumbob.lab.attacks import label_only
 from plumbob.lab.attacks.equations import solve
 from plumbob.lab.attacks.label_only import LABEL_ONLY, LabelEquations
-from tests.lab.attacks.label_support import claimed, condition, gaussian, rate, refused, seen
+from tests.lab.attacks.support import gaussian, read
 from tests.protocol.support import plan_for
 
 
@@ -45,9 +46,8 @@ def test_a_lattice_without_a_short_vector_says_so() -> None:
 def test_a_label_party_without_features_hides_nothing(sigmoid: str) -> None:
     """With d_A = 0 every label is exact in every approximation, from any start, with more rows than columns."""
     plan = plan_for((0, 8), protocol="clear", sigmoid=sigmoid, intercept=False, start="xavier", batch_size=24, epochs=1)
-    view, signs = seen(plan, gaussian(96, 8))
-    claim = claimed(LABEL_ONLY(view))
-    assert rate(claim, signs) == 1.0
+    claim = read(LABEL_ONLY, plan, gaussian(96, 8))
+    assert claim.rate == 1.0
     assert claim.is_determined.all()
 
 
@@ -56,19 +56,18 @@ def test_credit_batches_of_64_are_exact() -> None:
     """All 23 columns of credit at the feature party: three batches of 64 real rows, every label determined."""
     X, y = datasets.load("credit")
     plan = plan_for((0, 23), protocol="clear", intercept=False, start="xavier", batch_size=64, epochs=1)
-    view, signs = seen(plan, (X[:192], y[:192].astype(np.int64)))
-    claim = claimed(LABEL_ONLY(view))
-    assert rate(claim, signs) == 1.0
+    claim = read(LABEL_ONLY, plan, (X[:192], y[:192].astype(np.int64)))
+    assert claim.rate == 1.0
     assert claim.is_determined.all()
 
 
 def test_the_first_step_from_zero_shows_its_batch() -> None:
     """From zero weights the first batch is exact whatever the label party holds, also encrypted, and no other is."""
     for protocol in ("clear", "exchange"):
-        view, signs = seen(plan_for((3, 8), protocol=protocol, batch_size=20, epochs=1), gaussian(60, 11))
-        claim = claimed(LABEL_ONLY(view))
-        first = view.batches[0].rows
-        assert (np.sign(claim.beliefs) == signs)[first].all()
+        plan = plan_for((3, 8), protocol=protocol, batch_size=20, epochs=1)
+        claim = read(LABEL_ONLY, plan, gaussian(60, 11))
+        first = claim.view.batches[0].rows
+        assert (np.sign(claim.beliefs) == claim.signs)[first].all()
         assert claim.is_determined.sum() == 20
         assert np.isnan(claim.beliefs).sum() == 40
 
@@ -76,12 +75,10 @@ def test_the_first_step_from_zero_shows_its_batch() -> None:
 def test_known_labels_help_in_later_epochs() -> None:
     """What one batch determines is taken out of the next one's equations, in which fewer stay open."""
     plan = plan_for((0, 6), protocol="clear", intercept=False, batch_size=8, epochs=1)
-    view, signs = seen(plan, gaussian(37, 6))
-    assert len(view.batches[-1]) == 13
-    several, _ = seen(plan.replace(epochs=3), gaussian(37, 6))
-    claim = claimed(LABEL_ONLY(several))
+    claim = read(LABEL_ONLY, plan.replace(epochs=3), gaussian(37, 6))
+    assert len(claim.view.batches[-1]) == 13
     assert claim.is_determined.all()
-    assert rate(claim, signs) == 1.0
+    assert claim.rate == 1.0
 
 
 def test_labels_that_fit_by_chance_are_not_determined() -> None:
@@ -89,10 +86,9 @@ def test_labels_that_fit_by_chance_are_not_determined() -> None:
     generator = np.random.default_rng(2)
     X = generator.integers(0, 2, size=(32, 3)).astype(np.float64)
     plan = plan_for((0, 3), protocol="clear", intercept=False, batch_size=16, epochs=1)
-    view, _ = seen(plan, (X, generator.integers(0, 2, size=32)))
-    claim = claimed(LABEL_ONLY(view))
+    claim = read(LABEL_ONLY, plan, (X, generator.integers(0, 2, size=32)))
     assert not claim.is_determined.any()
-    assert condition(claim, "bits").value < 0
+    assert claim.condition("bits").value < 0
 
 
 def test_equal_rows_with_different_labels_are_not_determined() -> None:
@@ -112,8 +108,8 @@ def test_spare_bits_are_infinite_for_a_unique_solution() -> None:
 
 def test_a_spent_time_limit_leaves_labels_inferred() -> None:
     """Without time only the linear solution is left, and nothing is marked as determined."""
-    view, _ = seen(plan_for((0, 8), protocol="clear", intercept=False, batch_size=24, epochs=1), gaussian(48, 8))
-    claim = claimed(label_only.recover_labels(view, seconds=0.0))
+    plan = plan_for((0, 8), protocol="clear", intercept=False, batch_size=24, epochs=1)
+    claim = read(partial(label_only.recover_labels, seconds=0.0), plan, gaussian(48, 8))
     assert np.isfinite(claim.beliefs).all()
     assert not claim.is_determined.any()
 
@@ -122,20 +118,6 @@ def test_noise_leaves_nothing_that_fits() -> None:
     """With noise no labels fit the sums exactly; beliefs fall to chance."""
     keys = {"protocol": "clear", "intercept": False, "row_norm": 1.0, "learning_rate": 1e-6}
     plan = plan_for((0, 8), batch_size=24, epochs=1, noise="std", noise_std=40.0, **keys)
-    view, signs = seen(plan, gaussian(1200, 8))
-    claim = claimed(LABEL_ONLY(view))
+    claim = read(LABEL_ONLY, plan, gaussian(1200, 8))
     assert not claim.is_determined.any()
-    assert rate(claim, signs) < 0.62
-
-
-def test_where_residuals_hold_more_than_labels() -> None:
-    """Other parties' scores, shares and class weights each leave nothing to decode, and the reason says which."""
-    data = gaussian(40, 6)
-    view, _ = seen(plan_for((2, 4), protocol="clear", start="xavier"), data)
-    assert refused(LABEL_ONLY(view), "start is not zero")
-    view, _ = seen(plan_for((0, 6), protocol="clear", start="xavier", intercept=True), data)
-    assert refused(LABEL_ONLY(view), "intercept")
-    view, _ = seen(plan_for((0, 6), protocol="clear", intercept=False, class_weight="balanced"), data)
-    assert refused(LABEL_ONLY(view), "weights multiply each residual")
-    view, _ = seen(plan_for((2, 4), protocol="shares", epochs=1), data)
-    assert refused(LABEL_ONLY(view), "shares")
+    assert claim.rate < 0.62

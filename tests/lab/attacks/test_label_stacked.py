@@ -1,6 +1,7 @@
 """`label-stacked`: the equations of all steps at once reach far beyond batch size <= columns."""
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from plumbob.lab.attacks import label_stacked
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
 from plumbob.model.metrics import auc
 from plumbob.plan import Plan
-from tests.lab.attacks.label_support import claimed, condition, gaussian, rate, refused, seen
+from tests.lab.attacks.support import gaussian, read, refused, seen
 from tests.protocol.support import plan_for
 
 
@@ -26,88 +27,77 @@ def stacked_plan(epochs: int, **keys: object) -> Plan:
 
 def test_enough_epochs_fix_every_label() -> None:
     """Once epochs * columns reach the batch size, every label comes out, five times beyond the paper's condition."""
-    view, signs = seen(stacked_plan(7), gaussian(640, 24))
-    claim = claimed(LABEL_STACKED(view))
-    assert rate(claim, signs) == 1.0
-    assert condition(claim, "equations for each").is_met
-    assert not condition(claim, "rows of a batch").is_met
+    claim = read(LABEL_STACKED, stacked_plan(7), gaussian(640, 24))
+    assert claim.rate == 1.0
+    assert claim.condition("equations for each").is_met
+    assert not claim.condition("rows of a batch").is_met
     assert not claim.is_determined.any()
 
 
 def test_too_few_epochs_do_not() -> None:
     """With one equation for five unknowns the rate is far from 1: a transition, not a slope from the start."""
-    view, signs = seen(stacked_plan(1), gaussian(640, 24))
-    claim = claimed(LABEL_STACKED(view))
-    assert rate(claim, signs) < 0.85
-    assert not condition(claim, "equations for each").is_met
+    claim = read(LABEL_STACKED, stacked_plan(1), gaussian(640, 24))
+    assert claim.rate < 0.85
+    assert not claim.condition("equations for each").is_met
 
 
 def test_the_same_batches_again_add_little() -> None:
     """Reshuffling adds equations; fixed batches repeat theirs."""
-    view, signs = seen(stacked_plan(7, batches="fixed"), gaussian(640, 24))
-    claim = claimed(LABEL_STACKED(view))
-    assert rate(claim, signs) < 0.9
-    assert condition(claim, "equations for each").value < 1
+    claim = read(LABEL_STACKED, stacked_plan(7, batches="fixed"), gaussian(640, 24))
+    assert claim.rate < 0.9
+    assert claim.condition("equations for each").value < 1
 
 
 def test_the_intercept_is_one_more_unknown() -> None:
     """With few positives the intercept drifts by more than 1; solved for, it leaves the threshold where it is."""
     X, _ = gaussian(1280, 24)
     y = (X[:, 0] + np.random.default_rng(8).normal(size=1280) > 1.2).astype(np.int64)
-    view, signs = seen(stacked_plan(10, intercept=True, learning_rate=0.02), (X, y))
-    claim = claimed(LABEL_STACKED(view))
+    claim = read(LABEL_STACKED, stacked_plan(10, intercept=True, learning_rate=0.02), (X, y))
     assert 0.15 < np.mean(y) < 0.25
-    assert rate(claim, signs) > 0.98
+    assert claim.rate > 0.98
 
 
 def test_progress_is_told() -> None:
     """The caller hears how many steps of the box are done."""
-    view, _ = seen(stacked_plan(3), gaussian(256, 24))
     heard: list[tuple[int, int]] = []
-    claimed(label_stacked.recover_labels(view, lambda done, total: heard.append((done, total))))
+    telling = partial(label_stacked.recover_labels, progress=lambda done, total: heard.append((done, total)))
+    read(telling, stacked_plan(3), gaussian(256, 24))
     assert heard[0] == (1, stacking.BOX_STEPS)
     assert [done for done, _ in heard] == list(range(1, len(heard) + 1))
 
 
 def test_an_encrypted_run_shows_as_much() -> None:
     """Fixed-point sums of an encrypted exchange stack like exact ones."""
-    view, signs = seen(
-        plan_for((2, 6), protocol="exchange", batch_size=12, epochs=3, learning_rate=0.01), gaussian(48, 8)
-    )
-    assert rate(claimed(LABEL_STACKED(view)), signs) > 0.95
+    plan = plan_for((2, 6), protocol="exchange", batch_size=12, epochs=3, learning_rate=0.01)
+    assert read(LABEL_STACKED, plan, gaussian(48, 8)).rate > 0.95
 
 
 @pytest.mark.parametrize("sigmoid", ["minimax", "exact"])
 def test_other_approximations_stack_too(sigmoid: str) -> None:
     """Only the label's weight and the speed of drift are others."""
-    view, signs = seen(stacked_plan(8, sigmoid=sigmoid), gaussian(640, 24))
-    assert rate(claimed(LABEL_STACKED(view)), signs) > 0.99
+    assert read(LABEL_STACKED, stacked_plan(8, sigmoid=sigmoid), gaussian(640, 24)).rate > 0.99
 
 
 def test_noise_hides_labels() -> None:
     """Noise that outlasts the average over the epochs leaves what own columns predict."""
     plan = stacked_plan(7, noise="std", noise_std=60.0, row_norm=1.0, learning_rate=1e-6)
-    view, signs = seen(plan, gaussian(640, 24))
-    claim = claimed(LABEL_STACKED(view))
-    assert rate(claim, signs) < 0.62
-    assert not condition(claim, "noise").is_met
+    claim = read(LABEL_STACKED, plan, gaussian(640, 24))
+    assert claim.rate < 0.62
+    assert not claim.condition("noise").is_met
 
 
-def test_a_row_of_no_batch_has_no_answer() -> None:
-    """Rows that every epoch drops have no equation and get no belief."""
-    view, _ = seen(stacked_plan(2, batches="fixed", remainder="drop", batch_size=60), gaussian(130, 24))
-    claim = claimed(LABEL_STACKED(view))
-    assert np.isnan(claim.beliefs).sum() == 10
-
-
-def test_without_sums_or_columns() -> None:
-    """Shares and columns of zeros leave nothing to stack."""
-    view, _ = seen(plan_for((2, 3), protocol="shares", epochs=1), gaussian(20, 5))
-    assert refused(LABEL_STACKED(view), "shares")
+def test_columns_of_zeros_are_refused() -> None:
+    """There is nothing to stack."""
     X, y = gaussian(40, 5)
     X[:, 2:] = 0.0
     view, _ = seen(plan_for((2, 3), protocol="clear"), (X, y))
     assert refused(LABEL_STACKED(view), "0")
+
+
+def test_a_row_of_no_batch_has_no_answer() -> None:
+    """Rows that every epoch drops have no equation and get no belief."""
+    claim = read(LABEL_STACKED, stacked_plan(2, batches="fixed", remainder="drop", batch_size=60), gaussian(130, 24))
+    assert np.isnan(claim.beliefs).sum() == 10
 
 
 @pytest.mark.skipif("PLUMBOB_DATA" not in os.environ, reason="PLUMBOB_DATA is not set")
@@ -115,19 +105,17 @@ def test_credit_beyond_the_papers_condition() -> None:
     """On 4,000 credit rows, batches of 64 against 12 columns, 12 epochs give an AUC above 0.98."""
     X, y = datasets.load("credit")
     plan = plan_for((11, 12), protocol="clear", learning_rate=0.01, intercept=False, batch_size=64, epochs=12)
-    view, signs = seen(plan, (X[:4000], y[:4000].astype(np.int64)))
-    claim = claimed(LABEL_STACKED(view))
-    assert auc(signs > 0, claim.beliefs) > 0.98
+    claim = read(LABEL_STACKED, plan, (X[:4000], y[:4000].astype(np.int64)))
+    assert auc(claim.signs > 0, claim.beliefs) > 0.98
 
 
 def test_noise_lets_no_more_through_than_its_bound() -> None:
     """Labels that columns say nothing about come out less often than derived, and that much is not called blocked."""
     plan = plan_for((6, 28), protocol="clear", batch_size=128, epochs=3, noise="std", noise_std=4.0, row_norm=1.0)
     X, _ = gaussian(2000, 34)
-    view, signs = seen(plan, (X, np.random.default_rng(1).integers(0, 2, 2000)))
+    claim = read(LABEL_STACKED, plan, (X, np.random.default_rng(1).integers(0, 2, 2000)))
     most = Figures.of(plan, 2000).most_ratio("features", visits=3)
-    reached = auc(signs > 0, claimed(LABEL_STACKED(view)).beliefs)
-    assert 0.65 < reached < Forecast(most).auc
+    assert 0.65 < auc(claim.signs > 0, claim.beliefs) < Forecast(most).auc
 
 
 def test_sound_noise_of_epsilon_1_is_no_block() -> None:

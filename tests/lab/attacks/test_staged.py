@@ -1,14 +1,16 @@
-"""Attacks that have runs of their own and scores after them: invented labels, and a false share of a residual."""
+"""Attacks that have runs of their own and scores after them: other labels, rows, values or shares of a residual."""
 
 from functools import cache
 
 import numpy as np
 import pytest
 
+from benchmarks.attacks import study
 from plumbob.checking.check import check
 from plumbob.lab.attacks.chosen_labels import read_rows
+from plumbob.lab.attacks.model_difference import PEOPLE
 from plumbob.lab.audit import audit
-from plumbob.lab.audit.staging import RunsAgain
+from plumbob.lab.audit.again import RunsAgain
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run
 from plumbob.record import Finding
@@ -24,6 +26,15 @@ def run_of(split: tuple[int, ...] = SPLIT, noise: str = "none", open: str = "nev
     keys = {"noise": noise, "epochs": 0, "epsilon": epsilon, "delta": 1e-5} if noise == "rows" else {"epochs": 6}
     plan = lattice_plan(split, open=open, scale="whitened", start="zero", learning_rate=0.0, **keys)
     return trained(plan, made_up(rows=ROWS if noise == "none" else 3 * ROWS, columns=plan.columns))
+
+
+@cache
+def doubtful_run(open: str, noise: str = "none") -> Run:
+    """Labels that columns do not settle, so that everybody's residual is far from 0."""
+    keys = {"noise": noise, "epsilon": 1.0, "delta": 1e-5} if noise == "rows" else {}
+    plan = lattice_plan(SPLIT, open=open, scale="whitened", start="zero", learning_rate=0.0, epochs=0, **keys)
+    X = study.made_up(ROWS, plan.columns, 1)
+    return trained(plan, (X, study.labels_of(X, 1)))
 
 
 def found(run: Run, attack: str, predicted: int | None = None) -> Finding:
@@ -79,3 +90,38 @@ def test_kept_evidence_names_other_software_only() -> None:
     plan = run_of().model.plan.replace(evidence="keep", days=30, auditors={"label": "a" * 64, "features": "b" * 64})
     verdicts = {one.attack: one.verdict for one in check(plan, ROWS) if one.by == "label"}
     assert (verdicts["false-residual"], verdicts["chosen-labels"]) == ("degrades", "leaks")
+
+
+def test_a_difference_of_two_models_names_the_label_of_who_joined() -> None:
+    """By a feature party whose weights are opened, more often than its part of the first model says."""
+    [read] = [one for one in audit(doubtful_run("own"), ["model-difference"]) if one.target == "labels"]
+    assert (read.by, read.against, read.verdict, read.n) == ("features", "label", "degrades", PEOPLE)
+    assert read.rate is not None
+    assert read.rate > 0.9
+
+
+def test_a_difference_of_two_models_points_at_the_row_of_who_joined() -> None:
+    """By the label party, which has known rows scored by both; never said to leak, because it takes a second run."""
+    [read] = [one for one in audit(doubtful_run("never"), ["model-difference"]) if one.verdict != "not applicable"]
+    assert (read.verdict, read.n, read.assumes) == ("degrades", PEOPLE, "honest")
+    assert read.rate is not None
+    assert read.rate > 0.5
+    assert "model-difference" not in {one.attack for one in audit(run_of(), ["label-counts"])}
+
+
+def test_noise_for_rows_hides_who_joined() -> None:
+    """Both the row and the label, which becomes a coin: the promise is about one row."""
+    found = {one.target: one for one in audit(doubtful_run("own", "rows"), ["model-difference"])}
+    assert found["features"].verdict == "blocked"
+    assert found["labels"].rate is not None
+    # A coin gives as many once in 50,000 audits.
+    assert found["labels"].rate < 0.9
+
+
+@pytest.mark.parametrize(("open", "least", "most"), [("own", 0.9, 1.0), ("never", 0.0, 0.8)])
+def test_values_of_its_choice_turn_decisions_round(open: str, least: float, most: float) -> None:
+    """Nearly all where a feature party knows its weights, fewer where it does not, none where nobody is scored."""
+    [moved] = [one for one in audit(run_of(open=open), ["score-control"]) if one.conditions]
+    assert (moved.verdict, moved.stage, moved.against) == ("degrades", "prediction", "label")
+    assert all(least <= condition["value"] <= most for condition in moved.conditions)
+    assert not audit(run_of(open=open), ["score-control"], predicted=0)

@@ -22,8 +22,8 @@ from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.noise_cost import LabelReleases
 from plumbob.protocol import defences
-from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.widths import widths_for
 
 RUNS = 4000

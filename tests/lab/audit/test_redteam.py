@@ -1,4 +1,4 @@
-"""The red team runs every attack from every party_run that fits it, and keeps one finding for each."""
+"""The red team runs every attack from every party that can make it, and keeps one finding for each."""
 
 import json
 from typing import Any
@@ -11,21 +11,23 @@ import plumbob
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.commands.check import exit_code
+from plumbob.crypto import Encoded
 from plumbob.errors import DataError
 from plumbob.lab.attacks import Attack, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS, OpenedWeights
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
-from plumbob.lab.attacks.packing import PACKING_BY_FEATURE_PARTY
+from plumbob.lab.attacks.packing import ATTACKS as PACKING
 from plumbob.lab.audit import budget, redteam
 from plumbob.lab.audit.again import plan_again, tables_again
 from plumbob.lab.audit.coalitions import merged_truth
-from plumbob.lab.audit.redteam import after_those_in_doubt
+from plumbob.lab.audit.redteam import prefer_those_in_doubt
 from plumbob.lab.audit.score import scored
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import train
 from plumbob.protocol import defences
-from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
 from plumbob.record import Finding, RunRecord
 from tests.lab.audit.support import attack, label_claim, signs, small_run, value_claim
@@ -123,7 +125,7 @@ def test_findings_survive_the_record() -> None:
 
 def test_active_attacks_get_a_run_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the same rows: with whole plaintexts handed back, packing reads every label."""
-    monkeypatch.setattr(redteam, "ACTIVE", (PACKING_BY_FEATURE_PARTY,))
+    monkeypatch.setattr(redteam, "ACTIVE", (PACKING[0],))
     run = small_run(protocol="exchange", replies="paper", key_bits=1024)
     (found,) = plumbob.audit(run, only=["packing"])
     assert (found.rate, found.by, found.against, found.target) == (1, "features", "label", "labels")
@@ -132,23 +134,23 @@ def test_active_attacks_get_a_run_of_their_own(monkeypatch: pytest.MonkeyPatch) 
 
 def test_active_attacks_where_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """`clear` has no messages to tamper with."""
-    monkeypatch.setattr(redteam, "ACTIVE", (PACKING_BY_FEATURE_PARTY,))
+    monkeypatch.setattr(redteam, "ACTIVE", (PACKING[0],))
     (found,) = plumbob.audit(small_run(), only=["packing"])
     assert found.verdict == "not applicable"
 
 
-class Chatterbox(ExchangeParty):
+class Chatterbox(Hook):
     """Sends a message that nobody waits for."""
 
-    def prepare(self) -> None:
-        super().prepare()
-        for channel in self.participant.channels.values():
+    def residuals(self, me: ExchangeParty, step: int, released: Encoded) -> Encoded:
+        for channel in me.participant.channels.values():
             channel.send(Kind.OPENED_SUMS, 1, b"hello")
+        return released
 
 
 def test_a_refused_attack_is_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the honest peer ends the run, the finding says so."""
-    noisy = plumbob.attacks.ActiveAttack("packing", "features", lambda plan, name: Chatterbox, "section 0")
+    noisy = plumbob.attacks.ActiveAttack("packing", "features", lambda plan, name: Chatterbox(), "section 0")
     monkeypatch.setattr(redteam, "ACTIVE", (noisy,))
     (found,) = plumbob.audit(small_run(protocol="exchange"), only=["packing"])
     assert found.verdict == "blocked"
@@ -331,11 +333,10 @@ def test_those_in_doubt_are_chosen() -> None:
     """Of whom a party can choose, those whom its own part of an honest run tells least about come first."""
     run = trained(plan_for((2, 3), protocol="shares", open="own", start="small", epochs=2))
     truth = Truth.of(run)
-    doubting = after_those_in_doubt(OpenedWeights(), truth, "features")
-    assert isinstance(doubting, OpenedWeights)
+    doubting = OpenedWeights()
+    prefer_those_in_doubt(doubting, truth, "features")
     view = truth.views["features"]
     scores = view.X @ view.weights
     threshold = np.sort(scores)[-int(truth.is_positive.sum())]
     distances = np.abs(scores - threshold)[list(doubting.preferred)]
     assert (np.diff(distances) >= 0).all()
-    assert after_those_in_doubt(ExchangeParty, truth, "features") is ExchangeParty

@@ -3,6 +3,7 @@
 from itertools import product
 from typing import Any
 
+import msgspec
 import pytest
 
 from plumbob.checking.check import check
@@ -13,7 +14,8 @@ from plumbob.lab.page.choices import FIRST, chosen, fitted_defaults
 from plumbob.lab.page.own_tables import TableReading, TablesRead
 from plumbob.plan import KEYS, Plan
 
-FIRST_DRAFT = chosen(FIRST, FIRST.rows, "breast-cancer")
+FIRST_DRAFT = chosen(FIRST, FIRST.rows, "loans")
+NOTHING_SAID = msgspec.to_builtins(TableReading())
 
 
 def asked(body: Any, tables: TablesRead | None = None) -> PlanDraft:
@@ -39,7 +41,7 @@ def test_controls_hold_the_whole_plan() -> None:
 
 def test_rows_are_those_of_the_data() -> None:
     """Whatever number comes along with a data set's name; without one, the number counts."""
-    assert asked(draft(rows=5)).plan.rows == 455
+    assert asked(draft(rows=5)).plan.rows == 3_200
     assert asked(draft(data="", rows=5000)).plan.rows == 5000
 
 
@@ -51,7 +53,7 @@ def test_rows_are_those_of_the_data() -> None:
         {},
         {**FIRST_DRAFT, "more": 1},
         draft(data="/etc/passwd"),
-        draft(data=["breast-cancer"]),
+        draft(data=["loans"]),
         draft(data="", rows="many"),
         draft(data="", rows=True),
         draft(data="", rows=""),
@@ -60,8 +62,8 @@ def test_rows_are_those_of_the_data() -> None:
         draft(features=None),
         draft(names=["bank"], features=[8]),
         draft(reading=None),
-        draft(reading={**TableReading().to_json(), "drop": "id"}),
-        draft(reading={**TableReading().to_json(), "types": {"x": 1}}),
+        draft(reading={**NOTHING_SAID, "drop": "id"}),
+        draft(reading={**NOTHING_SAID, "types": {"x": 1}}),
         draft(reading={"id": "x"}),
         draft(data="", rows=10**9),
         draft(features=[8]),
@@ -169,8 +171,8 @@ def test_it_begins_with_the_safe_defaults() -> None:
 
 
 def test_own_tables_say_how_many_columns_and_rows() -> None:
-    """Whatever the controls hold; a mistake in them is one of the plan."""
-    plan = asked(draft(data="own", features=[1, 1], rows=5), TablesRead((3, 4), 500)).plan
-    assert ([party.features for party in plan.learners], plan.rows) == ([3, 4], 500)
+    """And the bins that the rule chose, whatever the controls hold; a mistake in them is one of the plan."""
+    plan = asked(draft(data="own", features=[1, 1], rows=5, bins=3), TablesRead((3, 4), 500, {"bins": 5})).plan
+    assert ([party.features for party in plan.learners], plan.rows, plan.bins) == ([3, 4], 500, 5)
     with pytest.raises(PlanError, match="bank: no column"):
         asked(draft(data="own"), TablesRead(mistake="bank: no column 'x'"))

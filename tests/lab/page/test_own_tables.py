@@ -4,22 +4,25 @@ import asyncio
 import json
 import os
 import stat
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from plumbob.errors import DataError, PlumbobError
 from plumbob.lab.page import own_tables
 from plumbob.lab.page.own_tables import OwnTables, TableReading, TablesRead
+from plumbob.lab.simulate import files
 from plumbob.lab.simulate.files import load_tables
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 from tests.lab.page.conftest import OpenLab
 
-NAMES = ["bank", "fund"]
-READING = TableReading(id="id", label="default")
+NAMES = ["bank", "processor"]
+IDS = (("id",), ("id",))
+READING = TableReading(ids=IDS, by_rule=False, label="default")
 BINNED = {"bins": 3, "rare": 5, "missing": "refuse", "categorical": "refuse"}
 
 
@@ -30,7 +33,7 @@ def bank(rows: int = 90, first: str = "id,age,city,default") -> str:
     return "\n".join([first, *lines, f"p{rows},50,rare,1"]) + "\n"
 
 
-def fund(rows: int = 80) -> str:
+def processor(rows: int = 80) -> str:
     """Numbers only, about fewer people."""
     return "\n".join(["id,balance", *(f"p{row},{row % 7}.5" for row in range(1, rows + 1))]) + "\n"
 
@@ -51,7 +54,7 @@ def tables() -> Any:
     """Both parties' tables."""
     found = OwnTables()
     kept(found, 0, "bank.csv", bank())
-    kept(found, 1, "fund.csv", fund())
+    kept(found, 1, "processor.csv", processor())
     yield found
     found.close()
 
@@ -59,11 +62,12 @@ def tables() -> Any:
 def said_on_the_command_line(tables: OwnTables, reading: TableReading, **keys: Any) -> str:
     """What `audit` says to the same files, without the folder."""
     plan = Plan.for_columns((1, 1), protocol="clear", batches="full", **keys)
-    files = [f"label={tables.files[0]}", f"features={tables.files[1]}"]
+    given = [f"label={tables.files[0]}", f"features={tables.files[1]}"]
+    ids = reading.id_columns(["label", "features"])
     with pytest.raises(PlumbobError) as error:
-        load_tables(plan, files, reading.id_columns, reading.label or None, reading=reading.choices)
-    words = str(error.value).replace("label:", "bank:").replace("features:", "fund:")
-    words = words.replace(", label 90, features 80", ", bank 90, fund 80")
+        load_tables(plan, given, ids, reading.label or None, reading=reading.choices)
+    words = str(error.value).replace("label:", "bank:").replace("features:", "processor:")
+    words = words.replace(", label 90, features 80", ", bank 90, processor 80")
     return words.replace(f"{tables.files[0].parent}/", "").replace(f"{tables.files[1].parent}/", "")
 
 
@@ -75,19 +79,37 @@ def test_they_give_what_the_command_line_would_read(tables: OwnTables) -> None:
     assert "80 rows in common" in read.remark
     plan = Plan.for_columns(read.widths, rows=read.rows, protocol="clear", batches="full", **BINNED)
     named = [f"label={tables.files[0]}", f"features={tables.files[1]}"]
-    loaded = load_tables(plan, named, READING.id, READING.label, reading=READING.choices)
+    loaded = load_tables(plan, named, "id", READING.label, reading=READING.choices)
     assert len(loaded.tables["label"]) == 80
     city = next(column for column in read.summaries[0]["columns"] if column["name"] == "city")
     assert city["remark"] == "1 rare level grouped"
 
 
-def test_an_id_of_two_columns(tables: OwnTables) -> None:
-    """Rows go by both, and neither is counted among the columns."""
+def test_an_id_of_two_columns_at_each_party(tables: OwnTables) -> None:
+    """Rows go by both, whatever each party calls them, and neither is counted among the columns."""
     kept(tables, 0, "bank.csv", bank().replace("p", "p,x", 90).replace("id,", "name,born,", 1))
-    kept(tables, 1, "fund.csv", fund().replace("p", "p,x").replace("id,", "name,born,", 1))
-    read = tables.read(NAMES, replace(READING, id="name,born"), BINNED)
+    kept(tables, 1, "processor.csv", processor().replace("p", "p,x").replace("id,", "surname,birthday,", 1))
+    both = (("name", "born"), ("surname", "birthday"))
+    read = tables.read(NAMES, replace(READING, ids=both), BINNED)
     assert (read.mistake, read.rows) == ("", 80)
     assert [column["name"] for column in read.summaries[1]["columns"]] == ["balance"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [({}, "Drafted for 64 training rows, 2 numeric columns"), ({"noise": "rows"}, "columns are not cut into bins")],
+    ids=["size", "noise"],
+)
+def test_the_public_rule_chooses_the_encoding(tables: OwnTables, keys: dict[str, Any], words: str) -> None:
+    """By the size of the tables, as `train` drafts its plan, whatever bins the controls hold; and says why."""
+    usual = {**BINNED, "bins": 7, "test_share": 0.2, "noise": "none", "scale": "whitened"}
+    read = tables.read(NAMES, replace(READING, by_rule=True), {**usual, **keys})
+    assert (read.mistake, read.rows) == ("", 80)
+    assert words in read.drafted
+    given = tables.given(NAMES)
+    plan, _ = files.drafted_plan(NAMES, {"rare": 5, **keys}, given, "id", "default", READING.choices, files.Testing())
+    assert {name: getattr(plan, name) for name in read.keys} == read.keys
+    assert tuple(party.features for party in plan.learners) == read.widths
 
 
 def test_only_names_and_counts_leave_a_table(tables: OwnTables) -> None:
@@ -100,25 +122,26 @@ def test_only_names_and_counts_leave_a_table(tables: OwnTables) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reading", "keys"),
+    ("changes", "keys"),
     [
-        (TableReading(id="id", label="defaults"), BINNED),
-        (TableReading(id="ids", label="default"), BINNED),
-        (TableReading(label="default", by_place=True), BINNED),
-        (TableReading(id="id", label="age"), BINNED),
-        (TableReading(id="id", label="default", drop=("no such",)), BINNED),
-        (TableReading(id="id", label="default", types=(("city", "number"),)), BINNED),
-        (TableReading(id="id", label="default", types=(("city", "colour"),)), BINNED),
-        (TableReading(id="id", label="default", positive="7"), BINNED),
-        (READING, {**BINNED, "bins": 0}),
-        (READING, {**BINNED, "bins": 0, "categorical": "one-hot"}),
+        ({"label": "defaults"}, BINNED),
+        ({"ids": (("ids",), ("ids",))}, BINNED),
+        ({"by_place": True}, BINNED),
+        ({"label": "age"}, BINNED),
+        ({"drop": ("no such",)}, BINNED),
+        ({"types": {"city": "number"}}, BINNED),
+        ({"types": {"city": "colour"}}, BINNED),
+        ({"positive": "7"}, BINNED),
+        ({}, {**BINNED, "bins": 0}),
+        ({}, {**BINNED, "bins": 0, "categorical": "one-hot"}),
     ],
     ids=["label", "id", "lengths", "classes", "drop", "type", "no-type", "positive", "text", "gaps"],
 )
 def test_mistakes_are_said_in_the_command_lines_words(
-    tables: OwnTables, reading: TableReading, keys: dict[str, Any]
+    tables: OwnTables, changes: dict[str, Any], keys: dict[str, Any]
 ) -> None:
     """The same sentence as `audit` has, with the user's own file name and no folder of the lab's."""
+    reading = replace(READING, **changes)
     try:
         expected = said_on_the_command_line(tables, reading, **keys)
     except PlumbobError as error:
@@ -136,12 +159,19 @@ def test_gaps_that_are_refused_can_still_be_seen(tables: OwnTables) -> None:
 def test_what_is_missing_is_asked_for() -> None:
     """First the files, then the label's column, then which rows belong together."""
     found = OwnTables()
-    assert found.read(NAMES, TableReading(), BINNED).mistake == "bank, fund: choose a table (a CSV or Parquet file)"
+    assert (
+        found.read(NAMES, TableReading(), BINNED).mistake == "bank, processor: choose a table (a CSV or Parquet file)"
+    )
     kept(found, 0, "bank.csv", bank())
-    assert found.read(NAMES, TableReading(), BINNED).mistake == "fund: choose a table (a CSV or Parquet file)"
-    kept(found, 1, "fund.csv", fund())
+    assert found.read(NAMES, TableReading(), BINNED).mistake == "processor: choose a table (a CSV or Parquet file)"
+    kept(found, 1, "processor.csv", processor())
     assert found.read(NAMES, TableReading(), BINNED).mistake == "bank: choose the column that holds the label"
-    assert found.read(NAMES, TableReading(label="default"), BINNED).mistake.startswith("choose the column that ident")
+    labelled = TableReading(label="default")
+    assert found.read(NAMES, labelled, BINNED).mistake.startswith("choose what identifies a row")
+    one_sided = replace(labelled, ids=(("id",), ()))
+    assert found.read(NAMES, one_sided, BINNED).mistake == "processor: choose the column that identifies a row"
+    unequal = replace(labelled, ids=(("id", "age"), ("id",)))
+    assert found.read(NAMES, unequal, BINNED).mistake.endswith("in the same order; got bank 2, processor 1")
     found.close()
 
 
@@ -209,7 +239,7 @@ def test_a_table_is_read_once_for_many_plans(tables: OwnTables, monkeypatch: pyt
     for keys in ({**BINNED, "epochs": 1}, {**BINNED, "epochs": 2}, {**BINNED, "bins": 4}):
         tables.read(NAMES, READING, keys)
     assert len(asked) == 2
-    kept(tables, 1, "fund.csv", fund(70))
+    kept(tables, 1, "processor.csv", processor(70))
     assert tables.read(NAMES, READING, BINNED).rows == 70
 
 
@@ -224,14 +254,13 @@ def handed_in(lab: OpenLab, place: int, name: str, content: bytes, **headers: st
 
 def own_draft(lab: OpenLab, **keys: Any) -> dict[str, Any]:
     """On the tables that were handed in."""
-    return {**lab.draft(**{**BINNED, **keys}), "data": "own", "reading": READING.to_json()}
+    return {**lab.draft(**{**BINNED, **keys}), "data": "own", "reading": msgspec.to_builtins(READING)}
 
 
-def test_a_run_on_own_tables(open_lab: Callable[..., OpenLab]) -> None:
-    """Handed in, checked, trained and attacked; its folder is what `audit` would leave, and the copies go."""
-    lab = open_lab()
+def test_a_run_on_own_tables(lab: OpenLab) -> None:
+    """Handed in, checked, trained and attacked; its folder is what `audit` would leave."""
     assert handed_in(lab, 0, "my%20bank.csv", bank().encode()).json["tables"][0]["name"] == "my bank.csv"
-    assert handed_in(lab, 1, "fund.csv", fund().encode()).status == 201
+    assert handed_in(lab, 1, "processor.csv", processor().encode()).status == 201
     assert [one["columns"] for one in lab.get("start").json["tables"]] == [
         ["id", "age", "city", "default"],
         ["id", "balance"],
@@ -247,12 +276,11 @@ def test_a_run_on_own_tables(open_lab: Callable[..., OpenLab]) -> None:
     assert RunFolder(lab.out / name).record().is_finished
 
 
-def test_a_run_whose_rows_are_paired_by_place(open_lab: Callable[..., OpenLab]) -> None:
+def test_a_run_whose_rows_are_paired_by_place(lab: OpenLab) -> None:
     """Not unless it is chosen; then the answer says so, and the run's record and page too."""
-    lab = open_lab()
     handed_in(lab, 0, "bank.csv", bank(80).encode())
-    handed_in(lab, 1, "fund.csv", fund().encode())
-    silent = {**READING.to_json(), "id": ""}
+    handed_in(lab, 1, "processor.csv", processor().encode())
+    silent = {**msgspec.to_builtins(READING), "ids": []}
     draft = {**own_draft(lab), "reading": silent}
     answer = lab.post("check", draft).json
     assert "by their place" in answer["mistakes"][0]["text"]
@@ -265,13 +293,10 @@ def test_a_run_whose_rows_are_paired_by_place(open_lab: Callable[..., OpenLab]) 
     assert "Rows were paired by their place" in (lab.out / name / "report.html").read_text()
 
 
-def test_a_mistake_in_a_table_is_an_answer(open_lab: Callable[..., OpenLab]) -> None:
+def test_a_mistake_in_a_table_is_an_answer(lab: OpenLab) -> None:
     """Beside it, what could be counted of the tables."""
-    lab = open_lab()
-    answer = lab.post("check", own_draft(lab)).json
-    assert answer["mistakes"][0]["text"].startswith("bank, fund: choose a table")
     handed_in(lab, 0, "bank.csv", bank().encode())
-    handed_in(lab, 1, "fund.csv", fund().encode())
+    handed_in(lab, 1, "processor.csv", processor().encode())
     answer = lab.post("check", own_draft(lab, bins=0)).json
     assert answer["mistakes"][0]["text"].startswith("bank:")
     assert len(answer["tables"]["summaries"]) == 2

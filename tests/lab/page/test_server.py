@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
@@ -131,41 +131,33 @@ def test_a_calculated_run_says_so(lab: OpenLab) -> None:
 
 
 def test_one_run_at_a_time_and_it_can_be_cancelled(lab: OpenLab) -> None:
-    """A second run is refused with a reason; cancelling ends the first, and its folder says how far it came."""
+    """A second run is refused with a reason, and so are more watching pages than a person has open.
+
+    Cancelling ends the run for whoever watches it, and its folder says how far it came.
+    """
     name = lab.long_run()
     second = lab.post("runs", {"draft": lab.draft(), "is_calculated": True})
     assert second.status == 400
     assert "under way" in second.json["error"]
-    with ThreadPoolExecutor() as threads:
-        watching = threads.submit(lab.events, name)
+    with ExitStack() as connections:
+        watchers = [connections.enter_context(watching(lab, name)) for _ in range(MOST_LISTENERS)]
+        assert lab.get(f"runs/{name}/events").status == 503
         assert lab.post("cancel", {}).status == 200
-        assert watching.result(timeout=120)[-1][1] == "cancelled"
+        told = b""
+        while b"event: cancelled" not in told:
+            told += watchers[0].recv(4000)
     assert RunFolder(lab.out / name).record().status.startswith("interrupted")
     assert lab.post("cancel", {}).status == 200
 
 
-def test_few_may_watch_at_once(lab: OpenLab) -> None:
-    """More pages than a person has open are turned away, not served until the machine is full."""
-    name = lab.long_run()
-    sockets = []
-    try:
-        for _ in range(MOST_LISTENERS):
-            watcher = socket.create_connection(("127.0.0.1", lab.port))
-            lines = [
-                f"GET {lab.home}runs/{name}/events HTTP/1.1",
-                f"Host: 127.0.0.1:{lab.port}",
-                f"Cookie: {lab.cookie}",
-            ]
-            watcher.sendall("\r\n".join([*lines, "", ""]).encode())
-            assert watcher.recv(100).startswith(b"HTTP/1.1 200")
-            # An event was sent: the stream is open.
-            watcher.recv(2000)
-            sockets.append(watcher)
-        assert lab.get(f"runs/{name}/events").status == 503
-    finally:
-        for watcher in sockets:
-            watcher.close()
-        lab.post("cancel", {})
+def watching(lab: OpenLab, name: str) -> socket.socket:
+    """A connection on which the run's events come: the first of them was sent."""
+    watcher = socket.create_connection(("127.0.0.1", lab.port), timeout=120)
+    lines = [f"GET {lab.home}runs/{name}/events HTTP/1.1", f"Host: 127.0.0.1:{lab.port}", f"Cookie: {lab.cookie}"]
+    watcher.sendall("\r\n".join([*lines, "", ""]).encode())
+    assert watcher.recv(100).startswith(b"HTTP/1.1 200")
+    watcher.recv(2000)
+    return watcher
 
 
 def test_no_data_no_run(lab: OpenLab) -> None:
@@ -185,21 +177,6 @@ def test_it_opens_on_a_run(lab: OpenLab, finished: Finished, open_lab: Callable[
     assert start["first"]["keys"]["batch_size"] == QUICK["batch_size"]
     assert start["first"]["data"] == "breast-cancer"
     assert on_run.get("runs/opened/report").body == lab.get(f"runs/{finished.name}/report").body
-
-
-def test_nothing_is_logged(open_lab: Callable[..., OpenLab]) -> None:
-    """Ctrl-C ends it with code 0; all it ever said is its address, once, and two lines about itself."""
-    lab = open_lab()
-    lab.get("start")
-    lab.ask("GET", "/?token=guess", Cookie=None)
-    lab.post("check", b"{")
-    lab.process.send_signal(signal.SIGINT)
-    assert lab.process.stdout is not None
-    rest = lab.process.stdout.read()
-    assert lab.process.wait(120) == 0
-    assert len(rest.splitlines()) == 2
-    assert lab.token not in rest
-    assert lab.cookie.partition("=")[2] not in lab.said + rest
 
 
 def test_for_scripts_it_says_one_object(tmp_path: Path) -> None:
@@ -226,12 +203,22 @@ def test_the_browser_is_opened_if_asked(monkeypatch: pytest.MonkeyPatch) -> None
     assert opened.get(timeout=120) == "http://127.0.0.1:1/"
 
 
-def test_a_lab_that_closes_takes_its_run_along(open_lab: Callable[..., OpenLab]) -> None:
-    """Ctrl-C while a run is under way ends both, and the run's folder says so."""
+def test_a_lab_that_closes_takes_its_run_along_and_logs_nothing(open_lab: Callable[..., OpenLab]) -> None:
+    """Ctrl-C while a run is under way ends both, with code 0, and the run's folder says so.
+
+    All that the lab ever says is its address, the next one, and two lines about itself.
+    """
     lab = open_lab()
+    lab.ask("GET", "/?token=guess", Cookie=None)
+    lab.post("check", b"{")
     name = lab.long_run()
     lab.process.send_signal(signal.SIGINT)
+    assert lab.process.stdout is not None
+    rest = lab.process.stdout.read()
     assert lab.process.wait(120) == 0
+    assert lab.said.count("\n") == 2
+    assert rest.splitlines() == ["The lab is closed."]
+    assert lab.cookie.partition("=")[2] not in lab.said + rest
     assert RunFolder(lab.out / name).record().status.startswith("interrupted")
 
 

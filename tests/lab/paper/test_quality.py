@@ -1,15 +1,17 @@
-"""The curves of section 7, beside a few lines that calculate them from the paper's formulas alone."""
+"""The curves of section 7, beside a few lines that calculate them from the paper's formulas alone; their store."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from plumbob import datasets
 from plumbob.errors import DataError
-from plumbob.lab.paper.quality import METRICS, curves_of, majority
+from plumbob.lab.paper.quality import METRICS, Released, curves_of, majority, success
 from plumbob.lab.paper.readings import PRESETS, Effort, ResultStore, Setting, presets_of, settings_of
+from plumbob.lab.paper.runs import made_up, trained
 from tests.lab.paper.support import DIGITS
 
 
@@ -93,3 +95,73 @@ def test_majority() -> None:
     """The share of the larger class."""
     _, y = datasets.load("digits-01", "test")
     assert majority(DIGITS) == max(y.mean(), 1 - y.mean())
+
+
+# Residuals as released are those that training used, noise included.
+
+NOISE: dict[str, Any] = {"noise": "std", "noise_std": 5.0, "row_norm": 100.0}
+
+
+@pytest.mark.parametrize("keys", [{"batches": "full"}, {"batch_size": 16}, {"batch_size": 16, **NOISE}], ids=str)
+def test_they_give_the_sums_of_every_step(keys: dict[str, Any]) -> None:
+    """Residuals times columns, over each batch, are the sums that the feature party received."""
+    run = trained((3, 4), *made_up(64, 7, 1), start="xavier", epochs=2, **keys)
+    released = Released.of(run)
+    for batch, X, own_scores, sums in released.own.steps():
+        residuals = released.residuals[batch.epoch - 1, batch.rows]
+        np.testing.assert_allclose(residuals @ X, sums, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(released.own_scores[batch.epoch - 1, batch.rows], own_scores)
+
+
+def test_another_run_is_refused() -> None:
+    """Sums that the residuals do not give are not of this run."""
+    run = trained((3, 4), *made_up(64, 7, 1), epochs=1, batch_size=16)
+    other = replace(run.transcripts["features"], sums=run.transcripts["features"].sums + 1.0)
+    with pytest.raises(DataError, match="do not give the sums"):
+        Released.of(replace(run, transcripts={**run.transcripts, "features": other}))
+
+
+def test_rows_that_were_dropped_count_for_nothing() -> None:
+    """Success is the share among the rows that came into a batch."""
+    assert success(np.array([1, 0, 1], dtype=np.int8), np.array([[-1.0, np.nan, 2.0]])) == [0.5]
+    run = trained((3, 4), *made_up(70, 7, 1), epochs=1, batch_size=16, remainder="drop")
+    assert int(np.isnan(Released.of(run).residuals).sum()) == 70 - 64
+
+
+# What is finished is not done again, unless it would be something else.
+
+
+def counted(calls: list[int]) -> dict[str, int]:
+    """Work that shows how often it was done."""
+    calls.append(1)
+    return {"calls": len(calls)}
+
+
+def test_work_is_done_once(tmp_path: Path) -> None:
+    """The same settings give the stored result; other ones are worked out, and stored in its place."""
+    results, calls = ResultStore(tmp_path / "results"), list[int]()
+    assert results.get_or_run("a: b, c", {"seed": 1}, lambda: counted(calls)) == {"calls": 1}
+    assert ResultStore(tmp_path / "results").get_or_run("a: b, c", {"seed": 1}, lambda: counted(calls)) == {"calls": 1}
+    assert results.get_or_run("a: b, c", {"seed": 2}, lambda: counted(calls)) == {"calls": 2}
+    assert len(list((tmp_path / "results").iterdir())) == 1
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"settings": {}}'])
+def test_a_broken_file_is_worked_out_again(tmp_path: Path, content: str) -> None:
+    """Whatever stands in a file, only a whole result of the same settings is used."""
+    results = ResultStore(tmp_path)
+    results.get_or_run("a", {"seed": 1}, lambda: {"value": 1})
+    (tmp_path / "a.json").write_text(content)
+    assert results.get_or_run("a", {"seed": 1}, lambda: {"value": 2}) == {"value": 2}
+    assert results.get_or_run("a", {"seed": 1}, lambda: {"value": 3}) == {"value": 2}
+
+
+def test_an_interrupted_piece_leaves_nothing(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of some work stores nothing of it."""
+
+    def work() -> dict[str, int]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ResultStore(tmp_path).get_or_run("a", {}, work)
+    assert ResultStore(tmp_path).result("a", {}) is None

@@ -11,6 +11,7 @@ import pytest
 
 from plumbob.data import ColumnChoices, Table, table_from
 from plumbob.data.encoder import fit_encoder
+from plumbob.data.encoding import Bins
 from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.export import export
@@ -59,6 +60,26 @@ def test_points_add_up_to_the_score(run: Run, tables: Mapping[str, Table]) -> No
     scores = run.model.scores(tables)
     expected = 500 + 40 / math.log(2) * (-scores - math.log(20))
     np.testing.assert_allclose(total, expected, atol=1e-6)
+
+
+def test_a_plain_column_adds_to_the_points_of_its_bins() -> None:
+    """A bin's points are those of a row at the mean of its training rows, a gap's those of a row without a value."""
+    generator = np.random.default_rng(9)
+    debt = [None if row % 9 == 0 else float(value) for row, value in enumerate(generator.normal(size=300))]
+    labels = [int((value or 0.0) + noise > 0) for value, noise in zip(debt, generator.normal(size=300), strict=True)]
+    tables = {
+        "label": table_from(pa.table({"x": generator.normal(size=300)}), labels=labels),
+        "features": table_from(pa.table({"debt": debt})),
+    }
+    plan = Plan.for_columns((4, 5), protocol="clear", bins=4, plain=True, seed=3, l2=0.01)
+    part, scale = train(plan, tables).model.parts["features"], ScorecardScale(500, 20, 40)
+    _, bins = part.encoder.sources
+    assert isinstance(bins, Bins)
+    (base, *slots) = scorecard(part, scale)
+    assert [line.slot for line in slots] == list(bins.slots)
+    typical = table_from(pa.table({"debt": [*bins.means, None]}))
+    expected = -scale.factor * part.partial_scores(typical)
+    np.testing.assert_allclose([base.points + line.points for line in slots], expected, atol=1e-9)
 
 
 def test_twice_the_odds_are_so_many_points_more() -> None:

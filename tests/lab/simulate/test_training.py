@@ -21,8 +21,8 @@ from plumbob.lab.simulate import JointModel, train
 from plumbob.lab.simulate.training import connected_participants, run_together
 from plumbob.plan import Plan
 from plumbob.plan.protocols import PROTOCOLS
-from plumbob.protocol.arbiter import Arbiter
-from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.paillier.arbiter import Arbiter
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.program import party_class
 from plumbob.protocol.shares.training import LatticeParty

@@ -9,7 +9,7 @@ from plumbob.crypto import engines, paillier
 from plumbob.crypto.profiles import insecure_for_tests
 from plumbob.lab.attacks import ActiveAttack
 from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS
-from plumbob.lab.attacks.packing import PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY
+from plumbob.lab.attacks.packing import ATTACKS as PACKING
 from plumbob.lab.audit import budget, redteam
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate.unhidden import UnhiddenEngine, messages
@@ -18,7 +18,7 @@ from tests.protocol.support import made_up, plan_for, trained, weights_of
 
 PLAN = plan_for((3, 4), protocol="exchange", epochs=2, batch_size=10)
 DATA = made_up(columns=7)
-ATTACKS = [CHOSEN_ROWS, PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY]
+ATTACKS = [CHOSEN_ROWS, *PACKING]
 
 
 def test_sums_multiples_and_packing_are_those_of_the_plaintexts() -> None:
@@ -76,5 +76,5 @@ def test_a_shortened_attack_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its finding names the epochs that it had, so that nobody takes it for the whole attack."""
     truth = Truth.of(trained(PLAN, DATA))
     monkeypatch.setattr(budget, "CELLS", truth.rows * 7)
-    [finding] = redteam.act_out(PACKING_BY_FEATURE_PARTY, "features", truth)
+    [finding] = redteam.act_out(PACKING[0], "features", truth)
     assert finding.why.endswith("Its budget allowed 1 of 2 epochs; with more it may reach more.")

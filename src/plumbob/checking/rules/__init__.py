@@ -1,8 +1,8 @@
 """Every attack that a plan is judged on, one file each: its story, its rule, and what the attacker has before it.
 
 Whoever adds an attack adds two files with one name: one here, one in the lab (plumbob/lab/attacks). Both folders are
-read as they are; nothing else lists the names. `RULES` of a file are judged for each party; `further` gives findings
-of other shapes.
+read as they are; nothing else lists the names. The `RULE` of a file, or its `RULES` where it has several, is judged for
+each party; `further` gives findings of other shapes.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,9 @@ from plumbob.plan import suggestion
 from plumbob.record import Finding
 
 _MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
-RULES: tuple[AttackRule, ...] = tuple(rule for module in _MODULES for rule in getattr(module, "RULES", ()))
+RULES: tuple[AttackRule, ...] = tuple(
+    rule for module in _MODULES for rule in getattr(module, "RULES", [vars(module).get("RULE")]) if rule is not None
+)
 _FURTHER: list[Callable[[Figures], Iterator[Finding]]] = [
     module.further for module in _MODULES if hasattr(module, "further")
 ]

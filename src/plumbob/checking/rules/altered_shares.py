@@ -21,21 +21,20 @@ RULE = AttackRule(
     assumes="cheating",
     stage="prediction",
 )
-RULES = (RULE,)
 
 
 def further(figures: Figures) -> Iterator[Finding]:
     """One column of those that a party has, nearly exactly in every score that is opened from shares."""
     plan, scored = figures.plan, figures.scored
-    label = plan.label_party.name
+    label, spoken = plan.label_party.name, figures.spoken
     if not plan.is_closed or not scored:
         return
     for party in plan.feature_parties:
         if party.features:
             column = "the only column" if party.features == 1 else f"one of the {party.features} columns"
             why = (
-                f"If {label} breaks the protocol when training ends and shifts its share of one weight, each score "
-                f"(here {scored:,}) shows it {column} of {party.name} instead: at most {scored_bits(plan, 1)} bits "
-                "per score."
+                f"If {spoken(label)} breaks the protocol when training ends and shifts its share of one weight, each "
+                f"score (here {scored:,}) shows it {column} of {spoken(party.name)} instead: at most "
+                f"{scored_bits(plan, 1)} bits per score."
             )
             yield finding(RULE, label, party.name, LEAKS, why)

@@ -24,7 +24,6 @@ RULE = AttackRule(
         "the key opens it: each person's residual, and its sign is the label."
     ),
 )
-RULES = (RULE,)
 
 
 def further(figures: Figures) -> Iterator[Finding]:
@@ -47,7 +46,8 @@ def _alone(figures: Figures, arbiter: str, against: str) -> Finding:
         return finding(RULE, arbiter, against, BLOCKED, why, target="weights")
     is_start_known = plan.start == "zero"
     end = "so it knows the weights" if is_start_known else "so it knows how the weights moved, but not where they began"
-    why = f"The arbiter reads {figures.columns(against)} sums of {against} in each of {figures.steps} steps, {end}."
+    sums = f"{figures.columns(against)} sums of {figures.spoken(against)}"
+    why = f"The arbiter reads {sums} in each of {figures.steps} steps, {end}."
     fix = "--no-unmasked-gradients-for-the-arbiter"
     return finding(RULE, arbiter, against, LEAKS if is_start_known else DEGRADES, why, fix, "weights")
 
@@ -57,8 +57,8 @@ def _with_feature_party(figures: Figures, arbiter: str, party: str) -> Finding:
     expected = reading(figures, party, 1.0, figures.visits if noise else 1)
     blurred = f" under noise of {noise:.3g}" if noise else ""
     why = (
-        f"{arbiter} and {party} together decrypt every joint residual{blurred}, row by row, at any batch size: about "
-        f"{percent(expected.accuracy)} of labels right."
+        f"{figures.spoken(arbiter)} and {figures.spoken(party)} together decrypt every joint residual{blurred}, row by "
+        f"row, at any batch size: about {percent(expected.accuracy)} of labels right."
     )
     verdict = expected.verdict(plan.tolerance_labels)
     return finding(RULE, f"{arbiter}+{party}", plan.label_party.name, verdict, why)
@@ -67,8 +67,9 @@ def _with_feature_party(figures: Figures, arbiter: str, party: str) -> Finding:
 def _with_label_party(figures: Figures, arbiter: str) -> Iterator[Finding]:
     label_party = figures.plan.label_party.name
     noise = figures.noise_toward(label_party)
+    pair = f"{figures.spoken(arbiter)} and {figures.spoken(label_party)}"
     for peer in figures.peers(label_party):
-        why = f"{arbiter} and {label_party} together decrypt the scores that {peer.name} sends, row by row."
+        why = f"{pair} together decrypt the scores that {figures.spoken(peer.name)} sends, row by row."
         if noise:
             why += f" Noise of {noise:.3g} is on each."
         verdict = DEGRADES if noise else LEAKS

@@ -8,12 +8,11 @@ Every message is an honest one about these labels: no cryptography stops it, and
 rows does: the promise holds whatever labels a party brings.
 """
 
-import math
-
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, product
 from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
+from plumbob.checking.rules.shared import than_a_coin
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 
@@ -29,16 +28,15 @@ def judge(figures: Figures, party: str) -> Judgement:
     if not plan.kind.is_encrypted or not scored:
         return not_applicable("No row is scored for the label party.")
     numbers = (
-        f"{party} can give one person of {figures.rows:,} label 1 and everybody else 0: the shared weights then point "
-        "at that person's row"
+        f"{figures.spoken(party)} can give one person of {figures.rows:,} label 1 and everybody else 0: the shared "
+        "weights then point at that person's row"
     )
     if plan.row_weights != "none":
         numbers += ", and still more if it lets that row count 1 and all others 0 (row_weights)"
     if plan.noise == "rows":
-        most = math.tanh(plan.epsilon / 2.0)
         why = (
-            f"{numbers}, but noise hides it: whatever labels {party} brings, what it says of one person's row gains at "
-            f"most {most:.2f} over a coin (epsilon {plan.epsilon:g})."
+            f"{numbers}, but noise hides it: whatever labels {figures.spoken(party)} brings, its guess about one "
+            f"person's row is {than_a_coin(plan)}."
         )
         return blocked(why) if plan.epsilon <= MOST_EPSILON else Judgement(DEGRADES, why)
     scores = f"{counted(scored, 'scored row')}, held-out ones included"
@@ -55,23 +53,21 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     rows = Block("unknown", figures.rows, theirs, (f"{figures.rows} {TIMES} {theirs}", "peer's columns"), "?")
     weights = Block("known", 1, theirs, (f"{theirs} weights,", "from known rows"))
     ends = f"One person's {theirs} columns per run, from the scores of {unknown_weights(figures.plan)} known rows."
-    return AttackDrawing((labels, rows, weights), (TIMES, "="), ends)
+    return product(labels, rows, weights, ends)
 
 
-RULES = (
-    AttackRule(
-        name="chosen-labels",
-        by="label",
-        target="features",
-        reference="beyond the paper: labels are an input",
-        story=(
-            "A label party gives label 1 to one person and 0 to everybody else. The joint weights then point at that "
-            "person's row, and the scores of a few people whose columns it knows reveal them. Every message is an "
-            "honest one, so nobody sees it."
-        ),
-        judge=judge,
-        draw=draw,
-        assumes="cheating",
-        is_named_by_replay=False,
+RULE = AttackRule(
+    name="chosen-labels",
+    by="label",
+    target="features",
+    reference="beyond the paper: labels are an input",
+    story=(
+        "A label party gives label 1 to one person and 0 to everybody else. The joint weights then point at that "
+        "person's row, and the scores of a few people whose columns it knows reveal them. Every message is an "
+        "honest one, so nobody sees it."
     ),
+    judge=judge,
+    draw=draw,
+    assumes="cheating",
+    is_named_by_replay=False,
 )

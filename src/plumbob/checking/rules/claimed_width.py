@@ -1,9 +1,12 @@
 """`claimed-width`, as a plan is judged on it."""
 
+from dataclasses import replace
+
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.reply_room import without_replies
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked
+from plumbob.checking.rules.shared import without_replies
+from plumbob.counting import counted
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -11,8 +14,8 @@ def judge(figures: Figures, party: str) -> Judgement:
     if (reason := without_replies(figures, party)) is not None:
         return reason
     return blocked(
-        f"Widths are agreed: the plan's hash fixes {figures.columns(party)} columns, and any other number of sums ends "
-        "the run; the columns that were agreed need not be real, so they all count here."
+        f"Widths are agreed: the plan's hash fixes {counted(figures.columns(party), 'column')}, and any other number "
+        "of sums ends the run; the columns that were agreed need not be real, so they all count here."
     )
 
 
@@ -26,31 +29,18 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     return AttackDrawing((real, claimed), ("+",), ends)
 
 
-RULES = (
-    AttackRule(
-        name="claimed-width",
-        by="features",
-        target="labels",
-        reference="Section 5.2",
-        story=(
-            "A party that claims more columns than it has gets more equations from every step. With as many as a "
-            "batch has rows it solves for everybody's labels, unless widths are agreed beforehand."
-        ),
-        judge=judge,
-        draw=draw,
-        assumes="cheating",
-    ),
-    AttackRule(
-        name="claimed-width",
-        by="label",
-        target="scores",
-        reference="Section 5.2",
-        story=(
-            "A party that claims more columns than it has gets more equations from every step. With as many as a "
-            "batch has rows it solves for everybody's partial scores, unless widths are agreed beforehand."
-        ),
-        judge=judge,
-        draw=draw,
-        assumes="cheating",
-    ),
+STORY = (
+    "A party that claims more columns than it has gets more equations from every step. With as many as a batch has "
+    "rows it solves for everybody's {}, unless widths are agreed beforehand."
 )
+RULE = AttackRule(
+    name="claimed-width",
+    by="features",
+    target="labels",
+    reference="Section 5.2",
+    story=STORY.format("labels"),
+    judge=judge,
+    draw=draw,
+    assumes="cheating",
+)
+RULES = (RULE, replace(RULE, by="label", target="scores", story=STORY.format("partial scores")))

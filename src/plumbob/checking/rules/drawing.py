@@ -36,11 +36,14 @@ class AttackDrawing:
     conclusion: str
 
 
-def one_step(figures: Figures, by: str, mark: str, conclusion: str, columns: int) -> AttackDrawing:
+def product(left: Block, right: Block, result: Block, conclusion: str) -> AttackDrawing:
+    """One block times another is a third."""
+    return AttackDrawing((left, right, result), (TIMES, "="), conclusion)
+
+
+def one_step(figures: Figures, by: str, mark: str, conclusion: str) -> AttackDrawing:
     """Of one step: residuals times own columns are own sums."""
-    rows = figures.batch
+    rows, columns = figures.batch, figures.columns(by)
     unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), mark)
     own = Block("known", rows, columns, (f"{rows} {TIMES} {columns}", "own columns"))
-    return AttackDrawing(
-        (unknown, own, Block("known", 1, columns, (f"{columns} sums", "own gradient"))), (TIMES, "="), conclusion
-    )
+    return product(unknown, own, Block("known", 1, columns, (f"{columns} sums", "own gradient")), conclusion)

@@ -1,9 +1,9 @@
 """`false-residual`: a label party that falsifies its share of one person's residual, as a plan is judged on it."""
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.falsified import bits_of_a_run, in_scores
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
+from plumbob.checking.rules.shared import bits_of_a_run, in_scores
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -22,22 +22,20 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     ends = "Weights stay shared."
     if figures.plan.is_closed:
         ends = f"One person's {theirs} columns per run; at most {bits_of_a_run(figures, by):,} bits."
-    return AttackDrawing((forged, rows, weights), (TIMES, "="), ends)
+    return product(forged, rows, weights, ends)
 
 
-RULES = (
-    AttackRule(
-        name="false-residual",
-        by="label",
-        target="features",
-        reference="Jagielski et al., eprint 2025/906: erased and shifted residuals; docs/attacks.md",
-        story=(
-            "Residuals are shared, and a party can add what it likes to its share of one. A label party that erases "
-            "all residuals but one person's, and makes that one large, turns the weights into that person's row: the "
-            "scores of a few people whose columns it knows then show it exactly."
-        ),
-        judge=judge,
-        draw=draw,
-        assumes="cheating",
+RULE = AttackRule(
+    name="false-residual",
+    by="label",
+    target="features",
+    reference="Jagielski et al., eprint 2025/906: erased and shifted residuals; docs/attacks.md",
+    story=(
+        "Residuals are shared, and a party can add what it likes to its share of one. A label party that erases "
+        "all residuals but one person's, and makes that one large, turns the weights into that person's row: the "
+        "scores of a few people whose columns it knows then show it exactly."
     ),
+    judge=judge,
+    draw=draw,
+    assumes="cheating",
 )

@@ -2,10 +2,8 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.residuals import (
-    one_column,
-)
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.shared import one_column
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 CHAIN_ROOM = 2
@@ -40,17 +38,15 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     )
 
 
-RULES = (
-    AttackRule(
-        name="feature-chain",
-        by="label",
-        target="features",
-        reference="beyond the paper: batches without ratios",
-        story=(
-            "Each step moves the peer's only weight by an amount that its own scores give away, so one guessed "
-            "number unrolls the whole training. Only the right guess gives a person the same value in two epochs."
-        ),
-        judge=judge,
-        draw=draw,
+RULE = AttackRule(
+    name="feature-chain",
+    by="label",
+    target="features",
+    reference="beyond the paper: batches without ratios",
+    story=(
+        "Each step moves the peer's only weight by an amount that its own scores give away, so one guessed "
+        "number unrolls the whole training. Only the right guess gives a person the same value in two epochs."
     ),
+    judge=judge,
+    draw=draw,
 )

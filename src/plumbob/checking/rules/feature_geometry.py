@@ -3,8 +3,9 @@
 import math
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, one_step
-from plumbob.checking.rules.residuals import (
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, one_step, product
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
+from plumbob.checking.rules.shared import (
     FEW_EPOCHS,
     USUAL_SCORE,
     are_most_determined,
@@ -13,7 +14,6 @@ from plumbob.checking.rules.residuals import (
     with_noise,
     without_residuals,
 )
-from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted, percent
 
@@ -55,7 +55,9 @@ def judge(figures: Figures, party: str) -> Judgement:
         or figures.longest_batch > figures.columns(party)
         or not are_most_determined(figures, party)
     ):
-        return Judgement(DEGRADES, f"{numbers}{with_noise(noise)}: the history is short, blurred or ill-conditioned.")
+        return Judgement(
+            DEGRADES, f"{numbers}{with_noise(noise)}: the history is too short, blurred or uneven to be sure."
+        )
     return Judgement(
         LEAKS,
         f"{numbers}: all columns up to one rotation, which {columns} known rows fix. Columns with few values, such as "
@@ -65,9 +67,9 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 def draw_scores(figures: Figures, by: str, _target: str) -> AttackDrawing:
     """Before columns come the scores that they are worked out from."""
-    rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
+    rows, rank = figures.batch, figures.rank(by)
     share = "every score shows" if rank >= rows else f"at most {percent(rank / rows)} of the peers' scores are fixed"
-    return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {share}.", columns)
+    return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {share}.")
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
@@ -77,7 +79,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     weights = Block("unknown", width, visits, ("their weights", "over time"), "?")
     scores = Block("known", rows, visits, (f"{rows} {TIMES} {visits} scores", "where solved for"))
     enough = "enough to fix them up to a rotation" if visits > width else "too few to tell them apart"
-    return AttackDrawing((columns, weights, scores), (TIMES, "="), f"{visits} looks at {width} columns: {enough}.")
+    return product(columns, weights, scores, f"{visits} looks at {width} columns: {enough}.")
 
 
 RULES = (

@@ -1,11 +1,11 @@
 """`feature-single`, as a plan is judged on it."""
 
+from dataclasses import replace
+
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.residuals import (
-    one_column,
-)
+from plumbob.checking.rules.drawing import AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.shared import one_column
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -26,35 +26,20 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     weight = Block("unknown", width, 1, ("its weights", "unknown"), "?")
     scores = Block("known", rows, 1, ("peer's scores", "solved for"))
     fits = "Ratios of scores are ratios of people's values." if width == 1 else "Ratios need exactly one column."
-    return AttackDrawing((column, weight, scores), (TIMES, "="), fits)
+    return product(column, weight, scores, fits)
 
 
-RULES = (
-    AttackRule(
-        name="feature-single",
-        by="label",
-        target="features",
-        reference="Theorem 3.5",
-        story=(
-            "Within a batch the peer's scores are its only column times one number, so they give ratios between "
-            "people, and batches that share people join the ratios. How the scores move from one epoch to the "
-            "next gives the scale."
-        ),
-        judge=judge,
-        draw=draw,
+RULE = AttackRule(
+    name="feature-single",
+    by="label",
+    target="features",
+    reference="Theorem 3.5",
+    story=(
+        "Within a batch the peer's scores are its only column times one number, so they give ratios between people, "
+        "and batches that share people join the ratios. How the scores move from one epoch to the next gives the scale."
     ),
-    AttackRule(
-        name="feature-single",
-        by="features",
-        target="features",
-        reference="Remark 4.9",
-        story=(
-            "Once a feature party has read the labels, the label party's only column is open to the same attack. "
-            "Within a batch the peer's scores are its only column times one number, so they give ratios between "
-            "people, and batches that share people join the ratios. How the scores move from one epoch to the "
-            "next gives the scale."
-        ),
-        judge=judge,
-        draw=draw,
-    ),
+    judge=judge,
+    draw=draw,
 )
+REVERSED = "Once a feature party has read the labels, the label party's only column is open to the same attack."
+RULES = (RULE, replace(RULE, by="features", reference="Remark 4.9", story=f"{REVERSED} {RULE.story}"))

@@ -4,9 +4,9 @@ import math
 from dataclasses import replace
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Block
-from plumbob.checking.rules.falsified import without_openings
+from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked
+from plumbob.checking.rules.shared import without_openings
 from plumbob.checking.verdict_words import DEGRADES
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.shares.shape import LatticeShape
@@ -23,13 +23,13 @@ def judge(figures: Figures, party: str) -> Judgement:
     if not figures.is_between_two:
         return Judgement(
             DEGRADES,
-            f"Three or more parties must keep to the protocol: beyond the {bits} bits opened to {party}, nothing "
-            "limits what a party that answers with garbage can read.",
+            f"Three or more parties must keep to the protocol: beyond the {bits} bits opened to "
+            f"{figures.spoken(party)}, nothing limits what a party that answers with garbage can read.",
         )
     gradients = LatticeShape(figures.plan, figures.rows).sets_for(party)[1]
     known = min(columns * DIGITS, gradients.degree)
     return blocked(
-        f"The {columns} opened weights of {party}, {WEIGHTS.bits} bits each, can show "
+        f"The {columns} opened weights of {figures.spoken(party)}, {WEIGHTS.bits} bits each, can show "
         f"{math.ceil(known * math.log2(3))} bits of a peer's key: {known} of its {gradients.degree} coefficients. The "
         f"key withstands the loss of {gradients.most_opened_bits} bits, so no residual and no "
         "label is read; the model is spoilt."
@@ -43,7 +43,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     forged = Block("made-up", MOST_CELLS, columns, ("garbage for", "a product"), empty_from=1)
     weights = Block("known", 1, columns, (f"{columns} own weights,", "if opened"))
     bits = figures.opened_bits(by)
-    return AttackDrawing((key, forged, weights), (TIMES, "="), f"{bits} opened bits of a key that is far longer.")
+    return product(key, forged, weights, f"{bits} opened bits of a key that is far longer.")
 
 
 RULE = AttackRule(

@@ -18,7 +18,6 @@ RULE = AttackRule(
         "anyone who recorded the messages."
     ),
 )
-RULES = (RULE,)
 
 
 def further(figures: Figures) -> Iterator[Finding]:

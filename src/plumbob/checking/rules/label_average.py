@@ -6,10 +6,8 @@ from dataclasses import replace
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Solve, reading
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.forecasts import (
-    generally_judged,
-)
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.shared import generally_judged
 from plumbob.counting import percent
 
 
@@ -42,17 +40,15 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     return AttackDrawing((seen, mean), ("→",), ends)
 
 
-RULES = (
-    AttackRule(
-        name="label-average",
-        by="features",
-        target="labels",
-        reference="beyond the paper: against Algorithm 3",
-        story=(
-            "Noise hides a residual once, but each epoch shows it again with fresh noise. The average over the "
-            "epochs has less of it, and its sign is the label."
-        ),
-        judge=judge,
-        draw=draw,
+RULE = AttackRule(
+    name="label-average",
+    by="features",
+    target="labels",
+    reference="beyond the paper: against Algorithm 3",
+    story=(
+        "Noise hides a residual once, but each epoch shows it again with fresh noise. The average over the "
+        "epochs has less of it, and its sign is the label."
     ),
+    judge=judge,
+    draw=draw,
 )

@@ -4,13 +4,9 @@ from dataclasses import replace
 
 from plumbob.checking.figures import USUAL_AUC, Figures
 from plumbob.checking.forecast import reading
-from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Block
-from plumbob.checking.rules.forecasts import (
-    exact,
-    judge_forecast,
-    without_opened_weights,
-)
+from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
+from plumbob.checking.rules.shared import exact, judge_forecast, without_opened_weights
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted, percent
 
@@ -30,7 +26,7 @@ def judge(figures: Figures, party: str) -> Judgement:
     steps = figures.steps * figures.runs
     each, in_all = min(columns, figures.batch), min(columns * steps, figures.rows)
     numbers = (
-        f"the residuals of {counted(each, 'chosen person', 'chosen people')} per step at any batch size, "
+        f"it reads the residuals of {counted(each, 'chosen person', 'chosen people')} per step at any batch size, "
         f"{counted(in_all, 'person', 'people')} in {counted(steps, 'step')}"
     )
     if figures.is_noisy:
@@ -61,7 +57,8 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     readable = figures.labels_in_opened_weights(party)
     is_one = readable <= figures.columns(party) * figures.runs
     per_column = "one per column" if is_one else "several per column, because weights start at 0"
-    numbers = f"{party} can choose {readable} of {figures.rows:,} people and read their labels from its opened weights"
+    chosen = f"{figures.spoken(party)} can choose {readable} of {figures.rows:,} people"
+    numbers = f"{chosen} and read their labels from its opened weights"
     if figures.flipped:
         numbers += f", of which {percent(figures.flipped)} are flipped at random"
     sends = "Whatever it sends" if figures.is_between_two else "If it keeps to the protocol otherwise"
@@ -78,24 +75,20 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), "?")
     forged = Block("made-up", rows, columns, ("own columns, zero", "but for a few people"), empty_from=chosen)
     sums = Block("known", 1, columns, (f"{columns} sums", "about them alone"))
-    return AttackDrawing(
-        (unknown, forged, sums), (TIMES, "="), f"{min(columns, rows)} chosen people per step, in batches of any size."
-    )
+    return product(unknown, forged, sums, f"{min(columns, rows)} chosen people per step, in batches of any size.")
 
 
-RULES = (
-    AttackRule(
-        name="label-chosen-rows",
-        by="features",
-        target="labels",
-        reference="beyond the paper: chosen inputs",
-        story=(
-            "A feature party sets all its rows to zero but those of a few people, and its sums are then about "
-            "them alone. No check of a message can see it, and a larger batch does not help."
-        ),
-        judge=judge,
-        draw=draw,
-        assumes="cheating",
-        is_named_by_replay=False,
+RULE = AttackRule(
+    name="label-chosen-rows",
+    by="features",
+    target="labels",
+    reference="beyond the paper: chosen inputs",
+    story=(
+        "A feature party sets all its rows to zero but those of a few people, and its sums are then about "
+        "them alone. No check of a message can see it, and a larger batch does not help."
     ),
+    judge=judge,
+    draw=draw,
+    assumes="cheating",
+    is_named_by_replay=False,
 )

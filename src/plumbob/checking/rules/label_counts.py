@@ -1,13 +1,11 @@
 """`label-counts`, as a plan is judged on it."""
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import MOST_CELLS, TIMES, AttackDrawing, Block
-from plumbob.checking.rules.forecasts import (
-    sentence,
-    without_opened_weights,
-)
+from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.rules.shared import sentence, without_opened_weights
 from plumbob.checking.verdict_words import DEGRADES
+from plumbob.counting import counted
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -25,7 +23,7 @@ def judge(figures: Figures, party: str) -> Judgement:
         return not_applicable("No column of this party's table has exactly two values.")
     rows = "every batch" if figures.has_labels_alone else f"the first batch of {figures.batch:,} rows"
     share = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
-    numbers = f"{columns} sums of labels over {rows}, exact at any batch size for columns with two values"
+    numbers = f"{counted(columns, 'sum')} of labels over {rows}, exact at any batch size for columns with two values"
     if figures.noise_toward(party) and share <= plan.tolerance_labels:
         return blocked(sentence(f"{numbers}, but noise of {figures.noise_toward(party):.3g} is on each residual"))
     hint = (
@@ -52,22 +50,18 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     unknown = Block("unknown", rows, 1, (f"{rows} labels", "unknown"), "?")
     yes = Block("known", rows, 1, ("one yes/no", "column"), "1", empty_from=MOST_CELLS // 2)
     count = Block("known", 1, 1, ("positives among", "those with a yes"), "n")
-    return AttackDrawing(
-        (unknown, yes, count), (TIMES, "="), f"An exact count in the first step, in batches of {rows} or of millions."
-    )
+    return product(unknown, yes, count, f"An exact count in the first step, in batches of {rows} or of millions.")
 
 
-RULES = (
-    AttackRule(
-        name="label-counts",
-        by="features",
-        target="labels",
-        reference="beyond the paper: group counts",
-        story=(
-            "From zero weights, the first sum of a yes/no column is the number of positive labels among those "
-            "with a yes, exactly and for any batch size. Small groups give single labels away."
-        ),
-        judge=judge,
-        draw=draw,
+RULE = AttackRule(
+    name="label-counts",
+    by="features",
+    target="labels",
+    reference="beyond the paper: group counts",
+    story=(
+        "From zero weights, the first sum of a yes/no column is the number of positive labels among those "
+        "with a yes, exactly and for any batch size. Small groups give single labels away."
     ),
+    judge=judge,
+    draw=draw,
 )

@@ -1,7 +1,7 @@
 """`label-enumeration`, as a plan is judged on it."""
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
+from plumbob.checking.rules.drawing import AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
 from plumbob.checking.verdict_words import DEGRADES
 
@@ -17,9 +17,9 @@ def judge(figures: Figures, party: str) -> Judgement:
     noise = figures.noise_toward(party)
     return Judgement(
         DEGRADES,
-        f"{party} can give {CLUSTERS} groups of its rows all {2**CLUSTERS} combinations of labels, and keep the one "
-        f"that fits its first sums{f', with noise of {noise:.3g} on each residual' if noise else ''}. It tells groups, "
-        "not people; how much that is depends on its columns.",
+        f"{figures.spoken(party)} can give {CLUSTERS} groups of its rows all {2**CLUSTERS} combinations of labels, and "
+        f"keep the one that fits its first sums{f', with noise of {noise:.3g} on each residual' if noise else ''}. It "
+        "tells groups, not people; how much that is depends on its columns.",
     )
 
 
@@ -30,20 +30,18 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     groups = Block("known", CLUSTERS, columns, ("sums of own", "columns, by group"))
     sums = Block("known", 1, columns, ("the first", f"{columns} sums"))
     ends = f"{2**CLUSTERS} combinations, of which one fits the first sums best."
-    return AttackDrawing((labels, groups, sums), (TIMES, "="), ends)
+    return product(labels, groups, sums, ends)
 
 
-RULES = (
-    AttackRule(
-        name="label-enumeration",
-        by="features",
-        target="labels",
-        reference="Jiang et al., arXiv 2603.03777",
-        story=(
-            "A feature party groups its rows by likeness, tries every way to give the groups labels, and keeps the one "
-            "whose sums are the ones that it saw. It tells what groups have, not what single people have."
-        ),
-        judge=judge,
-        draw=draw,
+RULE = AttackRule(
+    name="label-enumeration",
+    by="features",
+    target="labels",
+    reference="Jiang et al., arXiv 2603.03777",
+    story=(
+        "A feature party groups its rows by likeness, tries every way to give the groups labels, and keeps the one "
+        "whose sums are the ones that it saw. It tells what groups have, not what single people have."
     ),
+    judge=judge,
+    draw=draw,
 )

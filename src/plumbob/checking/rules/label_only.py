@@ -3,13 +3,10 @@
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
 from plumbob.checking.rules.drawing import AttackDrawing, one_step
-from plumbob.checking.rules.forecasts import (
-    exact,
-    judge_forecast,
-    sentence,
-)
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.shared import exact, judge_forecast, sentence
 from plumbob.checking.verdict_words import DEGRADES
+from plumbob.counting import plain
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0
 """Labels for each independent column that a box surely decodes, and that a lattice may."""
@@ -27,8 +24,8 @@ def judge(figures: Figures, party: str) -> Judgement:
     coverage = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
     where = "every step" if figures.has_labels_alone else f"the first step, {figures.batch:,} of {figures.rows:,} rows"
     numbers = (
-        f"{load:.3g} labels per independent equation in {where} (solving decodes 1, limits on the labels about 2, "
-        f"lattice reduction about {LATTICE_REACH:g})"
+        f"{plain(load)} {'label' if load == 1 else 'labels'} per independent equation in {where} (solving decodes 1, "
+        f"limits on the labels about 2, lattice reduction about {LATTICE_REACH:g})"
     )
     noise = figures.noise_toward(party)
     if noise:
@@ -45,20 +42,18 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     """One step's sums against labels that are a yes or a no."""
     rows, columns = figures.batch, figures.columns(by)
     ends = f"{rows / max(columns, 1):.2g} people for each equation, and each is a yes or a no: about 5 can be decoded."
-    return one_step(figures, by, "±", ends, columns)
+    return one_step(figures, by, "±", ends)
 
 
-RULES = (
-    AttackRule(
-        name="label-only",
-        by="features",
-        target="labels",
-        reference="Theorem 4.1; beyond it: first step from zero weights",
-        story=(
-            "Where the label party brings nothing but labels, or all weights are still zero, a sum is a riddle of yes "
-            "and no. Integer and lattice methods solve it for several times more people than this party has columns."
-        ),
-        judge=judge,
-        draw=draw,
+RULE = AttackRule(
+    name="label-only",
+    by="features",
+    target="labels",
+    reference="Theorem 4.1; beyond it: first step from zero weights",
+    story=(
+        "Where the label party brings nothing but labels, or all weights are still zero, a sum is a riddle of yes "
+        "and no. Integer and lattice methods solve it for several times more people than this party has columns."
     ),
+    judge=judge,
+    draw=draw,
 )

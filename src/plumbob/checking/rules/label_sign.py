@@ -3,11 +3,8 @@
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Solve, reading
 from plumbob.checking.rules.drawing import AttackDrawing, one_step
-from plumbob.checking.rules.forecasts import (
-    batch_numbers,
-    generally_judged,
-)
 from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
+from plumbob.checking.rules.shared import batch_numbers, generally_judged
 from plumbob.counting import percent
 
 
@@ -25,24 +22,22 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     """One step's sums against one step's residuals."""
-    rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
+    rows, rank = figures.batch, figures.rank(by)
     solved = (
         "every residual is solved for" if rank >= rows else f"at most {percent(rank / rows)} of the residuals are fixed"
     )
-    return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {solved}.", columns)
+    return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {solved}.")
 
 
-RULES = (
-    AttackRule(
-        name="label-sign",
-        by="features",
-        target="labels",
-        reference="Criterion 4.2, Corollary 4.5, Theorems 4.6 and 4.10",
-        story=(
-            "Where a batch has no more people than this party has independent columns, its gradient can be solved "
-            "for each person's residual. While scores are small, the sign of the residual is the label."
-        ),
-        judge=judge,
-        draw=draw,
+RULE = AttackRule(
+    name="label-sign",
+    by="features",
+    target="labels",
+    reference="Criterion 4.2, Corollary 4.5, Theorems 4.6 and 4.10",
+    story=(
+        "Where a batch has no more people than this party has independent columns, its gradient can be solved "
+        "for each person's residual. While scores are small, the sign of the residual is the label."
     ),
+    judge=judge,
+    draw=draw,
 )

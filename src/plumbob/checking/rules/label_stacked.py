@@ -4,11 +4,9 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Solve, reading
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.forecasts import (
-    generally_judged,
-)
+from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
+from plumbob.checking.rules.shared import generally_judged
 from plumbob.counting import counted
 
 UNREST = 1.5
@@ -62,22 +60,18 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     own = Block("known", figures.rows, columns, ("own columns,", f"{steps} batches"))
     sums = Block("known", steps, columns, (f"{steps} {TIMES} {columns} sums", "one line per step"))
     each = figures.equations_a_row(by)
-    return AttackDrawing(
-        (unknown, own, sums), (TIMES, "="), f"All steps together: {each:.3g} equations for each label."
-    )
+    return product(unknown, own, sums, f"All steps together: {each:.3g} equations for each label.")
 
 
-RULES = (
-    AttackRule(
-        name="label-stacked",
-        by="features",
-        target="labels",
-        reference="beyond the paper: all steps' equations stacked",
-        story=(
-            "Every step is a few equations about the same people's labels. Over the epochs they add up until the "
-            "labels are fixed, also where no single batch gives anything away."
-        ),
-        judge=judge,
-        draw=draw,
+RULE = AttackRule(
+    name="label-stacked",
+    by="features",
+    target="labels",
+    reference="beyond the paper: all steps' equations stacked",
+    story=(
+        "Every step is a few equations about the same people's labels. Over the epochs they add up until the "
+        "labels are fixed, also where no single batch gives anything away."
     ),
+    judge=judge,
+    draw=draw,
 )

@@ -31,7 +31,6 @@ RULE = AttackRule(
     ),
     assumes="cheating",
 )
-RULES = (RULE,)
 
 
 def further(figures: Figures) -> Iterator[Finding]:
@@ -45,15 +44,15 @@ def further(figures: Figures) -> Iterator[Finding]:
     why = (
         f"{{by}} sees {numbers:,} masked numbers in a pass over all {figures.rows:,} rows "
         f"({in_words(figures.levels)}). If it moves shared weights or scales what the masks hide, it reads up to "
-        f"{bits} bits of each number: about one column, or one person's columns, per pass, at the price of the model. "
-        "Calculated, not acted out."
+        f"{bits} bits of each number: about one column, or one person's columns, per pass, and spoils the model. "
+        "Calculated, not tried out."
     )
     for party in plan.feature_parties:
         if party.features:
-            yield finding(RULE, label, party.name, LEAKS, why.format(by=label))
+            yield finding(RULE, label, party.name, LEAKS, why.format(by=figures.spoken(label)))
     for coalition in coalitions(plan):
         if label in coalition.members and plan.party(coalition.victim).features:
-            yield finding(RULE, coalition.name, coalition.victim, LEAKS, why.format(by=coalition.name))
+            yield finding(RULE, coalition.name, coalition.victim, LEAKS, why.format(by=coalition.members_in_words))
 
 
 def is_masked(plan: Plan) -> bool:

@@ -23,9 +23,8 @@ RULE = AttackRule(
         "points at that person's row, or shows that person's label."
     ),
 )
-RULES = (RULE,)
-MEASURED_LABELS = "of one who joined 1,000 or 10,000, the sign of the difference was the label in 36 of 36 trials"
-MEASURED_ROWS = "of one who joined 1,000 or 10,000, the mean correlation with that row was .93 to .96"
+MEASURED_LABELS = "for one person who joined 1,000 or 10,000 others, its sign was the label in 36 of 36 trials"
+MEASURED_ROWS = "for one person who joined 1,000 or 10,000 others, its mean correlation with the row was .93 to .96"
 
 
 def further(figures: Figures) -> Iterator[Finding]:
@@ -42,7 +41,8 @@ def further(figures: Figures) -> Iterator[Finding]:
 
 
 def _judged(figures: Figures, by: str, against: str, target: str, what: str, measured: str) -> Finding:
-    between = f"If somebody joins or leaves between two of {figures.runs} runs, the difference of the models points at"
+    runs = "the two runs" if figures.runs == 2 else f"two of the {figures.runs} runs"
+    between = f"If somebody joins or leaves between {runs}, the difference of the models points at"
     if figures.plan.noise == "rows":
         why = f"{between} that person's {what}, but the noise of each run hides one row, and the budget counts both."
         return finding(RULE, by, against, BLOCKED, why, target=target)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.falsified import without_openings
+from plumbob.checking.rules.drawing import AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
+from plumbob.checking.rules.shared import without_openings
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 FEW_PEOPLE = 3
@@ -20,11 +20,11 @@ def judge(figures: Figures, party: str) -> Judgement:
         return not_applicable("Weights are zero before the only pass, so that every score in it is zero.")
     people, bits = min(figures.columns(party), figures.rows), figures.opened_bits(party)
     numbers = (
-        f"{party} can choose {people} of {figures.rows} people, falsify its sines for them, and read their joint "
-        f"scores from its opened weights, which carry {bits} bits"
+        f"{figures.spoken(party)} can choose {people} of {figures.rows:,} people, send false sines and cosines for "
+        f"them, and read their joint scores from its opened weights, which carry {bits} bits"
     )
     if figures.plan.noise == "rows":
-        return Judgement(DEGRADES, f"{numbers}, noise included: the promise about rows covers no falsified sines.")
+        return Judgement(DEGRADES, f"{numbers}, noise included: the promise about rows covers no false messages.")
     if party != figures.plan.label_party.name:
         return Judgement(DEGRADES, f"{numbers}, each blurred by a label that it does not know.")
     if people < FEW_PEOPLE:
@@ -38,9 +38,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     scores = Block("unknown", people, 1, (f"{people} people's", "joint scores"), "?")
     forged = Block("made-up", people, 1, ("falsified", "sines"))
     weights = Block("known", people, 1, ("own weights,", "if opened"))
-    return AttackDrawing(
-        (scores, forged, weights), (TIMES, "="), f"One person per opened weight: {people} of {figures.rows}."
-    )
+    return product(scores, forged, weights, f"One person per opened weight: {people} of {figures.rows}.")
 
 
 RULE = AttackRule(

@@ -1,19 +1,20 @@
 """`packing`, as a plan is judged on it."""
 
+from dataclasses import replace
+
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.forecasts import (
-    exact,
-    judge_forecast,
-)
-from plumbob.checking.rules.reply_room import hidden_room, without_replies
-from plumbob.checking.rules.residuals import (
-    FEW,
-    is_drowned,
-    with_noise,
-)
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
+from plumbob.checking.rules.shared import (
+    FEW,
+    exact,
+    hidden_room,
+    is_drowned,
+    judge_forecast,
+    with_noise,
+    without_replies,
+)
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 
 
@@ -57,33 +58,21 @@ def draw(figures: Figures, by: str, target: str) -> AttackDrawing:
     return AttackDrawing((agreed, hidden), ("+",), ends)
 
 
+STORY = (
+    "Each reply that a helper decrypts has room for dozens of numbers beside the one that was agreed. The attacker "
+    "fills it with the peer's own ciphertexts and reads everybody's {} one by one, in large batches too."
+)
+RULE = AttackRule(
+    name="packing",
+    by="features",
+    target="labels",
+    reference="Section 5.2, Algorithm 2",
+    story=STORY.format("labels"),
+    judge=judge,
+    draw=draw,
+    assumes="cheating",
+)
 RULES = (
-    AttackRule(
-        name="packing",
-        by="features",
-        target="labels",
-        reference="Section 5.2, Algorithm 2",
-        story=(
-            "Each reply that a helper decrypts has room for dozens of numbers beside the one that was agreed. The "
-            "attacker fills it with the peer's own ciphertexts and reads everybody's labels one by one, in large "
-            "batches too."
-        ),
-        judge=judge,
-        draw=draw,
-        assumes="cheating",
-    ),
-    AttackRule(
-        name="packing",
-        by="label",
-        target="scores",
-        reference="Section 5.2, Algorithm 2",
-        story=(
-            "Each reply that a helper decrypts has room for dozens of numbers beside the one that was agreed. The "
-            "attacker fills it with the peer's own ciphertexts and reads everybody's partial scores one by one, "
-            "in large batches too."
-        ),
-        judge=judge_for_scores,
-        draw=draw,
-        assumes="cheating",
-    ),
+    RULE,
+    replace(RULE, by="label", target="scores", story=STORY.format("partial scores"), judge=judge_for_scores),
 )

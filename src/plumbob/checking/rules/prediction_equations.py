@@ -26,19 +26,17 @@ RULE = AttackRule(
     ),
     stage="prediction",
 )
-RULES = (RULE,)
 
 
 def further(figures: Figures) -> Iterator[Finding]:
     """By the label party, which sees scores, and by each feature party, which sees none."""
-    plan, scored = figures.plan, figures.scored
-    if scored < 1:
+    if figures.scored < 1:
         return
-    for party in plan.feature_parties:
+    for party in figures.plan.feature_parties:
         if party.features:
-            yield _weights(plan, party.name, scored)
-            yield _columns(plan, party.name, scored)
-        yield _by_feature_party(plan, party.name)
+            yield _weights(figures, party.name)
+            yield _columns(figures, party.name)
+        yield _by_feature_party(figures, party.name)
 
 
 def unknown_weights(plan: Plan) -> int:
@@ -52,22 +50,27 @@ def recommended_rows(plan: Plan) -> int:
     return unknown_weights(plan) - 1
 
 
-def _weights(plan: Plan, against: str, scored: int) -> Finding:
+def _weights(figures: Figures, against: str) -> Finding:
+    plan, scored = figures.plan, figures.scored
     needed = unknown_weights(plan)
     if scored < needed:
         why = f"{counted(scored, 'score')}: fewer equations than the {needed} unknown weights."
         return _by_label_party(plan, against, "weights", BLOCKED, why)
     why = (
-        f"{counted(scored, 'score')}: if {plan.label_party.name} knows the columns of {needed} of these rows from "
-        f"elsewhere, they give it the weights exactly. Fewer than {needed} rows never do."
+        f"{counted(scored, 'score')}: if {figures.spoken(plan.label_party.name)} knows the columns of {needed} of "
+        f"these rows from elsewhere, they give it the weights exactly. Fewer than {needed} rows never do."
     )
     return _by_label_party(plan, against, "weights", DEGRADES, why)
 
 
-def _columns(plan: Plan, against: str, scored: int) -> Finding:
+def _columns(figures: Figures, against: str) -> Finding:
+    plan, scored = figures.plan, figures.scored
     theirs = sum(party.features for party in plan.feature_parties)
     if theirs == 1 and not plan.is_closed:
-        why = f"{against} has one column, and each score less the asker's own part is that column times one number."
+        why = (
+            f"{figures.spoken(against)} has one column, and each score minus the asker's own part is that column times "
+            "one number."
+        )
         return _by_label_party(plan, against, "features", LEAKS, why)
     if scored < unknown_weights(plan):
         why = f"{counted(scored, 'score')} cannot fix the weights, and without these no score tells a column."
@@ -84,6 +87,6 @@ def _by_label_party(plan: Plan, against: str, target: str, verdict: str, why: st
     return finding(RULE, plan.label_party.name, against, verdict, why, fix, target)
 
 
-def _by_feature_party(plan: Plan, by: str) -> Finding:
-    why = f"{by} learns which of its rows are scored, when and how often, but no score and no label."
-    return finding(RULE, by, plan.label_party.name, BLOCKED, why, target="labels")
+def _by_feature_party(figures: Figures, by: str) -> Finding:
+    why = f"{figures.spoken(by)} learns which of its rows are scored, when and how often, but no score and no label."
+    return finding(RULE, by, figures.plan.label_party.name, BLOCKED, why, target="labels")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plumbob.checking.figures import Figures
+from plumbob.checking.names import sentence
 from plumbob.checking.rules.drawing import AttackDrawing
 from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE
 from plumbob.record import Finding
@@ -52,7 +53,7 @@ def finding(
     rule: AttackRule, by: str, against: str, verdict: str, why: str, fix: str = "", target: str = ""
 ) -> Finding:
     """What a rule says of one party against another."""
-    about = (target or rule.target, verdict, why, rule.reference, fix)
+    about = (target or rule.target, verdict, sentence(why), rule.reference, fix)
     return Finding(rule.name, by, against, *about, stage=rule.stage, assumes=rule.assumes)
 
 
@@ -71,5 +72,5 @@ def without_sums(figures: Figures, party: str) -> Judgement | None:
     if not figures.sees_sums:
         return not_applicable(NO_GRADIENTS)
     if not figures.columns(party):
-        return not_applicable(f"{party} has no columns, so it gets no sums.")
+        return not_applicable(f"{figures.spoken(party)} has no columns, so it gets no sums.")
     return None

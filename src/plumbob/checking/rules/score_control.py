@@ -25,7 +25,6 @@ RULE = AttackRule(
     stage="prediction",
     is_named_by_replay=False,
 )
-RULES = (RULE,)
 
 
 def further(figures: Figures) -> Iterator[Finding]:
@@ -36,9 +35,9 @@ def further(figures: Figures) -> Iterator[Finding]:
     for party in plan.feature_parties:
         if party.features:
             why = (
-                f"{party.name} can choose its {counted(party.features, 'value')} of any of "
+                f"{figures.spoken(party.name)} can choose its {counted(party.features, 'value')} of any of "
                 f"{counted(figures.scored, 'scored person', 'scored people')}, within the clip, and so move the score. "
-                "It learns nothing by that. On credit, 12 of 23 columns turned every decision round, and 3 of 23 "
-                "turned 39 % of the refusals and 93 % of the approvals; noise does not help."
+                "It learns nothing by that. On credit, 12 of 23 columns reversed every decision, and 3 of 23 "
+                "reversed 39 % of the refusals and 93 % of the approvals; noise does not help."
             )
             yield finding(RULE, party.name, plan.label_party.name, DEGRADES, why)

@@ -1,14 +1,12 @@
 """`steering`, as a plan is judged on it."""
 
 import math
+from dataclasses import replace
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block
-from plumbob.checking.rules.residuals import (
-    is_drowned,
-    with_noise,
-)
+from plumbob.checking.rules.drawing import AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.rules.shared import is_drowned, with_noise
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 
@@ -23,8 +21,8 @@ def judge(figures: Figures, party: str) -> Judgement:
     people, width, noise = figures.steered_people(party), figures.peer_columns(party), figures.noise_toward(party)
     read = min(figures.steered_columns(party), width)
     numbers = (
-        f"{party} can move its peers' weights by less than the limit of a step, and so read {people} chosen people's "
-        f"values in {read} of {counted(width, 'column')}"
+        f"{figures.spoken(party)} can move its peers' weights by less than the limit of a step, and so read {people} "
+        f"chosen people's values in {read} of {counted(width, 'column')}"
     )
     if is_drowned(noise / math.sqrt(figures.visits)):
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
@@ -75,36 +73,22 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     moved = Block("known", readable, 1, ("how far their", "residuals move"))
     read = min(figures.steered_columns(by), width)
     ends = f"One column at a time: {read} of {width} in {figures.visits} epochs."
-    return AttackDrawing((values, push, moved), (TIMES, "="), ends)
+    return product(values, push, moved, ends)
 
 
-RULES = (
-    AttackRule(
-        name="steering",
-        by="label",
-        target="features",
-        reference="beyond the paper: nothing binds what a party adds to its peers' sums",
-        story=(
-            "The label party adds a little to what its peers get, and so moves one of their weights. In the next "
-            "scores it reads what that weight makes of single people: their values in that column. "
-            "A limit on each step stops large moves; small ones look like training."
-        ),
-        judge=judge,
-        draw=draw,
-        assumes="cheating",
-    ),
-    AttackRule(
-        name="steering",
-        by="features",
-        target="features",
-        reference="beyond the paper: nothing binds what a party adds to its peers' sums",
-        story=(
-            "A feature party adds a little to what its peers get, and so moves one of their weights. In the next "
-            "residuals it reads what that weight makes of single people: their values in that column. "
-            "A limit on each step stops large moves; small ones look like training."
-        ),
-        judge=judge,
-        draw=draw,
-        assumes="cheating",
-    ),
+STORY = (
+    "{} adds a little to what its peers get, and so moves one of their weights. In the next {} it reads what that "
+    "weight makes of single people: their values in that column. A limit on each step stops large moves; small ones "
+    "look like training."
 )
+RULE = AttackRule(
+    name="steering",
+    by="label",
+    target="features",
+    reference="beyond the paper: nothing binds what a party adds to its peers' sums",
+    story=STORY.format("The label party", "scores"),
+    judge=judge,
+    draw=draw,
+    assumes="cheating",
+)
+RULES = (RULE, replace(RULE, by="features", story=STORY.format("A feature party", "residuals")))

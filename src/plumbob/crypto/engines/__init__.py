@@ -5,7 +5,7 @@ from functools import cache
 
 from plumbob.crypto.engines.interface import Engine, ProductShape, cores
 from plumbob.crypto.engines.python import PythonEngine
-from plumbob.errors import CryptoError
+from plumbob.errors import EngineError
 
 __all__ = ["Engine", "ProductShape", "choose", "cores", "native_is_built"]
 
@@ -19,14 +19,14 @@ def choose(name: str = "auto", threads: int | None = None) -> Engine:
     `ray` spreads the products of lattices only (`crypto.lattice.cluster`); everything else is done on this machine.
     """
     if name in REMOVED:
-        raise CryptoError(f"engine {name!r}: {REMOVED[name]}")
+        raise EngineError(f"engine {name!r}: {REMOVED[name]}")
     if name not in NAMES:
-        raise CryptoError(f"engine {name!r}: expected one of {', '.join(NAMES)}")
+        raise EngineError(f"engine {name!r}: expected one of {', '.join(NAMES)}")
     if name == "python":
         return PythonEngine()
     if not native_is_built():
         if name == "native":
-            raise CryptoError(
+            raise EngineError(
                 "engine 'native' was not built here: install a C++ compiler and reinstall; or use 'python'"
             )
         _say_once_that_native_is_missing()

@@ -1,8 +1,7 @@
 """What an engine does: arithmetic on many residues at once, nothing about keys.
 
 Arguments and results are limb arrays (`crypto.limbs`) of fully reduced residues, so that two engines that are right
-agree bit for bit. An engine may return something that becomes such an array only when it is looked at. Which operations
-run, and how many, depends on shapes and widths only, never on values.
+agree bit for bit. Which operations run, and how many, depends on shapes and widths only, never on values.
 """
 
 import os

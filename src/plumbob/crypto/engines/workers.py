@@ -1,4 +1,4 @@
-"""The workers of a Ray cluster, to which the engines `ray` of Paillier and of lattices give parts of large calls.
+"""The workers of a Ray cluster, to which the engine `ray` gives parts of large products of lattices.
 
 Each worker does its part with the best engine of its own machine, on one thread. What outlives a call lies in the
 cluster's object store once and is kept by each worker under its digest. All of it is the party's own, and much of it
@@ -16,7 +16,7 @@ from functools import cache
 from itertools import cycle, pairwise
 from typing import Any
 
-from plumbob.errors import CryptoError
+from plumbob.errors import EngineError
 
 LEAST_SECONDS = 0.05
 """Of work in one task; less would be eaten up by sending it."""
@@ -95,7 +95,7 @@ class Workers:
                 self._try(work, {place: item for place, item in enumerate(items) if place not in results}, results)
                 if len(results) == len(items):
                     return [results[place] for place in range(len(items))]
-        raise CryptoError(
+        raise EngineError(
             f"engine 'ray': the cluster lost the same work {1 + RETRIES} times; look at it with `ray status`, then run "
             "the same command again to resume"
         )
@@ -140,7 +140,7 @@ def _connected() -> Any:
         address = os.environ.get("RAY_ADDRESS", "")
         if not address:
             # Ray would join whatever cluster runs on this machine, another user's too, with the party's secrets.
-            raise CryptoError(
+            raise EngineError(
                 "engine 'ray': RAY_ADDRESS names no cluster; set it to your own cluster's HOST:PORT (docs/scale.md "
                 "shows how to start one), or use 'auto'"
             )
@@ -148,7 +148,7 @@ def _connected() -> Any:
             _knock(address)
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except OSError:
-            raise CryptoError(
+            raise EngineError(
                 "engine 'ray': no cluster answers; start one with `ray start --head`, or name one in RAY_ADDRESS as "
                 "HOST:PORT"
             ) from None
@@ -160,7 +160,7 @@ def _module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise CryptoError(
+        raise EngineError(
             "engine 'ray' is not installed: pip install '.[ray]' in Plumbob's source folder; or use 'auto'"
         ) from None
 

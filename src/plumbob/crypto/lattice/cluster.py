@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -28,13 +28,11 @@ from plumbob.crypto.lattice.interface import (
     Small,
 )
 from plumbob.crypto.lattice.layout import Layout
-from plumbob.crypto.lattice.products import PrivateMatrix
+from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, joined
 from plumbob.crypto.lattice.sets import ParameterSet
 
 ENCRYPTION, SLOT_TERM, TURN_TERM, OPENING, REPLY, ADDITION = 4, 5, 13, 5, 18, 5
 """About how many transforms' time one of each takes."""
-
-Keys = TypeVar("Keys", RequestKeys, ReplyKeys)
 
 
 class RayLatticeEngine:
@@ -73,7 +71,7 @@ class RayLatticeEngine:
         if len(parts) < 2:
             request: bytes = getattr(self._local, operation)(parameters, keys, values, *bits, seed)
             return request
-        pieces = [(parameters, _from_place(keys, part), values[part], *bits, b"") for part in parts]
+        pieces = [(parameters, at_place(keys, part), values[part], *bits, b"") for part in parts]
         return b"".join([seed, *self._done(operation, pieces)])
 
     def reply(self, matrix: PrivateMatrix, keys: ReplyKeys, packed: Packed) -> Answered:
@@ -84,11 +82,9 @@ class RayLatticeEngine:
             return self._local.reply(matrix, keys, packed)
         sent = self._sent(matrix, parts)
         if is_forward:
-            return _joined(self._done("reply", [(_from_place(keys, part), packed) for part in parts], sent))
+            return joined(self._done("reply", [(at_place(keys, part), packed) for part in parts], sent))
         sums = self._done("add_up", [(keys.uniform, part.start, packed[part]) for part in parts], sent)
-        # Residues have 50 bits: the sum of all workers' overflows nothing.
-        total = np.sum(sums, axis=0) % np.array(layout.parameters.primes, dtype=np.uint64)[:, None]
-        return self._local.hide(layout, keys, total)
+        return self._local.hide(layout, keys, added_up(layout.parameters, sums))
 
     def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         return self._replied("reply_slots", SLOT_TERM, parameters, keys, packed, values)
@@ -102,10 +98,10 @@ class RayLatticeEngine:
         blocks, terms = values.shape[:2]
         parts = self._parts(parameters, blocks, cost * terms)
         pieces = [
-            (parameters, _from_place(keys, part), packed[part.start * terms : part.stop * terms], values[part])
+            (parameters, at_place(keys, part), packed[part.start * terms : part.stop * terms], values[part])
             for part in parts
         ]
-        return _joined(self._done(operation, pieces))
+        return joined(self._done(operation, pieces))
 
     def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
         parts = self._parts(layout.parameters, len(packed), OPENING)
@@ -143,18 +139,6 @@ class RayLatticeEngine:
         return self._workers.done(
             [Task(own_engine, operation, first, piece) for first, piece in zip(kept, pieces, strict=True)]
         )
-
-
-def _from_place(keys: Keys, part: slice) -> Keys:
-    """The same keys, for a part."""
-    return replace(keys, first=keys.first + part.start)
-
-
-def _joined(answers: Sequence[Answered]) -> Answered:
-    if len(answers) == 1:
-        return answers[0]
-    replies, shares = zip(*answers, strict=True)
-    return np.concatenate(replies), np.concatenate(shares)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from plumbob.crypto.lattice.interface import LatticeEngine
 from plumbob.crypto.lattice.reference import ReferenceEngine
-from plumbob.errors import CryptoError
+from plumbob.errors import EngineError
 
 NAMES = ("auto", "native", "python", "ray")
 
@@ -10,7 +10,7 @@ NAMES = ("auto", "native", "python", "ray")
 def choose(name: str = "auto", threads: int | None = None) -> LatticeEngine:
     """The engine of that name, on `threads` threads (None: every core)."""
     if name not in NAMES:
-        raise CryptoError(f"lattice engine {name!r}: expected one of {', '.join(NAMES)}")
+        raise EngineError(f"lattice engine {name!r}: expected one of {', '.join(NAMES)}")
     if name == "python":
         return ReferenceEngine()
     if name == "ray":
@@ -21,7 +21,7 @@ def choose(name: str = "auto", threads: int | None = None) -> LatticeEngine:
         from plumbob.crypto.lattice.native import NativeLatticeEngine  # Only here may the compiled kernel be needed.
     except ImportError:
         if name == "native":
-            raise CryptoError(
+            raise EngineError(
                 "lattice engine 'native' was not built here: install a C++ compiler and reinstall; or use 'python'"
             ) from None
         return ReferenceEngine()

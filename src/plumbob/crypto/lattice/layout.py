@@ -188,15 +188,16 @@ class Layout:
         """The outputs where there is nothing to multiply."""
         return np.zeros((self.outputs, 2), dtype=np.uint64)
 
-    def place_rows(self, matrix: Small, block: int) -> Small:
-        """One block of rows as polynomials (groups, degree)."""
-        first = block * self.rows_per_block
-        rows = matrix[first : first + self.rows_per_block]
-        padded = np.zeros((len(rows), self.groups * self.group), dtype=np.int32)
-        padded[:, : self.columns] = rows
-        reversed_groups = padded.reshape(len(rows), self.groups, self.group)[:, :, ::-1]
-        placed = np.zeros((self.groups, self.parameters.degree), dtype=np.int32)
-        placed[:, : len(rows) * self.group] = reversed_groups.transpose(1, 0, 2).reshape(self.groups, -1)
+    def place_rows(self, matrix: Small, blocks: slice) -> Small:
+        """Some blocks of a whole matrix's rows as polynomials (replies, requests, degree)."""
+        height, count = self.rows_per_block, blocks.stop - blocks.start
+        rows = matrix[blocks.start * height : blocks.stop * height]
+        padded = np.zeros((count * height, self.groups * self.group), dtype=np.int32)
+        padded[: len(rows), : self.columns] = rows
+        grouped = padded.reshape(count, height, self.groups, self.group)[..., ::-1]
+        order = (0, 2, 1, 3) if self.direction == "scores" else (2, 0, 1, 3)
+        placed = np.zeros((*(grouped.shape[axis] for axis in order[:2]), self.parameters.degree), dtype=np.int32)
+        placed[..., : height * self.group].reshape(*placed.shape[:2], height, self.group)[:] = grouped.transpose(order)
         return placed
 
 

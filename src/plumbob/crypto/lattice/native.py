@@ -24,7 +24,7 @@ from plumbob.crypto.lattice.interface import (
     Wave,
 )
 from plumbob.crypto.lattice.layout import Layout
-from plumbob.crypto.lattice.products import PrivateMatrix
+from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, joined
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import root
 
@@ -74,8 +74,20 @@ class NativeLatticeEngine(KernelEngine):
         return _kernel.lattice_encrypt_wide_slots(lattice, *_request(keys), contiguous, seed, self.threads)
 
     def reply(self, matrix: PrivateMatrix, keys: ReplyKeys, packed: Packed) -> Answered:
-        lattice, widths = self._lattice(matrix.layout.parameters), _widths(matrix.layout)
-        return _kernel.lattice_reply(lattice, *_reply(keys), packed, matrix.residues, *widths, self.threads)
+        layout, parts, uniform = matrix.layout, matrix.parts, keys.uniform
+        lattice = self._lattice(layout.parameters)
+        if layout.direction == "scores" or len(parts) == 1:
+            answers = []
+            for part in parts:
+                residues = matrix.residues if len(parts) == 1 else matrix.transformed(part)
+                given = (*_reply(at_place(keys, part)), packed, residues, *_widths(layout))
+                answers.append(_kernel.lattice_reply(lattice, *given, self.threads))
+            return joined(answers)
+        sums = (
+            _kernel.lattice_add_up(lattice, uniform, part.start, packed[part], matrix.transformed(part), self.threads)
+            for part in parts
+        )
+        return self.hide(layout, keys, added_up(layout.parameters, sums))
 
     def add_up(self, matrix: PrivateMatrix, uniform: bytes, first: int, packed: Packed) -> Residues:
         lattice = self._lattice(matrix.layout.parameters)
@@ -85,19 +97,16 @@ class NativeLatticeEngine(KernelEngine):
         lattice = self._lattice(layout.parameters)
         return _kernel.lattice_hide(lattice, *_reply(keys), sums, *_widths(layout), self.threads)
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        return self._reply_slots(parameters, keys, packed, values, is_turn=False)
-
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        return self._reply_slots(parameters, keys, packed, values, is_turn=True)
-
-    def _reply_slots(
-        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
+    def reply_slots(
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool = False
     ) -> Answered:
         lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
         multiply: Any = _kernel.lattice_reply_slots if values.ndim == 3 else _kernel.lattice_reply_wide_slots
         answered: Answered = multiply(lattice, *_reply(keys), packed, contiguous, is_turn, self.threads)
         return answered
+
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
+        return self.reply_slots(parameters, keys, packed, values, is_turn=True)
 
     def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
         return _kernel.lattice_open(self._lattice(layout.parameters), secret, packed, *_widths(layout), self.threads)

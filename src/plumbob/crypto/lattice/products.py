@@ -6,9 +6,9 @@ caller carries and records. docs/lattice.md proves what each side learns.
 
 import hashlib
 import struct
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.context import SEED_BYTES, KeyContext, ProductContext, derive, expand, fingerprint
 from plumbob.crypto.lattice.interface import (
+    Answered,
     LatticeEngine,
     Packed,
     Pairs,
@@ -32,6 +33,9 @@ from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
 
 LARGE_MATRIX = 1 << 28
 """Bytes of a transformed matrix that is not kept."""
+PART_BYTES = 1 << 23
+"""Of it that are there at a time: little enough that memory is used again instead of being taken from the system."""
+WORD_BYTES = 8
 FACTOR_LIMIT = 1 << 23
 """Numbers in slots are smaller than this."""
 MessageBody = bytes | memoryview
@@ -150,8 +154,8 @@ class Owner:
 class PrivateMatrix:
     """A private matrix of integers below 2**20 for all products with one layout.
 
-    It is transformed once, for the first product. A large one takes four times less memory as it came, so it is
-    transformed again for each product, at a small part of the product's cost.
+    It is transformed once, for the first product. A large one would take four times as much memory as it does as it
+    came, so it is transformed for each product, a part at a time, which takes no longer than reading it all from there.
     """
 
     def __init__(self, engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64] | Small) -> None:
@@ -166,30 +170,27 @@ class PrivateMatrix:
         self.entries = small.astype(np.int32, copy=False)
         self.prepared: dict[Hashable, Any] = {}
         """What engines keep for this matrix."""
-        self._residues: Residues | None = None
 
-    @property
+    @cached_property
     def residues(self) -> Residues:
         """All ciphertexts, as (replies, requests, primes, degree)."""
-        if self._residues is not None:
-            return self._residues
-        residues = self._transformed(self.entries)
-        if residues.nbytes < LARGE_MATRIX:
-            self._residues = residues
-        return residues
+        return self.transformed(slice(0, self.layout.blocks))
 
-    def _transformed(self, entries: Small) -> Residues:
-        """One block of rows at a time, to save memory."""
+    def transformed(self, blocks: slice) -> Residues:
+        """Some blocks of rows."""
+        parameters, placed = self.layout.parameters, self.layout.place_rows(self.entries, blocks)
+        residues = self.engine.transform(parameters, placed.reshape(-1, parameters.degree))
+        return residues.reshape(*placed.shape[:2], len(parameters.primes), parameters.degree)
+
+    @property
+    def parts(self) -> list[slice]:
+        """Blocks of rows that are transformed together: all of them, unless that is too much to be kept."""
         layout = self.layout
-        shape = (layout.replies, layout.requests, len(layout.parameters.primes), layout.parameters.degree)
-        residues = np.empty(shape, dtype=np.uint64)
-        for block in range(0 if layout.is_empty else layout.blocks):
-            placed = self.engine.transform(layout.parameters, layout.place_rows(entries, block))
-            if layout.direction == "scores":
-                residues[block] = placed
-            else:
-                residues[:, block] = placed
-        return residues
+        block_bytes = layout.groups * len(layout.parameters.primes) * layout.parameters.degree * WORD_BYTES
+        if layout.blocks * block_bytes < LARGE_MATRIX:
+            return [slice(0, layout.blocks)]
+        together = max(1, PART_BYTES // block_bytes)
+        return [slice(at, min(at + together, layout.blocks)) for at in range(0, layout.blocks, together)]
 
 
 class Evaluator:
@@ -268,12 +269,11 @@ class SlotEvaluator:
         own = b"".join(fingerprint(self._local_key, b"values", each) for each in placed)
         streams = admit(self._register, self.key, self.product, self._local_key, request, own)
         multiply = self.engine.reply_turns if layout.is_turn else self.engine.reply_slots
-        asked = cut(packed, [part.requests for part in layout.parts])
+        asked, answers = cut(packed, [part.requests for part in layout.parts]), []
         with refusing_residues():
-            answers = [
-                multiply(parameters, reply_keys(self.key, self.product, seed, streams, place), part, numbers)
-                for place, (part, numbers) in enumerate(zip(asked, placed, strict=True))
-            ]
+            for place, (part, numbers) in enumerate(zip(asked, placed, strict=True)):
+                keys = reply_keys(self.key, self.product, seed, streams, place)
+                answers.append(multiply(parameters, keys, part, numbers))
         sent, shares = zip(*answers, strict=True) if answers else ((), ())
         return Answer(b"".join(each.tobytes() for each in sent), layout.take(shares))
 
@@ -281,6 +281,7 @@ class SlotEvaluator:
 # What requests and replies have in common.
 
 
+AnyKeys = TypeVar("AnyKeys", RequestKeys, ReplyKeys)
 Part = TypeVar("Part", bound=NDArray[Any])
 
 
@@ -309,6 +310,25 @@ def reply_keys(
     """For a part of a request with that seed."""
     uniform = request_stream(key.parameters, product, seed, part)
     return ReplyKeys(uniform, key.residues, key.stream, *streams(_number(part)))
+
+
+def at_place(keys: AnyKeys, part: slice) -> AnyKeys:
+    """The same keys, for some of the polynomials: these have the bytes that they have in the whole."""
+    return replace(keys, first=keys.first + part.start)
+
+
+def joined(answers: Sequence[Answered]) -> Answered:
+    """What was answered part by part."""
+    if len(answers) == 1:
+        return answers[0]
+    replies, shares = zip(*answers, strict=True)
+    return np.concatenate(replies), np.concatenate(shares)
+
+
+def added_up(parameters: ParameterSet, sums: Iterable[Residues]) -> Residues:
+    """The sum of what parts of a request add to the replies: residues have 50 bits, so that nothing overflows."""
+    total: Residues = sum(sums, np.uint64(0)) % np.array(parameters.primes, dtype=np.uint64)[:, None]
+    return total
 
 
 def _number(part: int) -> bytes:

@@ -7,18 +7,19 @@ ones and those that have runs of their own.
 from importlib import import_module
 from pkgutil import iter_modules
 
-from plumbob.lab.attacks.active import ActiveAttack
+from plumbob.lab.attacks.hooks import ActiveAttack
 from plumbob.lab.attacks.interface import (
     Attack,
     AttackStage,
-    CarriedOut,
     Claim,
     Condition,
     LabelClaim,
     NotApplicable,
+    Reached,
     StagedAttack,
     ValueClaim,
     View,
+    WeightsClaim,
 )
 
 _MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
@@ -34,12 +35,13 @@ __all__ = [
     "ActiveAttack",
     "Attack",
     "AttackStage",
-    "CarriedOut",
     "Claim",
     "Condition",
     "LabelClaim",
     "NotApplicable",
+    "Reached",
     "StagedAttack",
     "ValueClaim",
     "View",
+    "WeightsClaim",
 ]

@@ -11,9 +11,10 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.lab.attacks.hooks import Hook
-from plumbob.lab.attacks.interface import View
+from plumbob.lab.attacks.interface import AttackStage, Changed, StagedAttack, ValueClaim, View
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.openings import Share
+from plumbob.protocol.releases import scored_bits
 from plumbob.protocol.shares.shape import WEIGHT_BITS
 from plumbob.protocol.shares.training import LatticeParty
 
@@ -27,13 +28,23 @@ class AlteredShares(Hook):
 
     def supplied_share(self, me: LatticeParty, step: int, held: dict[str, Share]) -> dict[str, Share]:
         altered = {name: list(share) for name, share in held.items()}
-        altered[victim_of(me)][COLUMN] += RAISED << WEIGHT_BITS
+        victim = next(peer for peer in me.holders.peers if me.holders.columns(peer))
+        altered[victim][COLUMN] += RAISED << WEIGHT_BITS
         return altered
 
 
-def victim_of(me: LatticeParty) -> str:
-    """The first peer that has columns."""
-    return next(peer for peer in me.holders.peers if me.holders.columns(peer))
+def act(stage: AttackStage) -> list[ValueClaim]:
+    """One column of the first peer that has any, in the scores of all rows that may be scored."""
+    view, rows = stage.view, np.arange(min(stage.scored, stage.view.rows))
+    victims = [peer.name for peer in view.peers if peer.features]
+    if not view.plan.is_closed or not victims or not len(rows):
+        return []
+    values = np.full((view.rows, 1), np.nan)
+    values[rows, 0] = believed(stage.shown(rows, changed=Changed(hook=AlteredShares())), view)
+    bits = scored_bits(view.plan, len(rows))
+    remark = f" With one weight of its share raised, {bits} bits were opened for it, and none of them is a score."
+    nothing = np.zeros(view.rows, dtype=bool)
+    return [ValueClaim("features", victims[0], values, nothing, targets=rows, column=COLUMN, remark=remark)]
 
 
 def believed(scores: Vector, view: View) -> Vector:
@@ -43,3 +54,6 @@ def believed(scores: Vector, view: View) -> Vector:
         penalty = np.eye(view.X.shape[1]) / view.rows
         own = view.X[: len(scores)] @ fit_logistic(view.X, np.asarray(view.y, dtype=np.float64), penalty)
     return (scores - own) / RAISED
+
+
+ATTACKS = (StagedAttack("altered-shares", "label", act),)

@@ -7,11 +7,22 @@ gradient is the chosen person's row, or the sum of a group's. How long the row i
 at home, on columns that it makes up. The chosen person need not be scored. Cost: an honest run for each person.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.lab.attacks.interface import AttackStage, Condition, NotApplicable, StagedAttack, ValueClaim, View
+from plumbob.lab.attacks.interface import (
+    AttackStage,
+    Changed,
+    Condition,
+    NotApplicable,
+    StagedAttack,
+    ValueClaim,
+    View,
+)
+from plumbob.lab.attacks.peer_scores import peers_name
 from plumbob.model import logistic
 
 PEOPLE = 8
@@ -27,7 +38,9 @@ def read_rows(stage: AttackStage, groups: list[list[int]]) -> Matrix:
     """For each group the direction of the sum of its people's rows, as long as its weights are."""
     known = known_rows(stage, [person for group in groups for person in group])
     columns = stage.known(known)
-    return np.array([solved(columns, stage.scores(known, labels=one_hot(stage.view.rows, group))) for group in groups])
+    return np.array(
+        [solved(columns, stage.scores(known, Changed(one_hot(stage.view.rows, group)))) for group in groups]
+    )
 
 
 def known_rows(stage: AttackStage, without: list[int]) -> NDArray[np.intp]:
@@ -79,20 +92,25 @@ def act(stage: AttackStage) -> ValueClaim | NotApplicable:
     view = stage.view
     if not stage.scored:
         return NotApplicable("no row is scored for the label party")
-    people = list(range(min(PEOPLE, view.rows // 2)))
-    rows = read_rows(stage, [[person] for person in people])
-    values = np.full((view.rows, rows.shape[1]), np.nan)
+    people = np.arange(min(PEOPLE, view.rows // 2))
+    rows = read_rows(stage, [[person] for person in people.tolist()])
     grown = growth(view, rows.shape[1])
-    values[people] = [no_longer(row / grown) for row in rows]
-    needed, reference = rows.shape[1] + 1, ATTACKS[0].reference
+    return claimed_rows(stage, people, [no_longer(row / grown) for row in rows], ATTACKS[0].reference)
+
+
+def claimed_rows(stage: AttackStage, people: NDArray[np.intp], rows: Sequence[Vector], reference: str) -> ValueClaim:
+    """What was read of these people's rows, beside what that needs."""
+    view, needed = stage.view, len(rows[0]) + 1
+    values = np.full((view.rows, len(rows[0])), np.nan)
+    values[people] = rows
     is_met = stage.scored >= needed
     return ValueClaim(
         target="features",
-        against=" + ".join(peer.name for peer in view.peers if peer.features),
+        against=peers_name(view),
         values=values,
         is_determined=np.zeros(view.rows, dtype=bool),
         conditions=(Condition("scored rows", float(stage.scored), f"at least {needed}", is_met, reference),),
-        targets=np.array(people, dtype=np.intp),
+        targets=people,
     )
 
 

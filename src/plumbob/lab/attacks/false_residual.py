@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.lattice import Pairs, Small, pairs
-from plumbob.lab.attacks.chosen_labels import known_rows, no_longer, solved
+from plumbob.lab.attacks.chosen_labels import claimed_rows, known_rows, no_longer, solved
 from plumbob.lab.attacks.hooks import Hook
-from plumbob.lab.attacks.interface import AttackStage, Condition, NotApplicable, StagedAttack, ValueClaim
+from plumbob.lab.attacks.interface import AttackStage, Changed, NotApplicable, StagedAttack, ValueClaim
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.shares.shape import SLOT_BITS
 from plumbob.protocol.shares.training import LatticeParty
@@ -92,20 +92,9 @@ def act(stage: AttackStage) -> ValueClaim | NotApplicable:
     people: NDArray[np.intp] = np.arange(min(PEOPLE, view.rows // 2))
     known = known_rows(stage, people.tolist())
     columns = stage.known(known)
-    values = np.full((view.rows, columns.shape[1]), np.nan)
-    for person in people.tolist():
-        read = solved_modulo(columns, stage.scores(known, hook=FalseResidual(person)))
-        values[person] = no_longer(read / MOVED)
-    needed, reference = columns.shape[1] + 1, ATTACKS[0].reference
-    is_met = stage.scored >= needed
-    return ValueClaim(
-        target="features",
-        against=" + ".join(peer.name for peer in view.peers if peer.features),
-        values=values,
-        is_determined=np.zeros(view.rows, dtype=bool),
-        conditions=(Condition("scored rows", float(stage.scored), f"at least {needed}", is_met, reference),),
-        targets=people,
-    )
+    runs = (Changed(hook=FalseResidual(person)) for person in people.tolist())
+    rows = [no_longer(solved_modulo(columns, stage.scores(known, run)) / MOVED) for run in runs]
+    return claimed_rows(stage, people, rows, ATTACKS[0].reference)
 
 
 ATTACKS = (StagedAttack("false-residual", "label", act),)

@@ -88,7 +88,7 @@ class Chain:
         return paths[:, best]
 
     def _paths(self, beginnings: Vector) -> Matrix:
-        """Weights before each step, one column a beginning."""
+        """Weights before each step, one column per beginning."""
         paths = np.empty((len(self.pushes), len(beginnings)))
         weights = beginnings
         for index, push in enumerate(self.pushes):

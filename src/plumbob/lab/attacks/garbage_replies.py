@@ -11,10 +11,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.checking.verdict_words import BLOCKED, LEAKS
 from plumbob.crypto.lattice import Layout
-from plumbob.lab.attacks.active import ActiveAttack, Reading
-from plumbob.lab.attacks.hooks import Bare
-from plumbob.lab.attacks.interface import CarriedOut, Condition, NotApplicable, View
+from plumbob.lab.attacks.hooks import ActiveAttack, Bare, Reading
+from plumbob.lab.attacks.interface import Condition, NotApplicable, Reached, View
 from plumbob.plan import Plan
 from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.releases import opened_bits
@@ -54,7 +54,7 @@ class GarbageReplies(Bare):
         numbers = np.rint(np.ldexp(self.moved(me), WEIGHTS.fraction_bits) / step).astype(np.int64)
         return np.concatenate([digits_of(int(number)) for number in numbers])
 
-    def claimed(self, me: LatticeParty, view: View) -> CarriedOut:
+    def believed(self, me: LatticeParty, view: View) -> Reached:
         layout = layout_of(me)
         degree, known = layout.parameters.degree, len(set(places_of(layout)))
         bits = math.ceil(known * math.log2(3))
@@ -62,9 +62,9 @@ class GarbageReplies(Bare):
         to_one = most_opened_bits(me.plan, len(me.shard))
         needed = f"more than the {withstood} that the key withstands"
         reference = ATTACKS[0].reference
-        return CarriedOut(
-            bits=bits,
-            most=most,
+        return Reached(
+            # More bits than were opened would be a hole in the protocol; fewer tell nobody's value.
+            verdict=LEAKS if bits > most else BLOCKED,
             why=(
                 f"It carried out {known} of the {degree} coefficients of its peer's key: {bits} of the "
                 f"{most} bits opened to it. The key withstands {withstood}, so it read no residual and no label. Its "

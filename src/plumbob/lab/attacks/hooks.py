@@ -6,24 +6,71 @@ protocol's own, so it speaks in the simulation and over TLS alike:
 
     party = hooked(LatticeParty, hook)(participant, table)
     party.run()
-    hook.believed(party, View.of(...))
+    hook.claim(party, View.of(...))
 
 No flag, file or variable of a real party leads here: the party floor does not know this folder.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.lab.attacks.active import AttackingParty
-from plumbob.lab.attacks.interface import Claim, Condition, View
+from plumbob.arrays import Vector
+from plumbob.checking.rules import rule_for
+from plumbob.crypto import Encoded, EncryptedVector
+from plumbob.data import Batch, batches
+from plumbob.lab.attacks.equations import noise_on_residuals
+from plumbob.lab.attacks.integers import is_noisy
+from plumbob.lab.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.plan import Plan
+from plumbob.protocol.paillier.arbiter import ArbitratedParty
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.training import LatticeParty
 
+Summing = ExchangeParty | ArbitratedParty
+"""A party that gets opened sums back."""
 
-class Hook(AttackingParty):
+
+@dataclass(frozen=True)
+class ActiveAttack:
+    """An active attack under the name that the command line and reports use."""
+
+    name: str
+    by: Literal["label", "features"]
+    arm: Callable[[Plan, str], "Hook | NotApplicable | None"]
+    """The hook on the named party's quantities; else why there is nothing to work on, or None where the plan is judged
+    by the rule alone."""
+    reference: str = ""
+    """The theorem or section of the paper, or where it goes beyond; without it, what the rule says."""
+    target: Literal["labels", "scores", "features", ""] = ""
+    """What it is after; without it, what the others' residuals give away: labels to a feature party, else scores."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", self.target or ("labels" if self.by == "features" else "scores"))
+        object.__setattr__(self, "reference", self.reference or rule_for(self.name, self.by, self.target).reference)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Reading:
+    """What was read in one step: for some training rows, the sum of the other parties' parts of their residuals."""
+
+    step: int
+    rows: NDArray[np.intp]
+    residuals: Vector
+
+
+class Hook:
     """What an attacker does with its own quantities, and what it reads."""
+
+    @cached_property
+    def readings(self) -> list[Reading]:
+        """In the order of the steps."""
+        return []
 
     def use(self, me: Any, name: str, step: int, value: Any) -> Any:
         """What the method named like the quantity makes of it; without one, the quantity itself."""
@@ -34,12 +81,66 @@ class Hook(AttackingParty):
         """When training has ended: what it reads then."""
         return
 
-    def claimed(self, me: Any, view: View) -> Claim:
-        """What it believes, from its readings and its own view."""
-        return self.believed(view)
-
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self, me: Any) -> tuple[Condition, ...]:
+        """What theory asks for, evaluated on this run."""
         return ()
+
+    def targets(self, me: Any) -> NDArray[np.intp] | None:
+        """The rows that the attack was after; None: all."""
+        return None
+
+    def claim(self, me: Any, view: View) -> Claim | NotApplicable:
+        """What it believes after its run, from its readings and its own view; nothing where it read nothing."""
+        if not self.readings:
+            return NotApplicable("no step of this run had room for a reading", self.conditions(me))
+        return self.believed(me, view)
+
+    def believed(self, me: Any, view: View) -> Claim:
+        """What its readings say: labels, read by a feature party; the peer's scores, read by the label party."""
+        return self._scores(me, view) if view.is_label_party else self._labels(me, view)
+
+    def _labels(self, me: Any, view: View) -> LabelClaim:
+        """A residual is (the others' scores) - 2y: the label's sign while those scores stay under the threshold."""
+        # Scores grow from a small start, so the first visit shows labels best; against noise only the mean helps.
+        chosen = mean_residuals if is_noisy(view.plan) else first_residuals
+        residuals = chosen(self.readings, view.rows)
+        return LabelClaim(
+            beliefs=-residuals,
+            # A noisy residual is read exactly and still determines nothing.
+            is_determined=~np.isnan(residuals) & (noise_on_residuals(view) == 0) & (view.plan.noise != "rows"),
+            conditions=self.conditions(me),
+            targets=self.targets(me),
+        )
+
+    def _scores(self, me: Any, view: View) -> ValueClaim:
+        """Without labels, the others' part of a residual is their score: determined if read at the row's last visit."""
+        scores, steps, last = np.full(view.rows, np.nan), np.zeros(view.rows), np.zeros(view.rows)
+        for reading in self.readings:
+            scores[reading.rows] = reading.residuals
+            steps[reading.rows] = reading.step
+        for batch in view.batches:
+            last[batch.rows] = batch.step
+        is_determined = (steps == last) & (steps > 0) & (noise_on_residuals(view) == 0)
+        against = " + ".join(peer.name for peer in view.peers)
+        return ValueClaim("scores", against, scores[:, None], is_determined, conditions=self.conditions(me))
+
+
+def first_residuals(readings: list[Reading], rows: int) -> Vector:
+    """What was read of each row when it was first read; NaN where nothing was."""
+    residuals = np.full(rows, np.nan)
+    for reading in reversed(readings):
+        residuals[reading.rows] = reading.residuals
+    return residuals
+
+
+def mean_residuals(readings: list[Reading], rows: int) -> Vector:
+    """The mean over all readings of each row; NaN where there was none."""
+    totals, counts = np.zeros(rows), np.zeros(rows)
+    for reading in readings:
+        totals[reading.rows] += reading.residuals
+        counts[reading.rows] += 1
+    means: Vector = np.divide(totals, counts, out=np.full(rows, np.nan), where=counts > 0)
+    return means
 
 
 def hooked(honest: type[TrainingParty], hook: Hook) -> type[TrainingParty]:
@@ -57,6 +158,50 @@ def hooked(honest: type[TrainingParty], hook: Hook) -> type[TrainingParty]:
             """Weights that no honest run ends with are what it wanted."""
 
     return HookedParty
+
+
+class SumsHook(Hook):
+    """In `exchange` and `arbiter`, where a party multiplies its peers' ciphertexts and gets the sums back opened.
+
+    Everything else is as agreed: the number of ciphertexts, their masks, their fresh randomness. Nothing that a helper
+    or the arbiter receives looks different.
+    """
+
+    released: Encoded
+    """This step's own part of the residuals."""
+    received: EncryptedVector
+    """This step's ciphertexts of residuals."""
+    matrix: Encoded
+    """What they are multiplied with."""
+
+    def residuals(self, me: Summing, step: int, released: Encoded) -> Encoded:
+        self.released = released
+        return released
+
+    def encrypted_residuals(self, me: Summing, step: int, received: EncryptedVector) -> EncryptedVector:
+        self.received = received
+        return received
+
+    def rows_for_gradients(self, me: Summing, step: int, matrix: Encoded) -> Encoded:
+        self.matrix = matrix
+        return matrix
+
+    def keep(self, me: Summing, step: int, places: Sequence[int] | NDArray[np.intp], residuals: Sequence[int]) -> None:
+        """Remember what was read at some places of a batch; an arbiter's sums hold this party's own part, too."""
+        chosen = np.asarray(places, dtype=np.intp)
+        values = np.array([float(value) for value in residuals])
+        if me.plan.kind.has_arbiter:
+            values -= self.released.values[chosen]
+        rows = self.batches_of(me)[step - 1].rows[chosen]
+        self.readings.append(Reading(step, rows, me.widths.residuals.decode(values)))
+
+    def batches_of(self, me: Summing) -> list[Batch]:
+        """Of all steps: everybody knows them from the seed."""
+        if not self._batches:
+            self._batches = list(batches(me.session.seed, len(me.shard), me.plan))
+        return self._batches
+
+    _batches: list[Batch] | None = None
 
 
 class Bare(Hook):

@@ -13,6 +13,7 @@ from plumbob.crypto.packing import centred
 from plumbob.plan import Plan
 from plumbob.privacy.noise_cost import label_scale
 from plumbob.protocol import defences
+from plumbob.protocol.party import TrainingParty
 
 LARGEST_PART = 4.0  # Beyond it Criterion 4.2 reads no label: abs(score) < 2, plus 2 for the label.
 
@@ -59,3 +60,8 @@ def is_noisy(plan: Plan) -> bool:
 def label_unit(plan: Plan, label_weight: float) -> int:
     """What a label alone adds to an encoded residual, or takes from it."""
     return round(math.ldexp(label_weight * label_scale(plan.label_flip_epsilon), plan.residual_bits))
+
+
+def own_generator(me: TrainingParty) -> np.random.Generator:
+    """What an attacker draws its own numbers from."""
+    return np.random.default_rng(int.from_bytes(me.participant.draws.of("attack").draw(16), "little"))

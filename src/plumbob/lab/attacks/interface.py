@@ -4,7 +4,7 @@ A `View` is one party's own rows and weights, the public plan and batches, and t
 no field for anything else. A passive attack is a function `View -> Claim`. Only the auditor knows the truth and scores.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -177,14 +177,16 @@ class LabelClaim:
     """Rows whose answer is the only solution of their equations, apart from those that were inferred."""
     conditions: tuple[Condition, ...] = ()
     targets: NDArray[np.intp] | None = None
-    """An active attack's chosen rows; None means all."""
+    """An attack's chosen rows; None means all."""
+    is_conditional: bool = False
+    """Whether it takes for granted what an attacker need not have: then it degrades at most."""
 
     target: Literal["labels"] = "labels"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ValueClaim:
-    """Believed scores or features of other parties, one row a training row; NaN: no answer."""
+    """Believed scores or features of other parties, one row per training row; NaN: no answer."""
 
     target: Literal["scores", "features"]
     against: str
@@ -195,7 +197,28 @@ class ValueClaim:
     """What the equations cannot fix: all columns' signs together, or an orthogonal matrix."""
     conditions: tuple[Condition, ...] = ()
     targets: NDArray[np.intp] | None = None
-    """An active attack's chosen rows; None means all."""
+    """An attack's chosen rows; None means all."""
+    column: int | None = None
+    """The one of the party's columns that it is about; None means all."""
+    remark: str = ""
+    """A sentence more about it."""
+    is_conditional: bool = False
+    """Whether it takes for granted what an attacker need not have: then it degrades at most."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class WeightsClaim:
+    """Believed weights of other parties at the end of the run."""
+
+    against: str
+    """As in a `ValueClaim`."""
+    values: Vector
+    why: str
+    """How it got them, as the beginning of a sentence that ends with how well they agree."""
+    n: int
+    """What it had: rows, or weights."""
+    is_conditional: bool = False
+    target: Literal["weights"] = "weights"
 
 
 @dataclass(frozen=True)
@@ -207,16 +230,17 @@ class NotApplicable:
 
 
 @dataclass(frozen=True)
-class CarriedOut:
-    """The attack read nobody's value, but carried something out: how many bits, of how many that were opened to it."""
+class Reached:
+    """The attack read nobody's value, but did something: what, and the verdict that follows."""
 
-    bits: int
-    most: int
+    verdict: str
     why: str
     conditions: tuple[Condition, ...] = ()
+    against: str = ""
+    """Whom it is about; without it, everybody that the attack could be about."""
 
 
-Claim = LabelClaim | ValueClaim | CarriedOut
+Claim = LabelClaim | ValueClaim | WeightsClaim | Reached
 
 
 @dataclass(frozen=True)
@@ -241,6 +265,21 @@ class Attack:
         return self.run(view)
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class Changed:
+    """What is other in a run that an attack has to itself."""
+
+    labels: NDArray[np.int8] | None = None
+    """Invented ones, by the label party."""
+    without: int | None = None
+    """A training row that is left out."""
+    hook: Any = None
+    """On the attacker's quantities."""
+
+
+HONEST = Changed()
+
+
 class AttackStage(Protocol):
     """What an attack gets that needs runs of its own, and scores of rows after them."""
 
@@ -252,11 +291,21 @@ class AttackStage(Protocol):
     def scored(self) -> int:
         """Rows that it may have scored."""
 
+    @property
+    def share_of_positives(self) -> float:
+        """A base rate is no secret."""
+
     def known(self, rows: NDArray[np.intp]) -> Matrix:
         """The peers' columns of training rows that the attacker is taken to know from elsewhere."""
 
-    def scores(self, rows: NDArray[np.intp], labels: NDArray[np.int8] | None = None, hook: Any = None) -> Vector:
-        """Scores of training rows with own columns at their mean, after a run with these labels or this hook."""
+    def scores(self, rows: NDArray[np.intp], changed: Changed) -> Vector:
+        """Scores of training rows with own columns at their mean, after a changed run."""
+
+    def shown(self, rows: NDArray[np.intp], own: Matrix | None = None, changed: Changed = HONEST) -> Vector:
+        """Joint scores of training rows after a run, as the label party is shown them; with other own columns."""
+
+    def weights(self, changed: Changed) -> Vector:
+        """Own weights, opened after a changed run."""
 
 
 @dataclass(frozen=True)
@@ -265,12 +314,11 @@ class StagedAttack:
 
     name: str
     by: Literal["label", "features"]
-    act: Callable[[AttackStage], Claim | NotApplicable]
+    act: Callable[[AttackStage], Claim | NotApplicable | Sequence[Claim]]
+    target: Literal["features", "labels", "scores"] = "features"
+    is_only_if_named: bool = False
+    """Whether it is about more than one run, so that an audit acts it out only where it is asked for by its name."""
 
     @property
     def reference(self) -> str:
         return rule_for(self.name, self.by, self.target).reference
-
-    @property
-    def target(self) -> Literal["features"]:
-        return "features"

@@ -1,7 +1,7 @@
 """`label-average`: average what is left of a row's residual over its visits, against noise. Beyond the paper.
 
 View: a feature party's own columns and sums over several epochs, any number of parties. Cost: one singular value
-decomposition a batch. Condition: the noise's standard deviation over the square root of the epochs is small beside 2,
+decomposition per batch. Condition: the noise's standard deviation over the square root of the epochs is small beside 2,
 and the rank of own columns over a batch is its number of rows.
 
 Without noise it would add nothing to `label-sign`. The expected rate is the mean of

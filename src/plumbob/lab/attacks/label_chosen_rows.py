@@ -4,9 +4,9 @@ View: own sums (`exchange`, `arbiter`) or own opened weights (`shares`). Only th
 are multiplied with change, so no check of a ciphertext sees it, at any batch size and with every kind of reply. Cost:
 that of an honest step.
 
-Two ways to choose (`row_tactics.Tactic`):
+Two ways to choose (`Tactic`):
 
-- `OneTargetAColumn`: one person a column. A column with one row other than zero returns that row's residual itself.
+- `OneTargetPerColumn`: one person per column. A column with one row other than zero returns that row's residual itself.
   Here the residual stands in the low bits of the column's sum and the honest column above it, so that one sum carries
   both and training continues. With `replies = "paper"` there is room for both and the final model is the honest one bit
   for bit. In replies cut to their width the honest column gives up its lowest bits, in that step only (about 5 of 16 at
@@ -17,105 +17,214 @@ Two ways to choose (`row_tactics.Tactic`):
   attacker calculates its honest sums itself, and the final model is the honest one bit for bit. If the batch is larger,
   it reads as many labels as fit and that step's gradient is lost to it.
 
-In `shares` nothing is returned before the weights are opened, so there are d_B equations a run: one dummy column per
+In `shares` nothing is returned before the weights are opened, so there are d_B equations per run: one dummy column per
 target and the sign of its weight, or, from zero weights, the superincreasing columns in the first step and zeros after
 it. Lattices change nothing about that: whoever multiplies with a matrix chooses it, product by product. The attacker's
 own columns learn nothing then, and the label party's are trained as if it were alone: the message count, the sizes and
 the peer's code are the honest ones, the attacker's part of the model is not. `open = "never"`, noise and randomised
-response are the defences; a random start leaves one label a column.
+response are the defences; a random start leaves one label per column.
 """
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Vector
-from plumbob.crypto import Encoded, EncryptedVector, PublicKey, Slots
-from plumbob.data import Batch, sampled_rows
-from plumbob.lab.attacks.active import ActiveAttack, AttackingParty, Reading
-from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
-from plumbob.lab.attacks.hooks import Bare
-from plumbob.lab.attacks.integers import is_noisy, label_unit, narrow_residual
+from plumbob.crypto import Encoded, Encoding, Slots
+from plumbob.crypto.engines.interface import IntegerMatrix
+from plumbob.crypto.packing import centred
+from plumbob.data import sampled_rows
+from plumbob.lab.attacks.hooks import ActiveAttack, Bare, Hook, Reading, Summing, SumsHook
+from plumbob.lab.attacks.integers import exact_product, is_noisy, label_unit, narrow_residual
 from plumbob.lab.attacks.interface import Condition, NotApplicable
-from plumbob.lab.attacks.row_tactics import (
-    OneTargetAColumn,
-    Superincreasing,
-    Tactic,
-    powers_of_two,
-    signs_in,
-    spread,
-)
 from plumbob.plan import Plan
 from plumbob.privacy.noise_cost import label_scale
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.shape import has_penalty_products
 from plumbob.protocol.shares.training import LatticeParty
-from plumbob.protocol.widths import columns_of
+from plumbob.protocol.widths import columns_of, profile_of
+
+WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 
 
-class ChoosingParty(AttackingParty, TrainingParty):
-    """Decides, step by step, whom to read."""
+class Tactic(Protocol):
+    """What one step multiplies the peer's ciphertexts with, and what its sums then say."""
 
-    chosen: tuple[int, ...] = ()
-    """The training rows that it is after; empty: as many as it can read, in the order of `preferred`."""
-    preferred: tuple[int, ...] = ()
-    """Training rows, those that it would most like to read first; all others come after them."""
+    @property
+    def matrix(self) -> Encoded: ...
 
-    def tactic(self, batch: Batch, honest: Encoded, sum_bits: int) -> Tactic | None:
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Of the batch, in the order in which they are read."""
+
+    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
+        """(residuals of the chosen rows, the honest sums as far as they can be had)."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OneTargetPerColumn:
+    """In column k the honest features, lifted above the residual of the k-th chosen place."""
+
+    matrix: Encoded
+    places: NDArray[np.intp]
+    low_bits: int
+    coarser: tuple[int, ...]
+    """For each used column, how many of the features' lowest bits were given up."""
+
+    @classmethod
+    def of(cls, honest: Encoded, places: NDArray[np.intp], residual: Encoding, sum_bits: int) -> "OneTargetPerColumn":
+        """At most one place per column; a sum has `sum_bits` bits, sign included."""
+        values, coarser = honest.values.copy(), []
+        for column, place in enumerate(places):
+            spare = _spare_bits(honest.values[:, column], residual, sum_bits)
+            shift = max(0, -spare, honest.bits + residual.bits - WIDEST_ENTRY)
+            values[:, column] = _rounded_shift(honest.values[:, column], shift) << residual.bits
+            values[place, column] += 1
+            coarser.append(shift)
+        entries = Encoding(0, min(WIDEST_ENTRY, honest.bits + residual.bits) - 1)
+        return cls(Encoded(values, entries), places, residual.bits, tuple(coarser))
+
+    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int]]:
+        residuals, honest = [], list(sums)
+        for column, shift in enumerate(self.coarser):
+            residuals.append(centred(sums[column], 1 << self.low_bits))
+            honest[column] = ((sums[column] - residuals[-1]) >> self.low_bits) << shift
+        return residuals, honest
+
+
+def _spare_bits(column: NDArray[np.int64], residual: Encoding, sum_bits: int) -> int:
+    """Bits that are left above a residual and the largest sum that this column can honestly have."""
+    largest = int(np.abs(column).sum()) << (residual.bits - 1)
+    return sum_bits - residual.bits - (largest.bit_length() + 1)
+
+
+def _rounded_shift(column: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
+    return (column + (1 << shift >> 1)) >> shift
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Superincreasing:
+    """The chosen places are spread over the columns, each with a power of two of its own."""
+
+    matrix: Encoded
+    honest: Encoded
+    places: NDArray[np.intp]
+    counts: tuple[int, ...]
+    """Places in each column."""
+    unit: int
+    """Every residual is this number or minus this number."""
+
+    @classmethod
+    def of(cls, honest: Encoded, places: NDArray[np.intp], unit: int, sum_bits: int) -> "Superincreasing":
+        """For all places of a batch, or the first ones of them that fit."""
+        per_column = min(sum_bits - unit.bit_length(), WIDEST_ENTRY - 1)
+        counts = spread(len(places), honest.values.shape[1], per_column)
+        values = powers_of_two(honest.values.shape, places, counts)
+        return cls(Encoded(values, Encoding(0, max(counts))), honest, places, counts, unit)
+
+    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
+        columns = zip(sums, self.counts, strict=True)
+        residuals = [sign * self.unit for total, count in columns for sign in signs_in(total // self.unit, count)]
+        if len(residuals) < len(self.places):
+            return residuals, None
+        return residuals, exact_product(residuals, self.honest.values[self.places])
+
+
+def spread(places: int, columns: int, per_column: int) -> tuple[int, ...]:
+    """Places, as many as fit, over columns as evenly as possible."""
+    fitting = min(places, columns * per_column)
+    return tuple(fitting // columns + (column < fitting % columns) for column in range(columns))
+
+
+def powers_of_two(shape: tuple[int, ...], places: NDArray[np.intp], counts: Sequence[int]) -> IntegerMatrix:
+    """Place after place goes to one column until that is full; its entries there are 1, 2, 4, ..."""
+    values, used = np.zeros(shape, dtype=np.int64), 0
+    for column, count in enumerate(counts):
+        values[places[used : used + count], column] = 1 << np.arange(count, dtype=np.int64)
+        used += count
+    return values
+
+
+def signs_in(total: int, count: int) -> list[int]:
+    """The only signs with total = sum of sign_j 2**j."""
+    binary = (total + (1 << count) - 1) >> 1
+    return [1 if binary >> place & 1 else -1 for place in range(count)]
+
+
+class Choosing(Hook):
+    """Decides whom to read."""
+
+    def __init__(self, chosen: tuple[int, ...] = (), preferred: tuple[int, ...] = ()) -> None:
+        self.chosen = chosen
+        """The training rows that it is after; empty: as many as it can read, in the order of `preferred`."""
+        self.preferred = preferred
+        """Training rows, those that it would most like to read first; all others come after them."""
+
+    def ordered(self, me: TrainingParty) -> NDArray[np.intp]:
+        """All training rows: those that were chosen, then the preferred ones, then the others."""
+        everybody = dict.fromkeys([*self.chosen, *self.preferred, *range(len(me.shard))])
+        return np.array(list(everybody), dtype=np.intp)
+
+
+class ChosenRows(Choosing, SumsHook):
+    """`exchange` and `arbiter`, with any kind of reply: step by step, whom to read."""
+
+    _tactic: Tactic | None = None
+
+    def rows_for_gradients(self, me: Summing, step: int, matrix: Encoded) -> Encoded:
+        self._tactic = self.tactic(me, step, matrix)
+        return matrix if self._tactic is None else self._tactic.matrix
+
+    def opened_sums(self, me: Summing, step: int, sums: list[int]) -> list[int]:
+        if self._tactic is None:
+            return sums
+        residuals, honest = self._tactic.read(sums)
+        self.keep(me, step, self._tactic.places[: len(residuals)], residuals)
+        return [0] * me.columns if honest is None else honest
+
+    def tactic(self, me: Summing, step: int, honest: Encoded) -> Tactic | None:
         """What to do with this step; None: play it honestly."""
-        if residuals_are_labels(self.plan, batch.step):
-            unit = label_unit(self.plan, self.sigmoid.label_weight)
-            return Superincreasing.of(honest, self.wanted_first(batch), unit, sum_bits)
-        places = np.flatnonzero(np.isin(batch.rows, self.unread))[: self.columns]
+        rows, room = self.batches_of(me)[step - 1].rows, room_for_a_sum(me.plan, me.slots)
+        if residuals_are_labels(me.plan, step):
+            unit = label_unit(me.plan, me.sigmoid.label_weight)
+            return Superincreasing.of(honest, self.wanted_first(me, rows), unit, room)
+        places = np.flatnonzero(np.isin(rows, self.unread(me)))[: me.columns]
         if not len(places):
             return None
         # Where there is room, for any residual at all: one that is too wide would be misread.
-        residual = self.widths.residuals if self.plan.replies == "paper" else narrow_residual(self.plan)
-        return OneTargetAColumn.of(honest, places, residual, sum_bits)
+        residual = me.widths.residuals if me.plan.replies == "paper" else narrow_residual(me.plan)
+        return OneTargetPerColumn.of(honest, places, residual, room)
 
-    def sums_of(self, honest: Sequence[int] | None) -> Vector:
-        """Go on with the honest sums, or with nothing where there are none."""
-        return np.zeros(self.columns) if honest is None else self.widths.decode_sums(honest)
+    def wanted(self, me: Summing) -> NDArray[np.intp]:
+        return self.ordered(me)[: len(self.chosen) or me.columns]
 
-    @property
-    def wanted(self) -> NDArray[np.intp]:
-        return np.array(self.chosen or self.by_preference[: self.columns], dtype=np.intp)
-
-    @cached_property
-    def by_preference(self) -> NDArray[np.intp]:
-        """All training rows, the preferred ones first."""
-        first = np.array(self.preferred, dtype=np.intp)
-        return np.concatenate([first, np.setdiff1d(np.arange(len(self.shard)), first)])
-
-    @property
-    def unread(self) -> NDArray[np.intp]:
+    def unread(self, me: Summing) -> NDArray[np.intp]:
         """Whom to read when they come by; against noise again and again."""
-        return self.wanted if is_noisy(self.plan) else np.setdiff1d(self.wanted, self.read_rows)
+        return self.wanted(me) if is_noisy(me.plan) else np.setdiff1d(self.wanted(me), self.read_rows)
 
     @property
     def read_rows(self) -> NDArray[np.intp]:
         return np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(reading.rows for reading in self.readings)]))
 
-    def wanted_first(self, batch: Batch) -> NDArray[np.intp]:
-        """All places of a batch, those of wanted people before the others, each in the order of preference."""
-        rank = np.argsort(self.by_preference)[batch.rows]
-        return np.lexsort((rank, ~np.isin(batch.rows, self.wanted)))
+    def wanted_first(self, me: Summing, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """All places of a batch, in the order in which their people would be read."""
+        return np.argsort(np.argsort(self.ordered(me))[rows])
 
-    def targets(self) -> NDArray[np.intp]:
-        return np.union1d(self.wanted, self.read_rows)
+    def targets(self, me: Summing) -> NDArray[np.intp]:
+        return np.union1d(self.wanted(me), self.read_rows)
 
-    def conditions(self) -> tuple[Condition, ...]:
-        is_bare = residuals_are_labels(self.plan, 1)
+    def conditions(self, me: Summing) -> tuple[Condition, ...]:
+        is_bare = residuals_are_labels(me.plan, 1)
         most = max((len(reading.rows) for reading in self.readings), default=0)
         name, needed = "steps whose residuals are labels and nothing else", "1, for more than one person per column"
-        more = f"more than the {self.columns} that gradients of own columns could tell apart"
+        more = f"more than the {me.columns} that gradients of own columns could tell apart"
         return (
             Condition(name, float(is_bare), needed, is_bare, "Theorem 4.1, and the first step of Theorem 4.6"),
-            Condition("people read at once", float(most), more, most > self.columns, CHOSEN_ROWS.reference),
+            Condition("people read at once", float(most), more, most > me.columns, CHOSEN_ROWS.reference),
         )
 
 
@@ -128,51 +237,17 @@ def residuals_are_labels(plan: Plan, step: int) -> bool:
     return is_first or is_lone
 
 
-class ChosenRowsParty(ChoosingParty, AttackingExchangeParty):
-    """`exchange`, with any kind of reply."""
-
-    def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        self._tactic = self.tactic(batch, matrix, room_for_a_sum(self.plan, self.reply_key, self.slots))
-        return super().ask(batch, matrix if self._tactic is None else self._tactic.matrix)
-
-    def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
-        if self._tactic is None:
-            return super().collect(batch, masks)
-        sums = self.slots.unpack(self.joint_replies(batch, masks), [0] * self.slots.replies)
-        residuals, honest = self._tactic.read(sums)
-        self.keep(batch, self._tactic.places[: len(residuals)], residuals)
-        return self.sums_of(honest)
-
-
-class ChosenRowsArbitratedParty(ChoosingParty, AttackingArbitratedParty):
-    """`arbiter`, with any kind of reply."""
-
-    def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
-        X = self.encoded_features(batch)
-        tactic = self.tactic(batch, X, room_for_a_sum(self.plan, self.reply_key, self.slots))
-        if tactic is None:
-            return super().opened_sums(batch, enc_residuals)
-        replies = self.joint_replies(batch, self.slots.pack(enc_residuals @ tactic.matrix))
-        residuals, honest = tactic.read(self.slots.unpack(replies, [0] * self.slots.replies))
-        self.keep(batch, tactic.places[: len(residuals)], residuals)
-        return self.sums_of(honest)
-
-
-def room_for_a_sum(plan: Plan, key: PublicKey, slots: Slots) -> int:
+def room_for_a_sum(plan: Plan, slots: Slots) -> int:
     """Bits, sign included, that come back of one sum."""
     is_masked = not plan.unmasked_gradients_for_the_arbiter
-    return key.reply_bits if plan.replies == "paper" and is_masked else slots.slot_bits
+    return profile_of(plan).reply_bits if plan.replies == "paper" and is_masked else slots.slot_bits
 
 
-class OpenedWeights(Bare):
+class OpenedWeights(Choosing, Bare):
     """`shares`: one person per column in every pass, and the sign of each column's opened weight, read once.
 
     From zero weights, superincreasing columns in the first pass and zeros after it.
     """
-
-    def __init__(self, chosen: tuple[int, ...] = (), preferred: tuple[int, ...] = ()) -> None:
-        self.chosen, self.preferred = chosen, preferred
-        self._targets = np.zeros(0, dtype=np.intp)
 
     def laid(self, me: LatticeParty, step: int) -> NDArray[np.int64]:
         everybody = super().laid(me, step)
@@ -191,8 +266,8 @@ class OpenedWeights(Bare):
         return np.array(self.chosen or self.places(me), dtype=np.intp)[: me.columns]
 
     def places(self, me: LatticeParty) -> NDArray[np.intp]:
-        """The rows of the first pass, those that were chosen first, then the others in the order of preference."""
-        ordered = np.array(list(dict.fromkeys([*self.chosen, *self.preferred, *range(len(me.shard))])), dtype=np.intp)
+        """The rows of the first pass, in the order in which they would be read."""
+        ordered = self.ordered(me)
         return ordered[np.isin(ordered, sampled_rows(me.session.seed, len(me.shard), first_rows(me)))]
 
     def counts(self, me: LatticeParty) -> tuple[int, ...]:
@@ -202,7 +277,6 @@ class OpenedWeights(Bare):
     def after(self, me: LatticeParty) -> None:
         if len(me.weights):
             self.readings.append(self.first_labels(me) if self.is_bare(me.plan) else self.mean_residuals(me))
-            self._targets = np.union1d(self.wanted(me), self.readings[0].rows)
 
     def first_labels(self, me: LatticeParty) -> Reading:
         """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
@@ -220,11 +294,11 @@ class OpenedWeights(Bare):
         chosen = self.wanted(me)
         return Reading(me.plan.passes(len(me.shard)), chosen, self.moved(me)[: len(chosen)])
 
-    def targets(self) -> NDArray[np.intp]:
-        return self._targets
+    def targets(self, me: LatticeParty) -> NDArray[np.intp]:
+        return np.union1d(self.wanted(me), self.readings[0].rows) if self.readings else np.zeros(0, dtype=np.intp)
 
-    def conditions(self) -> tuple[Condition, ...]:
-        people = float(len(self._targets))
+    def conditions(self, me: LatticeParty) -> tuple[Condition, ...]:
+        people = float(len(self.targets(me)))
         return (Condition("people read from opened weights", people, "at least 1", people >= 1, CHOSEN_ROWS.reference),)
 
 
@@ -267,15 +341,13 @@ def echo(plan: Plan, rows: int) -> float:
     return moved
 
 
-def arm(plan: Plan, name: str) -> type[ChoosingParty] | OpenedWeights | NotApplicable:
+def arm(plan: Plan, name: str) -> Choosing | NotApplicable:
     """Wherever a sum or a weight comes back."""
     if plan.is_closed:
         return NotApplicable('shares with open = "never": no sum and no weight ever comes back')
     if not plan.kind.is_encrypted:
         return NotApplicable("clear is calculated in one place: no party takes part")
-    if plan.kind.has_lattices:
-        return OpenedWeights()
-    return ChosenRowsArbitratedParty if plan.kind.has_arbiter else ChosenRowsParty
+    return OpenedWeights() if plan.kind.has_lattices else ChosenRows()
 
 
 CHOSEN_ROWS = ActiveAttack("label-chosen-rows", "features", arm)

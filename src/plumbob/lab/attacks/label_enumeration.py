@@ -3,7 +3,7 @@
 View: a feature party's own columns and its first sums, from zero weights. Cost: one clustering, and a product for each
 of 2^groups combinations. Condition: rows that fall into groups with one label each. From zero weights the first sums
 depend on labels alone. It reaches what the best labelling of groups reaches and no more, which is population inference:
-a further baseline beside the majority class and the own part of the model (the idea of Jiang, Fu, Luo and Liu,
+one more thing to compare with, beside the more frequent class and the party's own model (Jiang, Fu, Luo and Liu,
 arXiv 2603.03777). In `shares` there is no sum to fit.
 """
 

@@ -1,6 +1,6 @@
 """`label-sign`: solve own sums for the residuals of each batch; their sign gives the label away (Criterion 4.2).
 
-View: a feature party's own columns and sums, any number of parties. Cost: one singular value decomposition a batch.
+View: a feature party's own columns and sums, any number of parties. Cost: one singular value decomposition per batch.
 Condition: the rank of own columns over a batch is its number of rows, and the joint score stays below the
 approximation's threshold (guaranteed for T_eps steps, Corollary 4.5 and Theorems 4.6, 4.10, E.3). Rows of batches with
 less rank get the solution of minimum norm and count as inferred.

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Vector
 from plumbob.crypto.lattice import Small, angles
 from plumbob.crypto.lattice.interface import Angles
-from plumbob.lab.attacks.active import ActiveAttack, Reading
-from plumbob.lab.attacks.hooks import Bare
+from plumbob.lab.attacks.hooks import ActiveAttack, Bare, Reading
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS, PERIOD
@@ -77,7 +76,7 @@ class OffTheCircle(Bare):
             residuals = self.moved(me)[: len(chosen)] * len(me.shard) / (me.plan.rate * ENTRY)
             self.readings.append(Reading(me.plan.passes(len(me.shard)), chosen, residuals))
 
-    def claimed(self, me: LatticeParty, view: View) -> ValueClaim:
+    def believed(self, me: LatticeParty, view: View) -> ValueClaim:
         [reading] = self.readings
         scores = np.full((view.rows, 1), np.nan)
         if view.signs is not None:

@@ -8,44 +8,39 @@ honest sum is read from below: training continues undisturbed, the final model i
 Two things can be hidden:
 
 - `AuxiliaryPacking`, the paper's: sums with random auxiliary features, then a linear system in the batch's residuals.
-  Cost: a product with as many columns as the batch has rows, and one least-squares solve a step.
+  Cost: a product with as many columns as the batch has rows, and one least-squares solve per step.
 - `OneHotPacking`, beyond it: each residual's ciphertext goes straight into a slot. No solve, fewer operations on top
   than an honest step has, exact to the encoding.
 
 Condition: batch size <= slots * own columns, slots = floor((key bits - 101 - honest bits) / slot bits). Slots hold any
 signed value that the public widths allow, so that a borrow never reaches further than the next slot.
 
-Against truncated replies (`packed`, `single`) there is no room above. `TruncatedPacking` gives its honest sums up
+Against truncated replies (`packed`) there is no room above. `TruncatedPacking` gives its honest sums up
 instead and lays residuals into all the bits that come back: never more than floor(reply bits / (residual bits + 2)) a
 step. If that covers the batch, it calculates the honest sums itself from what it read and training stays undisturbed in
 every step; otherwise it attacks in the first step only, whose gradient it never gets, and its model is a step short
 there.
 
-Feature party: the other parts of residuals carry the labels. Label party: they are the peer's scores (in `minimax` they
-travel by themselves, as the third term).
+Feature party: the other parts of residuals carry the labels. Label party: they are the peer's scores.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from plumbob.arrays import Vector
-from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots
+from plumbob.crypto import Encoded, Encoding, EncryptedVector, Slots
 from plumbob.crypto.fixed_point import sum_bits
 from plumbob.crypto.limbs import concatenate
 from plumbob.crypto.packing import centred
-from plumbob.data import Batch, largest_batch
-from plumbob.lab.attacks.active import ActiveAttack
-from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
-from plumbob.lab.attacks.integers import exact_product, narrow_residual, signed_digits, solve_exactly
+from plumbob.crypto.profiles import Profile
+from plumbob.data import largest_batch
+from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
+from plumbob.lab.attacks.integers import exact_product, narrow_residual, own_generator, signed_digits, solve_exactly
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.model import bounds
 from plumbob.plan import Plan
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.widths import Widths, columns_of
+from plumbob.protocol.widths import Widths, columns_of, profile_of
 
 # Narrow auxiliary features leave more slots than features of the plan's width; the solve is exact all the same.
 AUXILIARY = Encoding(0, 7)
@@ -61,7 +56,7 @@ class Compression:
     per_reply: int
 
     @classmethod
-    def fitting(cls, key: PublicKey, honest: Slots, slot_bits: int, wanted: int) -> "Compression":
+    def fitting(cls, key: Profile, honest: Slots, slot_bits: int, wanted: int) -> "Compression":
         """Room for `wanted` hidden values, or for as many as a plaintext holds."""
         most = (key.reply_bits - honest.slot_bits) // slot_bits
         return cls(honest.columns, honest.slot_bits, slot_bits, min(most, -(-wanted // honest.columns)))
@@ -130,163 +125,97 @@ class Cut:
         return self.is_whole_batch or step == 1
 
 
-def whole_condition(key: PublicKey, slots: Slots, slot_bits: int, rows: int) -> Condition:
-    """Section 5.2: the batch must fit into the slots of all replies."""
-    count = (key.reply_bits - slots.slot_bits) // slot_bits
-    reach, needed = count * slots.columns, f"at least the batch, {rows} rows"
-    name = f"hidden values per step ({count} slots of {slot_bits} bits in {slots.columns} replies)"
-    return Condition(name, reach, needed, reach >= rows, "section 5.2")
+class OneHotPacking(SumsHook):
+    """`replies = "paper"`: every residual in a slot of its own, above the honest sums."""
 
+    def encrypted_sums(self, me: Summing, step: int, enc_sums: EncryptedVector) -> EncryptedVector:
+        room = self.compression(me, len(self.received))
+        return room.compress(enc_sums, self.hide(me, self.received)[: room.hidden])
 
-def cut_condition(slots: Slots, residual_bits: int, rows: int) -> Condition:
-    """How many residuals fit into replies that are cut to an honest width."""
-    bound, needed = bounds.readable_residuals(slots.reply_bits, residual_bits), f"at least the batch, {rows} rows"
-    name = f"residuals that {slots.reply_bits} bits of replies can carry per step"
-    return Condition(name, bound, needed, bound >= rows, 'docs/protocol.md, "Replies"')
-
-
-class PackingParty(AttackingExchangeParty):
-    """`replies = "paper"`: hidden values above the honest ones."""
-
-    @property
-    @abstractmethod
-    def slot_bits(self) -> int:
-        """Bits of a hidden value, sign included."""
-
-    @abstractmethod
-    def hide(self, enc_wanted: EncryptedVector) -> EncryptedVector:
-        """What is laid above the honest sums, made of the ciphertexts of the wanted residuals."""
-
-    @abstractmethod
-    def uncover(self, matrix: Encoded, honest: list[int], hidden: list[int]) -> list[int] | None:
-        """The residuals, from what came back."""
-
-    def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        compression = self.compression(len(batch))
-        self._matrix = matrix
-
-        def lay(received: EncryptedVector) -> EncryptedVector:
-            return compression.compress(received @ matrix, self.hide(received)[: compression.hidden])
-
-        return self.ask_for(batch, len(matrix.values), compression.bits, lay)
-
-    def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
-        honest, hidden = self.compression(len(batch)).split(self.joint_replies(batch, masks))
-        residuals = self.uncover(self._matrix, honest, hidden[: len(batch)])
+    def opened_sums(self, me: Summing, step: int, sums: list[int]) -> list[int]:
+        honest, hidden = self.compression(me, len(self.received)).split(sums)
+        residuals = self.uncover(honest, hidden[: len(self.received)])
         if residuals is not None:
-            self.keep(batch, range(len(residuals)), residuals)
-        return self.widths.decode_sums(honest)
+            self.keep(me, step, range(len(residuals)), residuals)
+        return honest
 
-    def compression(self, rows: int) -> Compression:
-        """As much as a batch needs, or as fits."""
-        return Compression.fitting(self.reply_key, self.slots, self.slot_bits, rows)
+    def slot_bits(self, me: Summing) -> int:
+        """Bits of a hidden value, sign included."""
+        return me.widths.residuals.bits
 
-    def conditions(self) -> tuple[Condition, ...]:
-        rows = largest_batch(len(self.shard), self.plan)
-        return (whole_condition(self.reply_key, self.slots, self.slot_bits, rows),)
-
-
-class OneHotPacking(PackingParty):
-    """Every residual in a slot of its own."""
-
-    @property
-    def slot_bits(self) -> int:
-        return self.widths.residuals.bits
-
-    def hide(self, enc_wanted: EncryptedVector) -> EncryptedVector:
+    def hide(self, me: Summing, enc_wanted: EncryptedVector) -> EncryptedVector:
+        """What is laid above the honest sums, made of the ciphertexts of the wanted residuals."""
         return enc_wanted
 
-    def uncover(self, matrix: Encoded, honest: list[int], hidden: list[int]) -> list[int]:
+    def uncover(self, honest: list[int], hidden: list[int]) -> list[int] | None:
+        """The residuals, from what came back."""
         return hidden
 
+    def compression(self, me: Summing, rows: int) -> Compression:
+        """As much as a batch needs, or as fits."""
+        return Compression.fitting(profile_of(me.plan), me.slots, self.slot_bits(me), rows)
 
-class AuxiliaryPacking(PackingParty):
+    def conditions(self, me: Summing) -> tuple[Condition, ...]:
+        """Section 5.2: the batch must fit into the slots of all replies."""
+        rows, bits = largest_batch(len(me.shard), me.plan), self.slot_bits(me)
+        count = (profile_of(me.plan).reply_bits - me.slots.slot_bits) // bits
+        reach, needed = count * me.slots.columns, f"at least the batch, {rows} rows"
+        name = f"hidden values per step ({count} slots of {bits} bits in {me.slots.columns} replies)"
+        return (Condition(name, reach, needed, reach >= rows, "section 5.2"),)
+
+
+class AuxiliaryPacking(OneHotPacking):
     """Algorithm 2 as the paper has it: sums with random features that nobody agreed on."""
 
-    @property
-    def slot_bits(self) -> int:
-        return sum_bits(largest_batch(len(self.shard), self.plan), AUXILIARY, self.widths.residuals)
+    def slot_bits(self, me: Summing) -> int:
+        return sum_bits(largest_batch(len(me.shard), me.plan), AUXILIARY, me.widths.residuals)
 
-    def hide(self, enc_wanted: EncryptedVector) -> EncryptedVector:
-        count = min(len(enc_wanted), self.compression(len(enc_wanted)).hidden)
+    def hide(self, me: Summing, enc_wanted: EncryptedVector) -> EncryptedVector:
+        count = min(len(enc_wanted), self.compression(me, len(enc_wanted)).hidden)
         limit = 1 << (AUXILIARY.bits - 1)
-        self._auxiliary = self._generator.integers(1 - limit, limit, (len(enc_wanted), count))
+        self._auxiliary = own_generator(me).integers(1 - limit, limit, (len(enc_wanted), count))
         return enc_wanted @ Encoded(self._auxiliary, AUXILIARY)
 
-    def uncover(self, matrix: Encoded, honest: list[int], hidden: list[int]) -> list[int] | None:
-        return solve_exactly(np.hstack([matrix.values, self._auxiliary]), honest + hidden)
-
-    @cached_property
-    def _generator(self) -> np.random.Generator:
-        return np.random.default_rng(int.from_bytes(self.participant.draws.of("attack").draw(16), "little"))
+    def uncover(self, honest: list[int], hidden: list[int]) -> list[int] | None:
+        return solve_exactly(np.hstack([self.matrix.values, self._auxiliary]), honest + hidden)
 
 
-class TruncatedPacking(AttackingExchangeParty):
+class TruncatedPacking(SumsHook):
     """`packed`: residuals in place of the honest sums, because nothing comes back beside these."""
 
-    def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        cut = self.cut(batch)
-        if not cut.attacks_in(batch.step):
-            return super().ask(batch, matrix)
-        self._matrix = matrix
+    def encrypted_sums(self, me: Summing, step: int, enc_sums: EncryptedVector) -> EncryptedVector:
+        cut = self.cut(me)
+        return cut.lay(self.received) if cut.attacks_in(step) else enc_sums
 
-        def lay(received: EncryptedVector) -> EncryptedVector:
-            return cut.lay(received)
+    def opened_sums(self, me: Summing, step: int, sums: list[int]) -> list[int]:
+        cut = self.cut(me)
+        if not cut.attacks_in(step):
+            return sums
+        residuals = cut.read(joined(me.slots, sums))[: len(self.received)]
+        self.keep(me, step, range(len(residuals)), residuals)
+        return exact_product(residuals, self.matrix.values) if cut.is_whole_batch else [0] * len(sums)
 
-        return self.ask_for(batch, len(matrix.values), self.slots.masked_bits, lay)
+    def cut(self, me: Summing) -> Cut:
+        return Cut.fitting(me.slots, me.plan, me.widths, len(self.received))
 
-    def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
-        cut = self.cut(batch)
-        if not cut.attacks_in(batch.step):
-            return super().collect(batch, masks)
-        residuals = cut.read(self.joint_replies(batch, masks))[: len(batch)]
-        self.keep(batch, range(len(residuals)), residuals)
-        if not cut.is_whole_batch:
-            return np.zeros(self.columns)
-        return self.widths.decode_sums(exact_product(residuals, self._matrix.values))
-
-    def cut(self, batch: Batch) -> Cut:
-        return Cut.fitting(self.slots, self.plan, self.widths, len(batch))
-
-    def conditions(self) -> tuple[Condition, ...]:
-        return (cut_condition(self.slots, self.plan.residual_bits, largest_batch(len(self.shard), self.plan)),)
+    def conditions(self, me: Summing) -> tuple[Condition, ...]:
+        """How many residuals fit into replies that are cut to an honest width."""
+        rows, bits = largest_batch(len(me.shard), me.plan), me.slots.reply_bits
+        bound, needed = bounds.readable_residuals(bits, me.plan.residual_bits), f"at least the batch, {rows} rows"
+        name = f"residuals that {bits} bits of replies can carry per step"
+        return (Condition(name, bound, needed, bound >= rows, 'docs/protocol.md, "Replies"'),)
 
 
-class ArbitratedPacking(AttackingArbitratedParty):
-    """`arbiter`, with either kind of reply: one-hot slots above the honest sums, or in their place."""
-
-    def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
-        X = self.encoded_features(batch)
-        if self.plan.replies == "paper":
-            return self._beside(batch, enc_residuals, X)
-        cut = Cut.fitting(self.slots, self.plan, self.widths, len(batch))
-        if cut.attacks_in(batch.step):
-            return self._instead(batch, enc_residuals, X, cut)
-        return super().opened_sums(batch, enc_residuals)
-
-    def _beside(self, batch: Batch, enc_residuals: EncryptedVector, X: Encoded) -> Vector:
-        compression = Compression.fitting(self.reply_key, self.slots, self.widths.residuals.bits, len(batch))
-        enc_laid = compression.compress(enc_residuals @ X, enc_residuals[: compression.hidden])
-        honest, hidden = compression.split(self.joint_replies(batch, enc_laid))
-        residuals = hidden[: len(batch)]
-        self.keep(batch, range(len(residuals)), residuals)
-        return self.widths.decode_sums(honest)
-
-    def _instead(self, batch: Batch, enc_residuals: EncryptedVector, X: Encoded, cut: Cut) -> Vector:
-        residuals = cut.read(self.joint_replies(batch, cut.lay(enc_residuals)))[: len(batch)]
-        self.keep(batch, range(len(residuals)), residuals)
-        if not cut.is_whole_batch:
-            return np.zeros(self.columns)
-        return self.widths.decode_sums(exact_product(residuals, X.values))
-
-    def conditions(self) -> tuple[Condition, ...]:
-        rows = largest_batch(len(self.shard), self.plan)
-        if self.plan.replies == "paper":
-            return (whole_condition(self.reply_key, self.slots, self.widths.residuals.bits, rows),)
-        return (cut_condition(self.slots, self.plan.residual_bits, rows),)
+def joined(slots: Slots, sums: Sequence[int]) -> list[int]:
+    """Whole replies again, of sums that were taken apart."""
+    starts = range(0, len(sums), slots.per_reply)
+    return [
+        centred(sum(one << place * slots.slot_bits for place, one in enumerate(sums[start:][: slots.per_reply])), size)
+        for start, size in zip(starts, slots.moduli, strict=True)
+    ]
 
 
-def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
+def arm(plan: Plan, name: str) -> SumsHook | NotApplicable:
     """One-hot slots: above the honest sums where replies come back whole, instead of them where they are cut."""
     if not (plan.kind.is_encrypted and plan.kind.shows_gradients):
         return NotApplicable(f'protocol "{plan.protocol}": nobody hands opened sums back')
@@ -294,11 +223,7 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
         return NotApplicable("a party without columns gets no replies")
     if plan.unmasked_gradients_for_the_arbiter:
         return NotApplicable("replies have no masks: the arbiter would see what is hidden in them")
-    if plan.kind.has_arbiter:
-        return ArbitratedPacking
-    return OneHotPacking if plan.replies == "paper" else TruncatedPacking
+    return OneHotPacking() if plan.replies == "paper" else TruncatedPacking()
 
 
-PACKING_BY_FEATURE_PARTY = ActiveAttack("packing", "features", arm)
-PACKING_BY_LABEL_PARTY = ActiveAttack("packing", "label", arm)
-ATTACKS = (PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY)
+ATTACKS = (ActiveAttack("packing", "features", arm), ActiveAttack("packing", "label", arm))

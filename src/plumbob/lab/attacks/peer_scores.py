@@ -3,7 +3,7 @@
 View: own gradients, own rows and, at the label party, the labels. Each batch is solved for its residuals; a residual
 minus what the party knows of it is the peers' part of the row's score (section 3). Condition: the row is determined,
 which is every row where the batch is no larger than the rank of own columns (Corollary 3.2). Cost: one small singular
-value decomposition a step.
+value decomposition per step.
 
 By itself this gives the peers' scores away, for any number of their columns: the claim `feature-geometry` on scores.
 """
@@ -36,8 +36,8 @@ LARGEST_ERROR = 1e-2
 class ScoreHistory:
     """Every visit of a row to a batch, in order: what it showed of the peers' part of the row's score.
 
-    Arrays have one entry a visit, but for those a step. `residual` and `score` are NaN where nothing is determined; a
-    `score` that is not known itself may still have bounds (piecewise). `error` is the standard error of `score`.
+    Arrays have one entry per visit, or per step where it says so. `residual` and `score` are NaN where nothing is
+    determined; a `score` that is not known itself may still have bounds (piecewise). `error` is its standard error.
     """
 
     rows: int
@@ -176,7 +176,7 @@ def _explain(view: View, visits: _SolvedVisits) -> ScoreHistory:
 
 
 def _labels(view: View, visits: _SolvedVisits) -> tuple[Vector, Vector]:
-    """Labels as -1/+1 and the rows' class weights; who does not hold the labels reads them from the residuals."""
+    """Labels as -1/+1 and the rows' class weights; whoever does not hold the labels reads them from the residuals."""
     labels = view.signs if view.signs is not None else _labels_read(view, visits)
     if view.plan.class_weight == "none" or not np.isfinite(labels).all():
         return labels, np.ones(view.rows)

@@ -17,24 +17,21 @@ of the push from step to step, so that nothing adds up, and divides by a number 
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto import Encoded, EncryptedVector
-from plumbob.data import Batch, batches, largest_batch
-from plumbob.lab.attacks.active import ActiveAttack, AttackingParty, Reading
-from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
+from plumbob.crypto import Encoded
+from plumbob.data import largest_batch
 from plumbob.lab.attacks.equations import noise_on_residuals
+from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.plan import Party, Plan
 from plumbob.privacy.noise_cost import label_scale
-from plumbob.protocol.party import LARGEST_SCORE, TrainingParty
-from plumbob.protocol.widths import columns_of
+from plumbob.protocol.party import LARGEST_SCORE
+from plumbob.protocol.widths import columns_of, slots_for
 
 OF_THE_LIMIT = 0.02
 """The share of the limit that a push takes up, if the peers' columns are as large as the attacker's own."""
@@ -42,213 +39,197 @@ AGAINST_DRIFT = 5.0
 """How much larger it is in `exchange` where the peers' weights move without a push, too."""
 
 
-class SteeringParty(AttackingParty, TrainingParty):
+class Steering(SumsHook):
     """Reads the same people in every epoch, and compares them with what they were in the first one."""
 
-    def targets(self) -> NDArray[np.intp]:
-        """Everybody, where a step reads a whole batch; otherwise the first rows, as many as a step surely reads."""
-        is_everybody = largest_batch(len(self.shard), self.plan) <= self.columns
-        return np.arange(len(self.shard) if is_everybody else min(self.columns, len(self.shard)), dtype=np.intp)
+    left_open: Literal["nothing", "rotation"] = "nothing"
 
-    @property
-    def peer_columns(self) -> int:
-        return sum(party.features for party in self._peers)
+    def __init__(self, push: float | None = None) -> None:
+        self._push = push
 
-    @cached_property
-    def push(self) -> float:
-        """How far it moves a weight in a step."""
-        label = self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-        size = float(np.median(np.abs(self.shard.X).mean(axis=0)))
-        limit = (label + LARGEST_SCORE) * size * self.plan.rate * self.sigmoid.gradient_scale
-        return OF_THE_LIMIT * limit
-
-    @property
-    def looks(self) -> int:
-        """Epochs for each direction: two where the peers' weights move without a push, too."""
-        return looks_needed(self.plan, self.participant.name)
-
-    def sign(self, step: int) -> float:
-        """Of the push in effect at this step. From step to step, so that pushes do not fade; or from look to look."""
-        turn = step if self.looks == 1 else self.schedule[step - 1].epoch
-        return -1.0 if turn % 2 else 1.0
-
-    def one_hot(self, batch: Batch, matrix: Encoded) -> Encoded:
-        """In the place of own features: each sum is one target's residual."""
-        values, places = np.zeros_like(matrix.values), self.places(batch)
+    def rows_for_gradients(self, me: Summing, step: int, matrix: Encoded) -> Encoded:
+        """One-hot rows: each sum is one target's residual."""
+        values, places = np.zeros_like(matrix.values), self.places(me, step)
         values[places, np.arange(len(places))] = 1
         return Encoded(values, matrix.encoding)
 
-    def places(self, batch: Batch) -> NDArray[np.intp]:
+    def opened_sums(self, me: Summing, step: int, sums: list[int]) -> list[int]:
+        """Its own weights stay where they are."""
+        places = self.places(me, step)
+        self.keep(me, step, places, sums[: len(places)])
+        return [0] * len(sums)
+
+    def places(self, me: Summing, step: int) -> NDArray[np.intp]:
         """Where the targets are in a batch."""
-        return np.flatnonzero(np.isin(batch.rows, self.targets()))[: self.columns]
+        return np.flatnonzero(np.isin(self.batches_of(me)[step - 1].rows, self.targets(me)))[: me.columns]
 
-    def change(self, batch: Batch, directions: int) -> Vector:
+    def targets(self, me: Summing) -> NDArray[np.intp]:
+        """Everybody, where a step reads a whole batch; otherwise the first rows, as many as a step surely reads."""
+        is_everybody = largest_batch(len(me.shard), me.plan) <= me.columns
+        return np.arange(len(me.shard) if is_everybody else min(me.columns, len(me.shard)), dtype=np.intp)
+
+    def push(self, me: Summing) -> float:
+        """How far it moves a weight in a step."""
+        if self._push is not None:
+            return self._push
+        label = me.sigmoid.label_weight * label_scale(me.plan.label_flip_epsilon)
+        size = float(np.median(np.abs(me.shard.X).mean(axis=0)))
+        return OF_THE_LIMIT * (label + LARGEST_SCORE) * size * me.plan.rate * me.sigmoid.gradient_scale
+
+    def sign(self, me: Summing, step: int) -> float:
+        """Of the push in effect at this step. From step to step, so that pushes do not fade; or from look to look."""
+        turn = step if looks_of(me) == 1 else self.batches_of(me)[step - 1].epoch
+        return -1.0 if turn % 2 else 1.0
+
+    def change(self, me: Summing, step: int, directions: int) -> Vector:
         """What to add to this step's sums, in each direction, so that the next step sees its push and no other."""
-        now, after = self._push_at(batch.step, directions), self._push_at(batch.step + 1, directions)
-        return -(after - now) * len(batch) / (self.plan.rate * self.sigmoid.gradient_scale)
+        now, after = self._push_at(me, step, directions), self._push_at(me, step + 1, directions)
+        rows = len(self.batches_of(me)[step - 1])
+        return -(after - now) * rows / (me.plan.rate * me.sigmoid.gradient_scale)
 
-    def _push_at(self, step: int, directions: int) -> Vector:
+    def _push_at(self, me: Summing, step: int, directions: int) -> Vector:
         """The push in effect at a step: none in the first epoch, then one direction for each epoch."""
         pushed = np.zeros(directions)
-        if step > len(self.schedule):
+        if step > len(self.batches_of(me)):
             return pushed
-        direction = (self.schedule[step - 1].epoch - 2) // self.looks
+        direction = (self.batches_of(me)[step - 1].epoch - 2) // looks_of(me)
         if 0 <= direction < directions:
-            pushed[direction] = self.sign(step) * self.push
+            pushed[direction] = self.sign(me, step) * self.push(me)
         return pushed
 
-    @cached_property
-    def schedule(self) -> list[Batch]:
-        """Everybody knows it from the seed."""
-        return list(batches(self.session.seed, len(self.shard), self.plan))
-
-    def by_epoch(self) -> tuple[Matrix, Matrix]:
+    def by_epoch(self, me: Summing) -> tuple[Matrix, Matrix]:
         """Per epoch and target: the residual that was read, NaN where none was, and the sign of the push then."""
-        places = {int(row): place for place, row in enumerate(self.targets())}
-        residuals = np.full((self.plan.passes(len(self.shard)), len(places)), np.nan)
+        places = {int(row): place for place, row in enumerate(self.targets(me))}
+        residuals = np.full((me.plan.passes(len(me.shard)), len(places)), np.nan)
         signs = np.ones_like(residuals)
         for reading in self.readings:
-            epoch = self.schedule[reading.step - 1].epoch - 1
+            epoch = self.batches_of(me)[reading.step - 1].epoch - 1
             columns = [places[int(row)] for row in reading.rows]
             residuals[epoch, columns] = reading.residuals
-            signs[epoch, columns] = self.sign(reading.step)
+            signs[epoch, columns] = self.sign(me, reading.step)
         return residuals, signs
 
-    def moved(self) -> Matrix:
+    def moved(self, me: Summing) -> Matrix:
         """Per direction that it got to and per target: how far a push of 1 would have moved the residual."""
-        residuals, signs = self.by_epoch()
-        if self.looks == 1:
-            moved: Matrix = (residuals[1:] - residuals[0]) * signs[1:] / self.push
+        residuals, signs = self.by_epoch(me)
+        if looks_of(me) == 1:
+            moved: Matrix = (residuals[1:] - residuals[0]) * signs[1:] / self.push(me)
             return moved
         # A push and its opposite: half their difference is what it moved, but for what moved on its own in between.
         pairs = residuals[1 : len(residuals) - (len(residuals) - 1) % 2].reshape(-1, 2, residuals.shape[1])
         between = np.gradient(pairs.mean(axis=1), axis=0) / 2.0 if len(pairs) > 1 else pairs[:, 0] * 0.0
-        halves: Matrix = (pairs[:, 0] - pairs[:, 1] + between) / (2.0 * self.push)
+        halves: Matrix = (pairs[:, 0] - pairs[:, 1] + between) / (2.0 * self.push(me))
         return halves
 
-    def believed(self, view: View) -> ValueClaim:
-        values = np.full((view.rows, self.peer_columns), np.nan)
-        values[self.targets()] = self.recovered()
-        is_whole = ~np.isnan(values).any(axis=1)
-        return ValueClaim(
-            target="features",
-            against=" + ".join(party.name for party in self._peers),
-            values=values,
-            is_determined=is_whole & (noise_on_residuals(view) == 0) & self.is_complete,
-            left_open=self.left_open,
-            conditions=self.conditions(),
-            targets=self.targets(),
-        )
-
-    left_open: Literal["nothing", "rotation"] = "nothing"
+    def believed(self, me: Summing, view: View) -> ValueClaim:
+        targets, values = self.targets(me), np.full((view.rows, peer_columns(me)), np.nan)
+        values[targets] = self.recovered(me)
+        is_whole = ~np.isnan(values).any(axis=1) & (noise_on_residuals(view) == 0) & is_complete(me)
+        against = " + ".join(party.name for party in peers_of(me))
+        return ValueClaim("features", against, values, is_whole, self.left_open, self.conditions(me), targets)
 
     @abstractmethod
-    def recovered(self) -> Matrix:
+    def recovered(self, me: Summing) -> Matrix:
         """For each target the peers' columns; 0, the mean of a scaled column, for those that it did not get to."""
 
-    @property
-    def is_complete(self) -> bool:
-        return self.plan.passes(len(self.shard)) > self.looks * self.peer_columns
-
-    def conditions(self) -> tuple[Condition, ...]:
-        name = f"epochs after the first, of which {self.looks} read a column"
-        needed = f"{self.looks} for each of the peers' columns, {self.looks * self.peer_columns}"
+    def conditions(self, me: Summing) -> tuple[Condition, ...]:
+        looks = looks_of(me)
+        name = f"epochs after the first, of which {looks} read a column"
+        needed = f"{looks} for each of the peers' columns, {looks * peer_columns(me)}"
         reference = "beyond the paper: opened sums are bound to nothing"
-        return (Condition(name, float(self.plan.passes(len(self.shard)) - 1), needed, self.is_complete, reference),)
-
-    @property
-    def _peers(self) -> list[Party]:
-        return [party for party in self.plan.learners if party.name != self.participant.name and party.features]
+        return (Condition(name, float(me.plan.passes(len(me.shard)) - 1), needed, is_complete(me), reference),)
 
 
-class SteeringExchangeParty(SteeringParty, AttackingExchangeParty):
-    """One column of the peers after the other, by offsets on opened sums."""
+class SteeringReplies(Steering):
+    """`exchange`: one column of the peers after the other, by offsets on opened sums."""
 
-    @cached_property
-    def push(self) -> float:
-        return super().push * (1.0 if self.looks == 1 else AGAINST_DRIFT)
+    def push(self, me: Summing) -> float:
+        return super().push(me) * (1.0 if looks_of(me) == 1 or self._push is not None else AGAINST_DRIFT)
 
-    def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
+    def residuals(self, me: Summing, step: int, released: Encoded) -> Encoded:
         """Nothing, so that the peers' weights move by the pushes alone."""
-        return Encoded(np.zeros(len(residuals), dtype=np.int64), self.widths.residuals)
+        return super().residuals(me, step, Encoded(np.zeros_like(released.values), released.encoding))
 
-    def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        return super().ask(batch, self.one_hot(batch, matrix))
+    def replies_for_peers(self, me: Summing, step: int, opened: dict[str, list[int]]) -> dict[str, list[int]]:
+        offsets = iter(self.change(me, step, peer_columns(me)))
+        return {
+            learner: shifted(me, learner, values, [next(offsets) for _ in range(me.plan.party(learner).features)])
+            for learner, values in opened.items()
+        }
 
-    def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
-        places = self.places(batch)
-        sums = self.slots.unpack(self.joint_replies(batch, masks), [0] * self.slots.replies)
-        self.keep(batch, places, sums[: len(places)])
-        return np.zeros(self.columns)
-
-    def answer(self, batch: Batch) -> None:
-        offsets = iter(self.change(batch, self.peer_columns))
-        for learner, helper in self._helpers.items():
-            own = np.array([next(offsets) for _ in range(self.plan.party(learner).features)])
-            opened = self._shift_sums(learner, helper.open(batch.step), own)
-            helper.hand_back(batch.step, self._hidden_among_helpers(learner, batch.step, opened))
-
-    def _shift_sums(self, learner: str, opened: Sequence[int], offsets: Vector) -> list[int]:
-        unit = self.widths.features.fraction_bits + self.widths.residuals.fraction_bits
-        slots, changed = self._slots[learner], list(opened)
-        for column, value in enumerate(offsets.tolist()):
-            reply, place = divmod(column, slots.per_reply)
-            changed[reply] += round(value * 2.0**unit) << (place * slots.slot_bits)
-        return changed
-
-    def recovered(self) -> Matrix:
-        moved = self.moved()
-        values = np.zeros((len(self.targets()), self.peer_columns))
-        read = min(len(moved), self.peer_columns)
+    def recovered(self, me: Summing) -> Matrix:
+        moved = self.moved(me)
+        values = np.zeros((len(self.targets(me)), peer_columns(me)))
+        read = min(len(moved), peer_columns(me))
         values[:, :read] = moved[:read].T
         return values
 
 
-class SteeringArbitratedParty(SteeringParty, AttackingArbitratedParty):
-    """One row of the peers after the other, by large numbers in one's part of the joint residuals."""
+def shifted(me: Summing, learner: str, opened: list[int], offsets: list[float]) -> list[int]:
+    """What is handed back to a learner, with this much added to its sums."""
+    unit = me.widths.features.fraction_bits + me.widths.residuals.fraction_bits
+    slots = slots_for(me.plan, me.widths, columns_of(me.plan, learner), len(me.shard))
+    changed = list(opened)
+    for column, value in enumerate(offsets):
+        reply, place = divmod(column, slots.per_reply)
+        changed[reply] += round(value * 2.0**unit) << (place * slots.slot_bits)
+    return changed
+
+
+class SteeringResiduals(Steering):
+    """`arbiter`: one row of the peers after the other, by large numbers in one's part of the joint residuals."""
 
     left_open = "rotation"
 
-    def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
+    def residuals(self, me: Summing, step: int, released: Encoded) -> Encoded:
         """Nothing but the push, which moves all peers' weights along one target's row."""
-        values = np.zeros(len(batch))
-        change = self.change(batch, len(self.targets()))
-        for target, value in zip(self.targets(), change, strict=True):
-            values[batch.rows == target] = value
-        encoding = self.widths.residuals
-        self._lent = np.rint(values * 2.0**encoding.fraction_bits).astype(np.int64)
-        return Encoded(self._lent, encoding)
+        rows, targets = self.batches_of(me)[step - 1].rows, self.targets(me)
+        values = np.zeros(len(rows))
+        for target, value in zip(targets, self.change(me, step, len(targets)), strict=True):
+            values[rows == target] = value
+        pushed = np.rint(values * 2.0**released.encoding.fraction_bits).astype(np.int64)
+        return super().residuals(me, step, Encoded(pushed, released.encoding))
 
-    def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
-        places = self.places(batch)
-        one_hot = self.one_hot(batch, self.encoded_features(batch))
-        replies = self.joint_replies(batch, self.slots.pack(enc_residuals @ one_hot))
-        sums = self.slots.unpack(replies, [0] * self.slots.replies)[: len(places)]
-        others = np.array([float(value) for value in sums]) - self._lent[places]
-        self.readings.append(Reading(batch.step, batch.rows[places], self.widths.residuals.decode(others)))
-        return np.zeros(self.columns)
-
-    def recovered(self) -> Matrix:
+    def recovered(self, me: Summing) -> Matrix:
         """Inner products with some of the targets' rows fix those between all of them (Nystrom)."""
-        read = min(len(self.moved()), len(self.targets()))
-        products = self.moved()[:read].T
-        values = np.zeros((len(products), self.peer_columns))
+        moved = self.moved(me)
+        read = min(len(moved), len(self.targets(me)))
+        products = moved[:read].T
+        values = np.zeros((len(products), peer_columns(me)))
         if not np.isfinite(products).all():
             return values
         core = (products[:read] + products[:read].T) / 2.0
         sizes, directions = np.linalg.eigh(core)
-        kept = np.argsort(sizes)[::-1][: self.peer_columns]
+        kept = np.argsort(sizes)[::-1][: values.shape[1]]
         kept = kept[sizes[kept] > 1e-6 * max(float(sizes.max()), 1e-300)]
         values[:, : len(kept)] = products @ directions[:, kept] / np.sqrt(sizes[kept])
         return values
 
 
-def looks_needed(plan: Plan, name: str) -> int:
-    """Whoever gets no residuals stays where it starts: at zero, if it has no labels of its own."""
-    return 1 if plan.start == "zero" and name == plan.label_party.name else 2
+def peers_of(me: Summing) -> list[Party]:
+    """Those with columns."""
+    return [party for party in me.plan.learners if party.name != me.participant.name and party.features]
 
 
-def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
+def peer_columns(me: Summing) -> int:
+    """All peers' columns together."""
+    return sum(party.features for party in peers_of(me))
+
+
+def is_complete(me: Summing) -> bool:
+    """Whether the run has an epoch for every look at every column."""
+    return me.plan.passes(len(me.shard)) > looks_of(me) * peer_columns(me)
+
+
+def looks_of(me: Summing) -> int:
+    """Epochs for each direction: two where the peers' weights move without a push, too.
+
+    Whoever gets no residuals stays where it starts: at zero, if it has no labels of its own.
+    """
+    return 1 if me.plan.start == "zero" and me.participant.name == me.plan.label_party.name else 2
+
+
+def arm(plan: Plan, name: str) -> Steering | NotApplicable:
     """Where sums or residuals of a peer can be moved, and single residuals be read."""
     if not (plan.kind.is_encrypted and plan.kind.shows_gradients):
         return NotApplicable(f'protocol "{plan.protocol}": nobody contributes to a sum that a peer then sees')
@@ -261,12 +242,13 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     if plan.passes_without_sample < 2:
         return NotApplicable("one epoch only: nobody comes back after a push")
     if plan.kind.lends_keys:
-        return SteeringExchangeParty
+        return SteeringReplies()
     if plan.batches != "full":
         return NotApplicable(f'batches = "{plan.batches}": the person who is pushed along is not in the next batch')
-    return SteeringArbitratedParty
+    return SteeringResiduals()
 
 
-STEERING_BY_LABEL_PARTY = ActiveAttack(name="steering", by="label", target="features", arm=arm)
-STEERING_BY_FEATURE_PARTY = ActiveAttack(name="steering", by="features", target="features", arm=arm)
-ATTACKS = (STEERING_BY_LABEL_PARTY, STEERING_BY_FEATURE_PARTY)
+ATTACKS = (
+    ActiveAttack("steering", "label", arm, target="features"),
+    ActiveAttack("steering", "features", arm, target="features"),
+)

@@ -102,7 +102,7 @@ class Trajectory:
         return LinearOperator((len(self.visits) + size, size), matvec=forth, rmatvec=back, dtype=np.float64)
 
     def _spread(self, values: Matrix, taken: NDArray[np.intp], placed: NDArray[np.intp], size: int) -> csr_array:
-        """One row a visit, with the values of `taken` in the columns that belong to `placed`."""
+        """One row per visit, with the values of `taken` in the columns that belong to `placed`."""
         columns = placed[:, None] * self.columns + np.arange(self.columns)
         ends = np.arange(0, columns.size + 1, self.columns)
         entries = values[taken] * self.trust[:, None]

@@ -1,11 +1,24 @@
-"""The same training once more: of rows as training saw them, and without cryptography where nothing else matters."""
+"""The same training once more: runs that an attack has to itself, and scores of rows after them.
+
+Rows are as training saw them, and nothing is encrypted where nothing else matters.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Column, Table
+from plumbob.lab.attacks import View
+from plumbob.lab.attacks.hooks import hooked
+from plumbob.lab.attacks.interface import HONEST, Changed
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.simulate import train
+from plumbob.lab.simulate import Run, train
 from plumbob.plan import KEYS, Plan
+from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.program import party_class
 
 
 def run_again(truth: Truth) -> Truth:
@@ -45,3 +58,88 @@ def in_clear(plan: Plan) -> Plan:
     same["epochs"] = plan.epochs if plan.follows_rule else plan.passes_without_sample
     plain = {"replies": "packed", "open": "own", "unmasked_gradients_for_the_arbiter": False}
     return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain})
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RunsAgain:
+    """One attacker's stage: the same rows and plan, but for what it changes."""
+
+    truth: Truth
+    by: str
+    scored: int
+
+    @property
+    def view(self) -> View:
+        return self.truth.views[self.by]
+
+    @property
+    def share_of_positives(self) -> float:
+        return float(self.truth.is_positive.mean())
+
+    def known(self, rows: NDArray[np.intp]) -> Matrix:
+        return np.hstack([self.truth.features(name)[rows] for name in self._peers])
+
+    def scores(self, rows: NDArray[np.intp], changed: Changed) -> Vector:
+        own = _at_their_mean(tables_again(self.truth)[self.by])
+        return self._scores_after(changed, rows, own)
+
+    def shown(self, rows: NDArray[np.intp], own: Matrix | None = None, changed: Changed = HONEST) -> Vector:
+        if changed is not HONEST:
+            return self._scores_after(changed, rows)
+        joint = np.zeros(len(rows))
+        for name, view in self.opened.views.items():
+            X = own if own is not None and name == self.by else self.truth.views[name].X[rows]
+            joint += X @ view.weights
+        return self._as_opened(joint)
+
+    def weights(self, changed: Changed) -> Vector:
+        """In the units of the recorded run: a run on other rows scales its columns a little otherwise."""
+        run = self._run(changed)
+        own = run.model.parts[self.by].encode(tables_again(self.truth)[self.by])
+        own_scores = own @ run.transcripts[self.by].weights
+        design = np.column_stack([self.truth.features(self.by), np.ones(self.truth.rows)])
+        return np.asarray(np.linalg.lstsq(design, own_scores, rcond=None)[0][:-1], dtype=np.float64)
+
+    @cached_property
+    def opened(self) -> Truth:
+        """The recorded run with everybody's weights; where they stay shared, the same training in the clear."""
+        has_weights = all(len(view.weights) for view in self.truth.views.values() if view.X.shape[1])
+        return self.truth if has_weights else run_again(self.truth)
+
+    @property
+    def _peers(self) -> list[str]:
+        plan = self.truth.plan
+        return [party.name for party in plan.learners if party.name != self.by and party.features]
+
+    def _scores_after(self, changed: Changed, rows: NDArray[np.intp], own: Table | None = None) -> Vector:
+        asked = {name: table.take(rows) for name, table in tables_again(self.truth).items()}
+        if own is not None:
+            asked[self.by] = own.take(rows)
+        return self._as_opened(self._run(changed).model.scores(asked))
+
+    def _run(self, changed: Changed) -> Run:
+        """With a hook as it is; of honest messages, what is calculated is the same without cryptography."""
+        plan, tables = plan_again(self.truth.plan), tables_again(self.truth)
+        if changed.hook is not None:
+            return train(plan, tables, instead={self.by: hooked(party_class(plan.kind), changed.hook)})
+        if changed.labels is not None:
+            tables[self.by] = replace(tables[self.by], labels=changed.labels)
+        if changed.without is not None:
+            others = np.delete(np.arange(self.truth.rows), changed.without)
+            tables = {name: table.take(others) for name, table in tables.items()}
+        # A plan's seed would give every run of `clear` the same noise, which no two runs of parties have.
+        seed = plan.seed if plan.noise == "none" else 0
+        return train(in_clear(plan).replace(seed=seed), tables)
+
+    def _as_opened(self, scores: Vector) -> Vector:
+        """Cut where it is opened from shares."""
+        if not self.truth.plan.is_closed:
+            return scores
+        unit = 2.0**OPENED_SCORES.fraction_bits
+        return np.asarray(np.rint(scores * unit) / unit, dtype=np.float64)
+
+
+def _at_their_mean(table: Table) -> Table:
+    """Own columns that add nothing to a score but a constant."""
+    columns = (replace(column, values=np.full(len(table), np.mean(column.values))) for column in table.columns)
+    return replace(table, columns=tuple(columns))

@@ -15,49 +15,44 @@ from plumbob.checking.rules.arbiter_key import ARBITER, RULE
 from plumbob.checking.verdict_words import BLOCKED
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
 from plumbob.crypto.packing import centred
-from plumbob.data import Batch, Table
-from plumbob.lab.attacks.active import ActiveAttack, Reading, claim_of
-from plumbob.lab.attacks.attacking_parties import AttackingArbitratedParty
+from plumbob.data import Table
+from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook, hooked
 from plumbob.lab.attacks.interface import Condition
 from plumbob.lab.audit.score import explained, scored, verdict_of
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
-from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.paillier.arbiter import Arbiter, ArbitratedParty
 from plumbob.record import Finding
 
 
-class ColludingParty(AttackingArbitratedParty):
+class Colluding(SumsHook):
     """Honest in every message; it keeps the joint residuals, which the arbiter's key opens."""
 
     @cached_property
-    def kept(self) -> list[tuple[Batch, EncryptedVector, Encoded]]:
-        """Step by step: the batch, its joint residuals encrypted, and its own part of them."""
+    def kept(self) -> list[tuple[EncryptedVector, Encoded]]:
+        """Step by step: the joint residuals, encrypted, and its own part of them."""
         return []
 
-    def joint_residuals(self, batch: Batch, released: Encoded) -> EncryptedVector:
-        joint = super().joint_residuals(batch, released)
-        self.kept.append((batch, joint, released))
-        return joint
+    def encrypted_residuals(self, me: Summing, step: int, received: EncryptedVector) -> EncryptedVector:
+        self.kept.append((received, self.released))
+        return received
 
-    def read_with(self, key: PrivateKey) -> None:
+    def read_with(self, me: Summing, key: PrivateKey) -> None:
         """Open everything, and take its own part out."""
-        for batch, joint, released in self.kept:
+        for step, (joint, released) in enumerate(self.kept, 1):
+            self.released = released
             opened = [centred(value, key.public.n) for value in key.decrypt(joint)]
-            others = np.array([float(value) for value in opened]) - released.values
-            self.readings.append(Reading(batch.step, batch.rows, self.widths.residuals.decode(others)))
+            self.keep(me, step, range(len(opened)), opened)
 
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self, me: Summing) -> tuple[Condition, ...]:
         opened = float(len(self.readings))
         return (Condition("steps whose residuals were opened", opened, "at least 1", opened >= 1, RULE.reference),)
 
 
-def _cast(_plan: Plan, _name: str) -> type[ColludingParty]:
-    return ColludingParty
-
-
-BY_FEATURE_PARTY = ActiveAttack(ARBITER, "features", _cast, RULE.reference)
-BY_LABEL_PARTY = ActiveAttack(ARBITER, "label", _cast, RULE.reference)
+BY_FEATURE_PARTY, BY_LABEL_PARTY = (
+    ActiveAttack(ARBITER, role, lambda plan, name: Colluding()) for role in ("features", "label")
+)
 
 
 def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: Tell) -> Iterator[Finding]:
@@ -67,14 +62,15 @@ def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: T
         return
     for name, view in truth.views.items():
         tell(f"{ARBITER} by {arbiter.name}+{name}")
-        run = train(plan, tables, instead={name: ColludingParty})
+        hook = Colluding()
+        run = train(plan, tables, instead={name: hooked(ArbitratedParty, hook)})
         party, holder = run.parties[name], run.parties[arbiter.name]
-        if not isinstance(party, ColludingParty) or not isinstance(holder, Arbiter):
+        if not isinstance(party, ArbitratedParty) or not isinstance(holder, Arbiter):
             raise TypeError("expected the arbiter and a party that joins it")
-        party.read_with(holder.key)
+        hook.read_with(party, holder.key)
         attack = BY_LABEL_PARTY if view.is_label_party else BY_FEATURE_PARTY
         again = Truth.of(run)
-        believed = claim_of(party, again.views[name])
+        believed = hook.claim(party, again.views[name])
         for finding in scored(attack, name, believed, Truth(truth.plan, {**again.views, name: view})):
             yield replace(finding, by=f"{arbiter.name}+{name}")
         if name == truth.plan.label_party.name:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.callbacks import Tell
-from plumbob.checking.agreement import predictions
+from plumbob.checking.filing import predictions
 from plumbob.checking.verdict_words import LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.data import Table
 from plumbob.errors import PlanError
@@ -107,7 +107,7 @@ class DefenceComparison:
 
 
 def compare(plan: Plan, comparison: DefenceComparison) -> list[DefenceOutcome]:
-    """One outcome a defence, the plan as it is among them."""
+    """One outcome per defence, the plan as it is among them."""
     return [_try(plan, defence, comparison) for defence in defences_for(plan, comparison.rows)]
 
 

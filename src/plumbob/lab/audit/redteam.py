@@ -17,7 +17,6 @@ from plumbob.checking.check import all_findings, finished
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
-from plumbob.checking.rules.altered_shares import RULE as ALTERED
 from plumbob.checking.rules.arbiter_key import ARBITER
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.errors import DataError, RemoteProtocolError
@@ -27,30 +26,25 @@ from plumbob.lab.attacks import (
     STAGED,
     ActiveAttack,
     Attack,
-    Claim,
     NotApplicable,
     StagedAttack,
-    View,
+    WeightsClaim,
 )
-from plumbob.lab.attacks.active import claim_of
 from plumbob.lab.attacks.hooks import Hook, hooked
-from plumbob.lab.attacks.label_chosen_rows import ChoosingParty, OpenedWeights
-from plumbob.lab.audit.again import plan_again, run_again, tables_again
+from plumbob.lab.attacks.label_chosen_rows import Choosing
+from plumbob.lab.audit.again import RunsAgain, plan_again, run_again, tables_again
 from plumbob.lab.audit.arbiter import arbiter_audit
 from plumbob.lab.audit.budget import engine_for, epochs_within, shortened, tell_now_and_then
 from plumbob.lab.audit.coalitions import CoalitionAttacks, findings_together
-from plumbob.lab.audit.prediction import EQUATIONS, altered_shares_audit, prediction_audit
 from plumbob.lab.audit.score import scored, without_claim
-from plumbob.lab.audit.staging import RunsAgain
 from plumbob.lab.audit.truth import RunSource, Truth
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan, suggestion
-from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.party import AfterStep
 from plumbob.protocol.program import party_class
 from plumbob.record import Finding
 
 AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack, StagedAttack)
-Armed = type[TrainingParty] | Hook
 
 
 def audit(
@@ -77,8 +71,8 @@ def as_measured(expected: Sequence[Finding], measured: Sequence[Finding]) -> lis
 
     Where `check` expected something and the attack had nothing to work on in this run, the run decides.
     """
-    found = {_key(one): one for one in measured}
-    listed = [_better_known(one, found.pop(_key(one), one)) for one in expected]
+    found = {key_of(one): one for one in measured}
+    listed = [_better_known(one, found.pop(key_of(one), one)) for one in expected]
     return [*listed, *found.values()]
 
 
@@ -106,18 +100,15 @@ def _attacks(
             yield f"{passive.name} by {name}", partial(_watch, passive, name, truth)
         for active in chosen(ACTIVE, view.role, only):
             yield f"{active.name} by {name}", partial(_take_part, active, name, truth)
+        stage = RunsAgain(truth, name, scored_rows)
         for staged in chosen(STAGED, view.role, only):
-            yield f"{staged.name} by {name}", partial(_stage, staged, name, truth, scored_rows)
+            if only is not None or not staged.is_only_if_named:
+                yield f"{staged.name} by {name}", partial(_stage, staged, stage)
     if any(coalitions(truth.plan)):
         yield "coalitions", lambda tell: findings_together(truth, _of_coalitions(only, tell))
     if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         yield ARBITER, lambda tell: arbiter_audit(truth, *again, tell)
-    if scored_rows and (only is None or ALTERED.name in only):
-        title = f"{ALTERED.name} by {truth.plan.label_party.name}"
-        yield title, lambda tell: altered_shares_audit(truth, scored_rows)
-    if scored_rows and (only is None or EQUATIONS.name in only):
-        yield EQUATIONS.name, lambda tell: prediction_audit(truth, scored_rows, run_again)
 
 
 def _watch(attack: Attack, by: str, truth: Truth, tell: Tell) -> list[Finding]:
@@ -129,9 +120,12 @@ def _take_part(attack: ActiveAttack, by: str, truth: Truth, tell: Tell) -> list[
     return act_out(attack, by, truth, tell_now_and_then(tell))
 
 
-def _stage(attack: StagedAttack, by: str, truth: Truth, scored_rows: int, tell: Tell) -> list[Finding]:
+def _stage(attack: StagedAttack, stage: RunsAgain, tell: Tell) -> Iterator[Finding]:
     del tell
-    return scored(attack, by, attack.act(RunsAgain(truth, by, scored_rows)), truth)
+    claimed = attack.act(stage)
+    for claim in claimed if isinstance(claimed, Sequence) else [claimed]:
+        truth = stage.opened if isinstance(claim, WeightsClaim) else stage.truth
+        yield from scored(attack, stage.by, claim, truth)
 
 
 def _of_coalitions(only: Sequence[str] | None, tell: Tell) -> CoalitionAttacks:
@@ -161,7 +155,13 @@ def refuse_unknown(only: Sequence[str] | None) -> None:
 def names() -> list[str]:
     """Of all attacks, each once."""
     acted_out: list[Attack | ActiveAttack | StagedAttack] = [*PASSIVE, *ACTIVE, *STAGED]
-    return list(dict.fromkeys([*(attack.name for attack in acted_out), ARBITER, ALTERED.name, EQUATIONS.name]))
+    return list(dict.fromkeys([*(attack.name for attack in acted_out), ARBITER]))
+
+
+def usual_names() -> list[str]:
+    """Of those that an audit acts out where nobody asks for another one."""
+    apart = {attack.name for attack in STAGED if attack.is_only_if_named}
+    return [name for name in names() if name not in apart]
 
 
 def passive_names() -> list[str]:
@@ -175,15 +175,15 @@ def chosen(attacks: Sequence[AnyAttack], role: str, only: Sequence[str] | None) 
 
 
 def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
-    """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
-    armed = attack.arm(truth.plan, by)
-    if armed is None:
+    """Put the hook on its party, train again as far as its budget goes, and score what it then believes."""
+    hook = attack.arm(truth.plan, by)
+    if hook is None:
         return []
-    if isinstance(armed, NotApplicable):
-        return scored(attack, by, armed, truth)
+    if isinstance(hook, NotApplicable):
+        return scored(attack, by, hook, truth)
     plan = plan_again(truth.plan)
-    armed = after_those_in_doubt(armed, truth, by)
-    attacker = armed if isinstance(armed, type) else hooked(party_class(plan.kind), armed)
+    prefer_those_in_doubt(hook, truth, by)
+    attacker = hooked(party_class(plan.kind), hook)
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes(truth.rows):
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
@@ -191,36 +191,22 @@ def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | N
     except RemoteProtocolError as error:
         return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
     again = Truth.of(run)
-    claim = claim_after(armed, run.parties[by], again.views[by])
+    claim = hook.claim(run.parties[by], again.views[by])
     # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
     findings = scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
     return [replace(one, why=one.why + shortened(truth.plan, truth.rows)) for one in findings]
 
 
-def claim_after(armed: object, party: object, view: View) -> Claim | NotApplicable:
-    """What an attacker believes after its run; nothing where it read nothing."""
-    if not isinstance(armed, Hook):
-        return claim_of(party, view)
-    return armed.claimed(party, view) if armed.readings else NotApplicable("no step had room for a reading")
-
-
-def after_those_in_doubt(armed: Armed, truth: Truth, by: str) -> Armed:
+def prefer_those_in_doubt(hook: Hook, truth: Truth, by: str) -> None:
     """Whoever can choose whom to read chooses those whom its own part of an earlier, honest run leaves in doubt.
 
     They are those nearest to the threshold that gives as many positives as there are; a base rate is no secret.
     """
     view = truth.views[by]
-    is_choosing = isinstance(armed, OpenedWeights) or (isinstance(armed, type) and issubclass(armed, ChoosingParty))
-    if not is_choosing or not len(view.weights) or not view.X.shape[1]:
-        return armed
-    scores = view.X @ view.weights
-    threshold = np.sort(scores)[-max(1, int(truth.is_positive.sum()))]
-    order = tuple(np.argsort(np.abs(scores - threshold), kind="stable").tolist())
-    if isinstance(armed, OpenedWeights):
-        return OpenedWeights(preferred=order)
-    if isinstance(armed, type):
-        return type("ChoosingParty", (armed,), {"preferred": order})
-    return armed
+    if isinstance(hook, Choosing) and len(view.weights) and view.X.shape[1]:
+        scores = view.X @ view.weights
+        threshold = np.sort(scores)[-max(1, int(truth.is_positive.sum()))]
+        hook.preferred = tuple(np.argsort(np.abs(scores - threshold), kind="stable").tolist())
 
 
 def _tell_more(tell: Tell, said: str, words: str) -> None:
@@ -236,13 +222,14 @@ def one_each(findings: Iterable[Finding]) -> list[Finding]:
     """Where an attack has several ways, the one that got furthest speaks for it."""
     best: dict[tuple[str, str, str, str], Finding] = {}
     for finding in findings:
-        key = _key(finding)
+        key = key_of(finding)
         if key not in best or _reach(finding) > _reach(best[key]):
             best[key] = finding
     return list(best.values())
 
 
-def _key(finding: Finding) -> tuple[str, str, str, str]:
+def key_of(finding: Finding) -> tuple[str, str, str, str]:
+    """There is one finding for each of these."""
     return finding.attack, finding.by, finding.against, finding.target
 
 

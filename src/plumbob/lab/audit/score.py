@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.advice import fix_for
-from plumbob.checking.rules import assumes
+from plumbob.checking.rules import RULES, assumes
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.counting import percent
 from plumbob.errors import DataError
-from plumbob.lab.attacks import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks import Claim, Condition, LabelClaim, NotApplicable, Reached, ValueClaim, View, WeightsClaim
 from plumbob.lab.audit.truth import Truth
 from plumbob.model import intervals, metrics
 from plumbob.record import Finding
+
+EXACT = 1e-6
+"""How far a single weight may be off and still be read."""
 
 
 class Named(Protocol):
@@ -42,13 +45,14 @@ def scored(attack: Named, by: str, claim: Claim | NotApplicable, truth: Truth) -
     """What one attack by one party comes to: one finding, or one for each party that it is about."""
     if isinstance(claim, NotApplicable):
         return without_claim(attack, by, NOT_APPLICABLE, claim, truth)
-    if isinstance(claim, CarriedOut):
-        # More bits than were opened would be a hole in the protocol; fewer tell nobody's value.
-        verdict = LEAKS if claim.bits > claim.most else BLOCKED
-        return without_claim(attack, by, verdict, NotApplicable(claim.why, claim.conditions), truth)
+    if isinstance(claim, Reached):
+        findings = without_claim(attack, by, claim.verdict, NotApplicable(claim.why, claim.conditions), truth)
+        return [one for one in findings if claim.against in ("", one.against)]
     if isinstance(claim, LabelClaim):
         return [_labels(attack, by, claim, truth)]
-    finding = _values(attack, by, claim, truth)
+    finding = (
+        _weights(attack, by, claim, truth) if isinstance(claim, WeightsClaim) else _values(attack, by, claim, truth)
+    )
     return [replace(finding, against=name) for name in truth.parties_in(claim.against)]
 
 
@@ -58,11 +62,8 @@ def without_claim(attack: Named, by: str, verdict: str, reason: NotApplicable, t
     peers = [party.name for party in truth.plan.learners if party.name != by and party.features]
     against = [label_party] if attack.target == "labels" else peers or [label_party]
     about = (attack.target, verdict, reason.why, attack.reference, "")
-    conditions = _plain(reason.conditions)
-    whose = assumes(attack.name)
-    return [
-        Finding(attack.name, by, name, *about, n=truth.rows, conditions=conditions, assumes=whose) for name in against
-    ]
+    more = {"n": truth.rows, "conditions": _plain(reason.conditions), **_of_its_rule(attack)}
+    return [Finding(attack.name, by, name, *about, **more) for name in against]
 
 
 # Labels.
@@ -111,7 +112,7 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
     best = {name: max(one[name] for one in baselines) for name in found}
     advantage = max(advantage_over(ends[name][0], best[name]) for name in found)
     is_determined = is_answered & claim.is_determined
-    verdict = verdict_of(advantage, truth.plan.tolerance_labels)
+    verdict = _verdict(claim, advantage, truth.plan.tolerance_labels)
     known = _known_labels(claim, is_answered, is_determined, truth, by)
     # Whoever reads labels exactly knows what it could only suppose before, however right it supposed.
     if verdict == BLOCKED and known is not None and (known[0] > known[1] or known[0] == 1.0):
@@ -136,7 +137,7 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
         n=len(rows),
         advantage=advantage,
         conditions=_plain(claim.conditions),
-        assumes=assumes(attack.name),
+        **_of_its_rule(attack),
     )
 
 
@@ -202,6 +203,7 @@ def _why_labels(
 
 def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
     everybody = truth.features(claim.against) if claim.target == "features" else truth.scores(claim.against)
+    everybody = everybody if claim.column is None else everybody[:, [claim.column]]
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
     rows = np.arange(truth.rows) if claim.targets is None else claim.targets
     target, values = everybody[rows], _widen(attack, claim, everybody)[rows]
@@ -222,7 +224,7 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
     rate = explained(target[is_visited], errors[is_visited])
     ends = (0.0, 0.0) if rate is None else intervals.explained(target[is_visited], errors[is_visited])
     advantage = 0.0 if rate is None else advantage_over(ends[0], baseline)
-    verdict = verdict_of(advantage, truth.plan.tolerance_features)
+    verdict = _verdict(claim, advantage, truth.plan.tolerance_features)
     is_determined = is_answered & claim.is_determined[rows]
     known = is_determined[is_visited]
     if verdict == BLOCKED and _knows_values(target[is_determined], errors[is_determined], left_over[known]):
@@ -233,7 +235,8 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
         claim.against,
         claim.target,
         verdict,
-        _why_values(claim, rate, ends, baseline, _relative(errors, target, is_answered), is_answered, is_determined),
+        _why_values(claim, rate, ends, baseline, _relative(errors, target, is_answered), is_answered, is_determined)
+        + claim.remark,
         attack.reference,
         _fix(truth, attack, claim.target, verdict),
         rate=rate,
@@ -244,7 +247,26 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
         n=len(rows),
         advantage=advantage,
         conditions=_plain(claim.conditions),
-        assumes=assumes(attack.name),
+        **_of_its_rule(attack),
+    )
+
+
+def _weights(attack: Named, by: str, claim: WeightsClaim, truth: Truth) -> Finding:
+    """Weights agree as R^2 says; a single one is read or not."""
+    actual = truth.weights(claim.against)
+    errors = claim.values - actual
+    rate = explained(actual[:, None], errors[:, None]) if len(actual) > 1 else float(np.abs(errors).max() < EXACT)
+    reached = max(0.0, rate or 0.0)
+    verdict = _verdict(claim, reached, truth.plan.tolerance_features)
+    return Finding(
+        *(attack.name, by, claim.against, "weights", verdict, f"{claim.why} with R^2 {reached:.3f}."),
+        attack.reference,
+        "",
+        rate=reached,
+        baseline=0.0,
+        n=claim.n,
+        advantage=reached,
+        **_of_its_rule(attack),
     )
 
 
@@ -316,7 +338,8 @@ def _why_values(
             f"The {claim.target} of {claim.against} do not vary in this run, so there is nothing to learn about them."
         )
     free = {"nothing": "", "sign": " up to one sign", "rotation": " up to a rotation"}[claim.left_open]
-    about = f"the {claim.target} of {claim.against}"
+    about = f"the {claim.target} of" if claim.column is None else "one column of"
+    about = f"{about} {claim.against}"
     explains = (
         f"The claim explains {rate:.3f} (R^2) of {about}{free}"
         if rate > 0
@@ -345,6 +368,17 @@ def verdict_of(advantage: float, tolerance: float) -> str:
     if advantage > tolerance:
         return LEAKS
     return DEGRADES if advantage > 0 else BLOCKED
+
+
+def _verdict(claim: LabelClaim | ValueClaim | WeightsClaim, advantage: float, tolerance: float) -> str:
+    verdict = verdict_of(advantage, tolerance)
+    return DEGRADES if claim.is_conditional and verdict == LEAKS else verdict
+
+
+def _of_its_rule(attack: Named) -> dict[str, Any]:
+    """When it is made, and whether by a party that cheats; a name that no rule has is as training by honest ones."""
+    stage = next((rule.stage for rule in RULES if rule.name == attack.name), "training")
+    return {"stage": stage, "assumes": assumes(attack.name)}
 
 
 def _fix(truth: Truth, attack: Named, target: str, verdict: str) -> str:

@@ -74,6 +74,11 @@ class Truth:
         """Own columns as training saw them, without the intercept's; of several parties one after the other."""
         return np.hstack([self.views[name].X[:, : self.plan.party(name).features] for name in self.parties_in(against)])
 
+    def weights(self, against: str) -> Vector:
+        """At the end, without the intercept's; of several parties one after the other."""
+        names = self.parties_in(against)
+        return np.concatenate([self.views[name].weights[: self.plan.party(name).features] for name in names])
+
     def scores(self, against: str) -> Matrix:
         """Own part of each row's score when it was last in a batch, NaN if it never was; of several their sum.
 

@@ -5,9 +5,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from plumbob.callbacks import Tell
-from plumbob.checking.agreement import Agreement, agreements
 from plumbob.checking.facts import SaidWhere, said
-from plumbob.checking.filing import figures_of_run
+from plumbob.checking.filing import Agreement, agreements, figures_of_run
 from plumbob.checking.findings import Findings
 from plumbob.checking.findings import lines_of as findings_lines
 from plumbob.checking.headlines import headlines
@@ -22,9 +21,9 @@ from plumbob.lab.commands import train
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report import results
-from plumbob.report.beside import kept_sentence, theorems_table
 from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, partial_sentence
+from plumbob.report.verdicts import kept_sentence, theorems_table
 from plumbob.run_folder import RunFolder
 
 

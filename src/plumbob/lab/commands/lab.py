@@ -40,7 +40,12 @@ def run(options: OpenLab, announce: Callable[[Result], None], tell: Tell) -> Non
             _open_browser(gate.address)
         # Ctrl-C is how it is meant to end.
         with suppress(KeyboardInterrupt):
-            serve(lab, gate, listener)
+            serve(
+                lab,
+                gate,
+                listener,
+                lambda address: tell(f"To open it again, for example after closing the browser: {address}"),
+            )
     tell("The lab is closed.")
 
 

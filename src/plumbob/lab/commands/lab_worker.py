@@ -15,13 +15,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.verdict_words import ORDER
 from plumbob.counting import seconds
 from plumbob.errors import PlumbobError
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.audit.defences import as_seen_under
-from plumbob.lab.audit.redteam import audit, names, passive_names
+from plumbob.lab.audit.redteam import audit, passive_names, usual_names
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.commands import train as training
 from plumbob.lab.commands.attack import file_findings
@@ -64,7 +66,7 @@ class LabRequest:
             folder,
             Path(fields["out"]),
             fields["is_calculated"],
-            TableReading.of(fields["reading"]),
+            msgspec.convert(fields["reading"], TableReading),
         )
 
 
@@ -124,7 +126,8 @@ def _load(job: LabRequest, emit: Emit) -> LoadedTables:
     is_own = "=" in job.data[0]
     emit("stage", text="Reading your tables" if is_own else f"Reading {job.data[0]}")
     reading = job.reading
-    return load_tables(job.plan, job.data, reading.id_columns, reading.label or None, job.data_dir, reading.choices)
+    ids = reading.id_columns([party.name for party in job.plan.learners])
+    return load_tables(job.plan, job.data, ids, reading.label or None, job.data_dir, reading.choices)
 
 
 def _train(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
@@ -156,7 +159,7 @@ def _tell_epoch(emit: Emit, epoch: int, metrics: Mapping[str, float | None] | Me
 
 def _attack(job: LabRequest, finished: Run, emit: Emit) -> Sequence[Finding]:
     """One attack after the other, each told when it is scored."""
-    chosen = passive_names() if job.is_calculated or not job.plan.kind.is_encrypted else names()
+    chosen = passive_names() if job.is_calculated or not job.plan.kind.is_encrypted else usual_names()
     findings: list[Finding] = []
     for number, name in enumerate(chosen, start=1):
         emit("attack", name=name, number=number, attacks=len(chosen))

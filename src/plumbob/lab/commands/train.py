@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from plumbob import datasets
 from plumbob.checking.check import prices_of_noise
+from plumbob.checking.consent import refuse_leaks
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.refusal import refuse_leaks
 from plumbob.checking.rules.keys import KEYS
 from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import ColumnChoices, column_names
@@ -23,13 +24,13 @@ from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.checkpoint import Checkpoint, unfinished
-from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, load_tables
+from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, files_by_party, load_tables
 from plumbob.lab.simulate.quality import assessed
 from plumbob.lab.simulate.training_rows import keep_rows
-from plumbob.party.home import ROW_BUDGET
-from plumbob.party.row_budget import RowBudget
-from plumbob.plan import Plan
-from plumbob.plan.encodings import few_rows, needs_public_cuts
+from plumbob.party.home import LEDGER
+from plumbob.party.ledger import SpendingLedger
+from plumbob.plan import Plan, suggestion
+from plumbob.plan.encodings import few_rows, why_encoded_so
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.protocol.row_promise import spending_of_a_run
 from plumbob.record import RunRecord
@@ -37,11 +38,6 @@ from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.verb.plan_flags import plan_from
-
-ENCODED_FOR_NOISE = (
-    'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean,'
-    ' each level of a text is a column. State ranges (scale = "public", --range) to have bins.'
-)
 
 
 @dataclass(frozen=True)
@@ -131,19 +127,25 @@ def load(plan: Plan, inputs: Inputs) -> LoadedTables:
 
 
 def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> tuple[Plan, Inputs]:
-    """The plan in a file or from flags; from neither, one that fits the parties' files, as `propose` drafts it.
+    """The plan in a file or from flags; from neither, one that fits the data.
 
-    Its parties are those of the files; the one whose file has the label's column comes first.
+    For a data set its columns are cut up as usual. For files the plan is as `propose` drafts it: its parties are those
+    of the files, the one whose file has the label's column first.
     """
-    if file is not None or "features" in keys or inputs.source != "files":
+    if file is not None or "features" in keys or not inputs.data:
         return plan_from(file, keys), inputs
-    files = dict(pair.split("=", 1) for pair in inputs.data if "=" in pair)
-    holders = [party for party, file in files.items() if inputs.label_column in column_names(Path(file))]
+    if inputs.source != "files":
+        split = datasets.usual_split(inputs.source, inputs.data_dir)
+        return Plan.for_columns(list(split.values()), **keys).with_names(list(split)), inputs
+    files = files_by_party(inputs.data)
+    columns = {party: column_names(file) for party, file in files.items()}
+    holders = [party for party, names in columns.items() if inputs.label_column in names]
     if len(holders) != 1:
         if not inputs.label_column:
             raise DataError("no plan, and no --label; name the column that holds the label, which one of the files has")
+        close = suggestion(inputs.label_column, [name for names in columns.values() for name in names])
         found = "none of the files has" if not holders else f"{' and '.join(holders)} have"
-        raise DataError(f"--label {inputs.label_column}: {found} this column; expected it in one file")
+        raise DataError(f"--label {inputs.label_column}: {found} this column; expected it in one file{close}")
     if len(files) == 1:
         raise DataError(
             f"--data names one party only, {holders[0]}; expected two at least: add PARTY=FILE for each of the others"
@@ -152,9 +154,7 @@ def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> tupl
     plan, drafted = drafted_plan(
         names, keys, inputs.data, inputs.id_columns, inputs.label_column, inputs.reading, inputs.testing
     )
-    if drafted is not None:
-        return plan, replace(inputs, drafted=drafted.sentence)
-    return plan, replace(inputs, drafted=ENCODED_FOR_NOISE if needs_public_cuts(keys) else "")
+    return plan, replace(inputs, drafted=why_encoded_so(drafted, keys))
 
 
 def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:
@@ -184,7 +184,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         noted = replace(
             finished.record,
             notes=[*finished.record.notes, *spent],
-            remarks=[*_remarks_beforehand(plan, loaded), *finished.record.remarks],
+            remarks=[*filter(None, [loaded.drafted, _few_rows(plan, loaded)]), *finished.record.remarks],
             by_place=loaded.is_by_place,
         )
         finished = replace(finished, record=noted)
@@ -193,21 +193,21 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
 
 
 def _told_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
-    """What each party's table gives, as `party init` shows it; and what whoever waits for the model should know."""
+    """What each party's table gives; and what whoever waits for the model should know."""
     rows = len(loaded.tables[plan.label_party.name])
-    return [*loaded.summary_lines(plan), *_remarks_beforehand(plan, loaded), *prices_of_noise(plan, rows)]
+    return [*loaded.summary_lines(plan), _few_rows(plan, loaded), *prices_of_noise(plan, rows)]
 
 
-def _remarks_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
+def _few_rows(plan: Plan, loaded: LoadedTables) -> str:
     rows = len(loaded.tables[plan.label_party.name])
-    return [line for line in (loaded.drafted, few_rows(rows - plan.held_out(rows), plan.columns)) if line]
+    return few_rows(rows - plan.held_out(rows), plan.columns)
 
 
 def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
     """What these rows have spent in the runs of this folder; in `clear` noise comes from a seed and is no promise."""
     if plan.noise != "rows" or not plan.kind.is_encrypted:
         return []
-    ledger, ids = RowBudget(out / ROW_BUDGET), loaded.tables[plan.label_party.name].ids
+    ledger, ids = SpendingLedger(out / LEDGER), loaded.tables[plan.label_party.name].ids
     trained = len(ids) - plan.held_out(len(ids))
     # Here nobody is to be refused: all parties' rows are in one process, and an experiment may be repeated.
     spent = (
@@ -217,7 +217,7 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) ->
     )
     return [
         f"With this run the rows have spent epsilon {spent.epsilon(plan.delta):.3g} (delta {plan.delta:g}) in the"
-        f" runs of this folder, {ROW_BUDGET} counts them; `plumbob runs` adds up the runs of several folders. Between"
+        f" runs of this folder, {LEDGER} counts them; `plumbob runs` adds up the runs of several folders. Between"
         " organisations every party keeps such a ledger and refuses a run beyond its most_epsilon."
         " A ledger counts by id: to it, a person under another id column is another person."
     ]

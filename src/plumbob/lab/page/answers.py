@@ -3,13 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from plumbob.checking.check import check, figures_of, notes
-from plumbob.errors import DataError, PlanError
+from plumbob.errors import PlanError
 from plumbob.lab.page.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
 from plumbob.lab.page.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
-from plumbob.plan import KEYS, PROTOCOLS, Party, Plan, in_words
+from plumbob.plan import KEYS, PROTOCOLS, Plan, in_words
 from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.record import Finding
 
@@ -26,43 +28,38 @@ class PlanDraft:
     reading: TableReading
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the page's controls say, as far as it can be a plan at all."""
 
-    data: object
-    rows: object
-    names: list[str]
-    features: object
+    data: str
+    rows: int | str
+    """As `features`: a field that was emptied, to type another number, is a text."""
+    names: Annotated[list[str], msgspec.Meta(min_length=2, max_length=MOST_PARTIES)]
+    features: list[int | str]
     keys: dict[str, Any]
-    heuristic: object
+    heuristic: Any
     reading: TableReading
 
     @classmethod
     def of(cls, body: object) -> "Parts":
         """Strict: the page is ours, but whoever holds its address can send anything."""
-        expected = cls.__dataclass_fields__
-        if not isinstance(body, dict) or set(body) != set(expected):
-            raise PlanError(f"expected {', '.join(expected)}")
-        names, keys = body["names"], body["keys"]
-        if not _are(names, str) or not 2 <= len(names) <= MOST_PARTIES or not isinstance(keys, dict):
-            raise PlanError(f"parties: expected 2 to {MOST_PARTIES} names, and keys by name")
         try:
-            return cls(**{**body, "reading": TableReading.of(body["reading"])})
-        except DataError as error:
-            raise PlanError(str(error)) from error
+            return msgspec.convert(body, cls)
+        except msgspec.ValidationError as error:
+            raise PlanError(f"expected a plan as this page sends it: {error}") from error
 
 
 def asked(parts: Parts, tables: TablesRead | None = None) -> PlanDraft:
-    """The plan; of own tables the columns and rows are what was read, whatever the controls say."""
+    """The plan; of own tables the columns, rows and encoding are what was read, whatever the controls say."""
     if tables is not None and tables.mistake:
         raise PlanError(tables.mistake)
-    features, rows = (
-        (_widths(parts), _rows(parts.data, parts.rows)) if tables is None else (list(tables.widths), tables.rows)
-    )
-    _refuse_huge(rows, features, parts.keys)
-    plan = Plan.for_columns(features, **{**parts.keys, "rows": rows, "heuristic": parts.heuristic})
-    return PlanDraft(_with_names(plan, parts.names), str(parts.data), parts.reading)
+    if tables is None:
+        features, rows, keys = _widths(parts), _rows(parts.data, parts.rows), parts.keys
+    else:
+        features, rows, keys = list(tables.widths), tables.rows, {**parts.keys, **tables.keys}
+    _refuse_huge(rows, features, keys)
+    plan = Plan.for_columns(features, **{**keys, "rows": rows, "heuristic": parts.heuristic})
+    return PlanDraft(plan.with_names(parts.names), parts.data, parts.reading)
 
 
 def checked(draft: PlanDraft) -> dict[str, Any]:
@@ -125,9 +122,9 @@ def mistakes(error: PlanError) -> list[dict[str, str]]:
     return [{"key": by_path.get(line.partition(":")[0], ""), "text": line} for line in lines]
 
 
-def _rows(data: object, rows: object) -> int:
+def _rows(data: str, rows: int | str) -> int:
     """Those of the data set, or as many as were said."""
-    if not data and type(rows) is int:
+    if not data and isinstance(rows, int):
         if rows < 1:
             raise PlanError("data.rows: expected at least 1 row")
         return rows
@@ -139,14 +136,14 @@ def _rows(data: object, rows: object) -> int:
 
 
 def _widths(parts: Parts) -> list[int]:
-    features = parts.features
-    if not isinstance(features, list) or len(features) != len(parts.names):
+    if len(parts.features) != len(parts.names):
         raise PlanError("parties: expected as many numbers of columns as names")
-    # A field that was emptied, to type another number.
-    blank = [name for name, width in zip(parts.names, features, strict=True) if type(width) is not int]
-    if blank:
+    widths = [width for width in parts.features if isinstance(width, int)]
+    if len(widths) < len(parts.names):
+        named = zip(parts.names, parts.features, strict=True)
+        blank = [name for name, width in named if not isinstance(width, int)]
         raise PlanError("\n".join(f"parties.{name}.features: expected a whole number of columns" for name in blank))
-    return features
+    return widths
 
 
 def _refuse_huge(rows: int, features: Sequence[int], keys: Mapping[str, Any]) -> None:
@@ -159,12 +156,3 @@ def _refuse_huge(rows: int, features: Sequence[int], keys: Mapping[str, Any]) ->
     for name, limit in LARGEST_OF_KEYS.items():
         if isinstance(keys.get(name), int) and keys[name] > limit:
             raise PlanError(f"model.{name}: expected at most {limit} on this page, got more")
-
-
-def _with_names(plan: Plan, names: Sequence[str]) -> Plan:
-    parties = [Party(name, party.role, party.features) for name, party in zip(names, plan.learners, strict=True)]
-    return plan.replace(parties=(*parties, *([plan.arbiter] if plan.arbiter else [])))
-
-
-def _are(values: object, kind: type) -> bool:
-    return isinstance(values, list) and all(type(value) is kind for value in values)

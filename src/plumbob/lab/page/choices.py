@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from plumbob import __version__
 from plumbob.checking.check import check, notes
 from plumbob.datasets import CREDIT_FILE
@@ -13,8 +15,7 @@ from plumbob.errors import DataError
 from plumbob.lab.page.own_tables import TableReading
 from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey
 from plumbob.plan.defaults import PAPER, default_of
-from plumbob.report.decision import decision_on_plan
-from plumbob.report.decision_page import summary_page
+from plumbob.report.decision import decision_on_plan, summary_page
 from plumbob.report.plan_page import findings_page
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
@@ -40,8 +41,8 @@ SHAPES = (
     DatasetShape("credit", 27_000, 23),
     DatasetShape("mnist-01", 12_665, 784),
 )
-# What the page opens with: the safe defaults, on a data set that is always here.
-FIRST = Plan((Party("bank", "label", 8), Party("fund", "features", 22)), rows=455)
+# What the page opens with: the safe defaults, on the running example, which is always here.
+FIRST = Plan((Party("bank", "label", 5), Party("processor", "features", 18)), rows=3_200)
 
 
 def shapes_here(data_dir: Path | None) -> Iterator[dict[str, Any]]:
@@ -71,7 +72,7 @@ def _control(key: SettingKey) -> dict[str, Any]:
         "section": key.section,
         "kind": type(key.default).__name__,
         "choices": list(key.choices),
-        "comment": "" if key.comment == " | ".join(key.choices) else key.comment,
+        "comment": key.meaning,
         "low": None if key.low == float("-inf") else key.low,
         # JavaScript has no larger whole numbers that are exact.
         "high": None if high > 2**53 else high,
@@ -93,7 +94,7 @@ def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:
         "features": [party.features for party in plan.learners],
         "keys": {key.name: getattr(plan, key.name) for key in KEYS if key.name != "rows"},
         "heuristic": vars(plan.heuristic),
-        "reading": TableReading().to_json(),
+        "reading": msgspec.to_builtins(TableReading()),
     }
 
 

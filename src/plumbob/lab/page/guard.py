@@ -1,8 +1,8 @@
 """Who may talk to the lab: the person who was shown its address, from the lab's own page, and nobody else.
 
 The address holds a token, which works once and is exchanged for a cookie: whoever finds it later, in a browser's
-history for example, has nothing. Any page in the same browser can send requests to this machine, so that four more
-things are asked of each one:
+history for example, has nothing. The next address is then printed, for whoever closes the browser. Any page in the same
+browser can send requests to this machine, so that four more things are asked of each one:
 
 1. the Host that it names is ours: a foreign name that was made to point to 127.0.0.1 (DNS rebinding) is refused;
 2. it lies below a path that only the lab's page knows. Cookies do not tell ports apart, but they do tell paths apart,
@@ -15,6 +15,7 @@ No answer may be kept, framed, or read by another origin.
 """
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
@@ -45,8 +46,7 @@ HEADERS = {
 }
 READING = ("GET", "HEAD")
 OWN_SITE = (None, "same-origin", "none")  # None: an old browser, or none at all; "none": typed by a person.
-USED = "This address was used already, and works once. Start `plumbob lab` again for another one."
-CLOSED = "This page belongs to whoever opened the lab: use the address that `plumbob lab` printed."
+CLOSED = "Each address works once, for whoever opened the lab: use the last one that `plumbob lab` printed."
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ JSON_BODY = Body("application/json", "JSON", LARGEST_BODY)
 TABLE_BODY = Body("application/octet-stream", "the bytes of a table", LARGEST_TABLE)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(repr=False)
 class LabAccess:
-    """One lab's address and secrets, new at each start."""
+    """One lab's address and secrets, new at each start; the token is a new one after each use."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
@@ -93,6 +93,10 @@ class LabAccess:
     def cookie(self) -> str:
         return f"plumbob-lab-{self.port}"
 
+    def renew(self) -> None:
+        """The old token opens nothing any more."""
+        self.token = secrets.token_urlsafe(32)
+
     def is_token(self, query: bytes) -> bool:
         """In constant time: how much of a guess is right must not show."""
         given = parse_qs(query.decode("latin-1")).get("token", [""])[0]
@@ -111,10 +115,10 @@ class LabAccess:
 class Guard:
     """Stands before the application: refuses, opens the door, and puts the headers on every answer."""
 
-    def __init__(self, app: ASGIApp, gate: LabAccess) -> None:
+    def __init__(self, app: ASGIApp, gate: LabAccess, announce: Callable[[str], None]) -> None:
         self.app = app
         self.gate = gate
-        self._is_used = False
+        self._announce = announce
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -132,7 +136,7 @@ class Guard:
         if headers.get("host") != self.gate.host:
             return PlainTextResponse(f"expected the host {self.gate.host}\n", 421)
         if path == "/" and method == "GET" and self.gate.is_token(scope["query_string"]):
-            return PlainTextResponse(f"{USED}\n", 403) if self._is_used else self._open_lab()
+            return self._open_lab()
         if not path.startswith(self.gate.home) or not self.gate.is_session(headers.get("cookie", "")):
             return PlainTextResponse(f"{CLOSED}\n", 403)
         if headers.get("sec-fetch-site") not in OWN_SITE:
@@ -144,7 +148,8 @@ class Guard:
 
     def _open_lab(self) -> Response:
         """To the lab's page, so that the token does not stay in the address bar."""
-        self._is_used = True
+        self.gate.renew()
+        self._announce(self.gate.address)
         answer = RedirectResponse(self.gate.home, 303)
         answer.set_cookie(
             self.gate.cookie, self.gate.session, path=self.gate.home, httponly=True, samesite="strict", secure=False

@@ -9,13 +9,16 @@ import tempfile
 import threading
 from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from plumbob import counting
 from plumbob.errors import DataError, PlumbobError
-from plumbob.plan import Party, Plan
+from plumbob.plan import Party, Plan, suggested_keys
+from plumbob.plan.encodings import why_encoded_so
 
 if TYPE_CHECKING:
     from plumbob.data import ColumnChoices, Table
@@ -29,57 +32,43 @@ MOST_PARTIES = 8
 LONGEST_NAME = 120
 REMEMBERED = 4
 """Readings that are kept, so that a slider of the plan does not read a file again."""
-CHOOSE_ID = "choose the column that identifies a row, or that rows are paired by their place in the files"
+CHOOSE_ID = "choose what identifies a row, or that rows are paired by their place in the files"
 PAIRED_BY_PLACE = "rows are paired by their place in the files, which must be in the same order"
-ENCODING = ("missing", "categorical", "bins", "rare")
+ENCODING = ("missing", "categorical", "bins", "plain", "rare")
 """The keys of a plan that decide how many columns a table gives."""
+WITH_THE_RULE = ("rare", "test_share", "noise", "scale")
+"""The keys that the public rule takes as they are."""
 
 
-@dataclass(frozen=True)
-class TableReading:
+class TableReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the page says about how tables are read; empty where it says nothing."""
 
-    id: str = ""
+    ids: tuple[tuple[str, ...], ...] = ()
+    """By the place of their party: the columns that identify a row, each party's in the same order."""
     by_place: bool = False
-    """Whether rows are paired by their place in the files; without it, and without an id, nothing is read."""
+    """Whether rows are paired by their place in the files; without it, and without ids, nothing is read."""
+    by_rule: bool = True
+    """Whether the public rule chooses the encoding by the size of the tables; then the plan's own keys do not count."""
     label: str = ""
     positive: str = ""
     drop: tuple[str, ...] = ()
-    types: tuple[tuple[str, str], ...] = ()
-    """(column, type) each, as `--as` has them."""
+    types: dict[str, str] = {}
+    """By column, as `--as` has them."""
     gaps: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, given: object) -> "TableReading":
-        """Strict: whoever holds the lab's address can send anything."""
-        if not isinstance(given, dict) or set(given) != set(cls.__dataclass_fields__):
-            raise DataError(f"reading: expected {', '.join(cls.__dataclass_fields__)}")
-        types = given["types"]
-        words = [given[name] for name in ("id", "label", "positive")]
-        if not isinstance(given["by_place"], bool):
-            raise DataError("reading: expected true or false for `by_place`")
-        if not isinstance(types, dict) or not _are_words([*words, *types.keys(), *types.values()]):
-            raise DataError("reading: expected names of columns as text, and a type for each of `types`")
-        if not all(isinstance(one, list) and _are_words(one) for one in (given["drop"], given["gaps"])):
-            raise DataError("reading: expected lists of text for `drop` and `gaps`")
-        lists = {"drop": tuple(given["drop"]), "types": tuple(types.items()), "gaps": tuple(given["gaps"])}
-        return cls(**{**given, **lists})
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "drop": list(self.drop), "types": dict(self.types), "gaps": list(self.gaps)}
-
-    @property
-    def id_columns(self) -> "IdColumns":
-        """As `--id` and `--by-place` have it."""
+    def id_columns(self, names: Sequence[str]) -> "IdColumns":
+        """As `--id` and `--by-place` have it, for the parties of these names."""
         from plumbob.data.ids import BY_PLACE
 
-        return BY_PLACE if self.by_place else self.id or None
+        if self.by_place:
+            return BY_PLACE
+        return {name: ",".join(columns) for name, columns in zip(names, self.ids, strict=False)} or None
 
     @property
     def choices(self) -> "ColumnChoices":
         from plumbob.data import ColumnChoices
 
-        return ColumnChoices(drop=self.drop, types=dict(self.types), gaps=self.gaps, positive=self.positive or None)
+        return ColumnChoices(drop=self.drop, types=self.types, gaps=self.gaps, positive=self.positive or None)
 
 
 @dataclass(frozen=True)
@@ -88,6 +77,10 @@ class TablesRead:
 
     widths: tuple[int, ...] = ()
     rows: int = 0
+    keys: dict[str, Any] = field(default_factory=dict)
+    """What the public rule says of the encoding, by the plan's keys; empty where it was not asked."""
+    drafted: str = ""
+    """Why it says so, in words."""
     remark: str = ""
     """Rows that were left out, or how they were paired without an id, in words."""
     summaries: tuple[dict[str, Any], ...] = ()
@@ -102,7 +95,7 @@ class OwnTables:
     _folder: Path | None = None
     _kept: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _read: dict[tuple[object, ...], TablesRead] = field(default_factory=dict)
+    _read: dict[str, TablesRead] = field(default_factory=dict)
 
     async def keep(self, place: int, name: str, content: AsyncIterable[bytes]) -> None:
         """One party's file; it takes the place of the one before. DataError where it cannot be a table."""
@@ -139,12 +132,12 @@ class OwnTables:
 
     def read(self, names: Sequence[str], reading: TableReading, keys: Mapping[str, Any]) -> TablesRead:
         """What they give under these keys of a plan; a mistake is part of the answer."""
-        encoding = {name: keys[name] for name in ENCODING if name in keys}
-        asked = (tuple(names), tuple(sorted(self.files.items())), reading, repr(encoding))
+        heard = {name: keys[name] for name in (WITH_THE_RULE if reading.by_rule else ENCODING) if name in keys}
+        asked = repr((names, sorted(self.files.items()), reading, heard))
         # One at a time: a second question while a large file is read waits for the same answer.
         with self._lock:
             if asked not in self._read:
-                self._read[asked] = self._answer(names, reading, encoding)
+                self._read[asked] = self._answer(names, reading, heard)
                 for old in list(self._read)[:-REMEMBERED]:
                     del self._read[old]
             return self._read[asked]
@@ -154,38 +147,39 @@ class OwnTables:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _answer(self, names: Sequence[str], reading: TableReading, encoding: Mapping[str, Any]) -> TablesRead:
+    def _answer(self, names: Sequence[str], reading: TableReading, keys: Mapping[str, Any]) -> TablesRead:
         if absent := [name for place, name in enumerate(names) if place not in self.files]:
             return TablesRead(mistake=f"{', '.join(absent)}: choose a table (a CSV or Parquet file)")
         if not reading.label:
             return TablesRead(mistake=f"{names[0]}: choose the column that holds the label")
-        if not reading.id and not reading.by_place:
-            return TablesRead(mistake=CHOOSE_ID)
+        if not reading.by_place and (mistake := _unidentified(names, reading.ids)):
+            return TablesRead(mistake=mistake)
         try:
-            plan = _plan(names, encoding)
             with self._without_folder():
-                return self._count(plan, reading)
+                return self._count(names, reading, keys)
         except PlumbobError as error:
             return TablesRead(mistake=str(error))
 
-    def _count(self, plan: Plan, reading: TableReading) -> TablesRead:
+    def _count(self, names: Sequence[str], reading: TableReading, keys: Mapping[str, Any]) -> TablesRead:
         """Late imports: a lab without tables starts without pyarrow."""
         from plumbob.lab.simulate import files
 
-        named = {party.name: self.files[place] for place, party in enumerate(plan.learners)}
-        tables = files.read_training_files(plan, named, reading.id_columns, reading.label or None, reading.choices)
+        named = {name: self.files[place] for place, name in enumerate(names)}
+        ids = reading.id_columns(names)
+        tables = files.read_training_files(_plan(names, {}), named, ids, reading.label or None, reading.choices)
+        by_rule, drafted = _drafted(tables, keys, files.common_count(tables, ids)) if reading.by_rule else ({}, "")
+        plan = _plan(names, {**keys, **by_rule})
         summaries = tuple(_summary(table, plan) for table in tables.values())
         try:
-            common = files.common_rows(plan, tables, reading.id_columns)
+            common = files.common_rows(plan, tables, ids)
             widths = files.widths_of(plan, common)
-            fitted = plan.replace(features=tuple(widths.values()))
-            files.refuse_unfit(fitted, common, reading.id_columns)
+            files.refuse_unfit(plan.replace(features=tuple(widths.values())), common, ids)
         except PlumbobError as error:
             return TablesRead(summaries=summaries, mistake=str(error))
         loaded = files.LoadedTables("files", common, rows_read={name: len(table) for name, table in tables.items()})
         rows = len(common[plan.label_party.name])
         remark = PAIRED_BY_PLACE if reading.by_place else loaded.left_out
-        return TablesRead(tuple(widths.values()), rows, remark, summaries)
+        return TablesRead(tuple(widths.values()), rows, by_rule, drafted, remark, summaries)
 
     def _columns(self, file: Path) -> list[str]:
         from plumbob.data import column_names
@@ -221,11 +215,33 @@ class OwnTables:
             raise DataError(words) from None
 
 
-def _plan(names: Sequence[str], encoding: Mapping[str, Any]) -> Plan:
+def _unidentified(names: Sequence[str], ids: Sequence[Sequence[str]]) -> str:
+    """What is missing before rows can be paired by their ids; nothing where nothing is."""
+    counts = [len(ids[place]) if place < len(ids) else 0 for place in range(len(names))]
+    if not any(counts):
+        return CHOOSE_ID
+    if absent := [name for name, count in zip(names, counts, strict=True) if not count]:
+        return f"{', '.join(absent)}: choose the column that identifies a row"
+    if len(set(counts)) > 1:
+        told = ", ".join(f"{name} {count}" for name, count in zip(names, counts, strict=True))
+        return f"expected as many id columns at each party, in the same order; got {told}"
+    return ""
+
+
+def _plan(names: Sequence[str], keys: Mapping[str, Any]) -> Plan:
     """Any plan with these parties and this encoding: only how columns become numbers is asked of it."""
     first, *others = names
     parties = (Party(first, "label", 1), *(Party(name, "features", 1) for name in others))
-    return Plan(parties, protocol="clear", **encoding)
+    return Plan(parties, protocol="clear", **{name: value for name, value in keys.items() if name in ENCODING})
+
+
+def _drafted(tables: Mapping[str, "Table"], keys: Mapping[str, Any], rows: int) -> tuple[dict[str, Any], str]:
+    """The encoding by the public rule, as keys of the plan, and why."""
+    from plumbob.data.fitting import sizes_of
+
+    suggested, rule = suggested_keys(keys, sizes_of(tables.values(), keys), rows)
+    by_rule = {name: value for name, value in suggested.items() if name not in WITH_THE_RULE}
+    return by_rule, why_encoded_so(rule, keys)
 
 
 def _summary(table: "Table", plan: Plan) -> dict[str, Any]:
@@ -241,7 +257,3 @@ def _plain_name(name: str) -> str:
     if not plain.strip(". ") or len(plain) > LONGEST_NAME:
         raise DataError(f"expected a file's name of 1 to {LONGEST_NAME} letters")
     return plain
-
-
-def _are_words(values: Sequence[object]) -> bool:
-    return all(isinstance(value, str) for value in values)

@@ -10,7 +10,7 @@ from plumbob.checking.verdict_words import ORDER
 from plumbob.errors import DataError, PlumbobError
 from plumbob.lab.page.choices import chosen, shape_like
 from plumbob.record import Finding, RunRecord
-from plumbob.report.decision_page import summary_of
+from plumbob.report.decision import summary_of
 from plumbob.run_folder import RunFolder
 
 NAME = re.compile(r"\d{3,6}-[a-z]+")

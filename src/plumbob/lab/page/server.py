@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import anyio.to_thread
+import msgspec
 import uvicorn
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.applications import Starlette
@@ -68,6 +69,8 @@ class Lab:
     workroom: RunSlot = field(init=False)
     tables: OwnTables = field(default_factory=OwnTables)
     checked: CheckedPlans = field(default_factory=CheckedPlans)
+    last: Any = None
+    """The controls as they were checked last: who opens the page again, in another browser too, finds them so."""
     listeners: int = 0
 
     def __post_init__(self) -> None:
@@ -95,6 +98,7 @@ class Lab:
                 "largest_file": LARGEST_FILE,
                 "data": list(shapes_here(self.data_dir)),
                 "first": self.first,
+                "last": self.last or self.first,
                 "opened": self.runs.opened is not None,
                 "work": None if work is None else work.name,
                 "folder": str(self.runs.folder),
@@ -127,6 +131,7 @@ class Lab:
         tables: TablesRead | None = None
         try:
             parts = Parts.of(body)
+            self.last = body
             tables = await self._tables_read(parts)
             draft = answers.asked(parts, tables)
             # In a thread: a plan of many parties and rows takes seconds, in which a run can still be cancelled.
@@ -183,7 +188,7 @@ class Lab:
         job = {
             "plan": draft.plan.to_toml(),
             "data": self.tables.given(names) if is_own else [draft.data],
-            "reading": draft.reading.to_json() if is_own else TableReading().to_json(),
+            "reading": msgspec.to_builtins(draft.reading if is_own else TableReading()),
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "out": str(folder),
             "is_calculated": body["is_calculated"],
@@ -258,8 +263,8 @@ class Lab:
         self.tables.close()
 
 
-def application(lab: Lab, gate: LabAccess) -> Guard:
-    """All routes, behind the guard."""
+def application(lab: Lab, gate: LabAccess, announce: Callable[[str], None]) -> Guard:
+    """All routes, behind the guard, which announces the next address whenever one was used."""
     home = gate.home.rstrip("/")
 
     def route(path: str, work: Callable[[Request], Awaitable[Response]], method: str = "GET") -> Route:
@@ -286,7 +291,7 @@ def application(lab: Lab, gate: LabAccess) -> Guard:
         route("runs/{name}/plan", lab.run_plan),
     ]
     handlers: dict[Any, Any] = {PlumbobError: _said, ArithmeticError: _beyond, ClientDisconnect: _gone}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lab.lifespan), gate)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lab.lifespan), gate, announce)
 
 
 def asset(name: str) -> Response:
@@ -316,10 +321,10 @@ def bound(port: int) -> socket.socket:
     return listener
 
 
-def serve(lab: Lab, gate: LabAccess, listener: socket.socket) -> None:
+def serve(lab: Lab, gate: LabAccess, listener: socket.socket, announce: Callable[[str], None]) -> None:
     """Until Ctrl-C. Nothing is logged of requests: their addresses may hold the token."""
     config = uvicorn.Config(
-        application(lab, gate),
+        application(lab, gate, announce),
         access_log=False,
         log_level="error",
         server_header=False,

@@ -14,7 +14,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, split_array
 from plumbob.lab.attacks.equations import solved_steps
 from plumbob.lab.attacks.interface import View
-from plumbob.lab.audit.joint_run import JointRun
+from plumbob.lab.audit.theorems import JointRun
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoint, PaperClaim, judged
 from plumbob.lab.paper.readings import Study

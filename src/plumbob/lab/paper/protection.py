@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from plumbob.data import split_array
+from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.attacks.label_average import LABEL_AVERAGE
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
@@ -20,7 +21,7 @@ from plumbob.lab.simulate import train
 from plumbob.model import bounds
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.record import Promise
 
 SPLIT = (11, 12)
@@ -31,14 +32,14 @@ def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
     """Section 5.2: residuals that a feature party with two columns reads in a step, by batch size; really encrypted."""
     sizes = (8, 32, 64) if effort.is_quick else (2, 4, 8, 32, 64, 112, 160)
     alone = [_determined_share(effort, size) for size in sizes]
-    kinds: dict[str, tuple[type[TrainingParty], str]] = {
+    kinds: dict[str, tuple[type[Hook], str]] = {
         "Algorithm 2, whole replies": (AuxiliaryPacking, "paper"),
         "one-hot slots, whole replies": (OneHotPacking, "paper"),
         "cut replies": (TruncatedPacking, "packed"),
     }
     read = {
-        words: [_share_read(effort, size, party, replies, key_bits) for size in sizes]
-        for words, (party, replies) in kinds.items()
+        words: [_share_read(effort, size, attack(), replies, key_bits) for size in sizes]
+        for words, (attack, replies) in kinds.items()
     }
     slots = bounds.slots(key_bits, 64)
     solvable, reach = (bounds.largest_solvable_batch(FEW[1], count) for count in (1, slots))
@@ -96,12 +97,13 @@ def _determined_share(effort: Effort, size: int) -> float:
     return float(label_rates(trained(FEW, *_data(effort, size), batch_size=size, epochs=1), LABEL_SIGN)["determined"])
 
 
-def _share_read(effort: Effort, size: int, party: type[TrainingParty], replies: str, key_bits: int) -> float:
+def _share_read(effort: Effort, size: int, hook: Hook, replies: str, key_bits: int) -> float:
     """The share of a batch's residuals that the attacker read in its best step, right to the last bit."""
     keys = {"protocol": "exchange", "batch_size": size, "epochs": 1, "replies": replies, "key_bits": key_bits}
     plan = Plan.for_columns(FEW, **(SMALL_STEPS | keys), test_only_keys=key_bits < 2048)
     tables = dict(zip(("label", "features"), split_array(*_data(effort, size), FEW), strict=True))
-    right = exact_readings(train(plan, tables, instead={"features": party}), "features")
+    run = train(plan, tables, instead={"features": hooked(ExchangeParty, hook)})
+    right = exact_readings(run, "features", hook)
     return max((int(flags.sum()) for flags in right), default=0) / size
 
 

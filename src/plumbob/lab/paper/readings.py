@@ -50,7 +50,7 @@ NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
 
 @dataclass(frozen=True)
 class ResultStore:
-    """Keeps results in a folder, so that an interrupted reproduction goes on."""
+    """A folder of finished results: whoever was interrupted starts again where it stopped."""
 
     folder: Path
 

@@ -12,7 +12,7 @@ from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import split_array
 from plumbob.errors import DataError
-from plumbob.lab.attacks.active import AttackingParty
+from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import Attack, LabelClaim, ValueClaim, View
 from plumbob.lab.simulate import Run, train
 from plumbob.model.logistic import partial_residuals, signs_of
@@ -121,11 +121,8 @@ def column_errors(attack: Callable[[View], Any], view: View, truth: Vector) -> d
     }
 
 
-def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
+def exact_readings(run: Run, by: str, hook: Hook) -> list[NDArray[np.bool_]]:
     """For each reading of an active attacker, which of its values are what the honest peer encrypted, as integers."""
-    attacker = run.parties[by]
-    if not isinstance(attacker, AttackingParty):
-        raise DataError(f"{by}: expected a party that attacked, got an honest one")
     peer = View.of(next(transcript for name, transcript in run.transcripts.items() if name != by))
     unit = 2.0**peer.plan.residual_bits
     released = {}
@@ -134,4 +131,4 @@ def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
         encoded = np.zeros(peer.rows)
         encoded[batch.rows] = np.rint(partial_residuals(scores, signs) * unit)
         released[batch.step] = encoded
-    return [np.rint(one.residuals * unit) == released[one.step][one.rows] for one in attacker.readings]
+    return [np.rint(one.residuals * unit) == released[one.step][one.rows] for one in hook.readings]

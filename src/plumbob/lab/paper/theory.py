@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from plumbob.lab.paper import criterion, features, labels, protection
+from plumbob.lab.paper import features, labels, protection
 from plumbob.lab.paper.findings import Book, Chapter, ExperimentOutcome, Group, Headline
 from plumbob.lab.paper.readings import Effort, ResultStore
 
@@ -23,13 +23,13 @@ EXPERIMENTS = (
     Experiment("merging", "One column, value by value (Lemma 3.4, Theorem 3.5, Remark 4.9)", features.merging),
     Experiment("hardness", "Several columns: a rotation stays open (Theorem 3.6)", features.hardness),
     Experiment("no-features", "A label party without columns (Theorem 4.1)", labels.no_features),
-    Experiment("criterion", "The criterion, and how long it holds (Lemma 4.4 to Theorem 4.6)", criterion.criterion),
-    Experiment("starts", "Starting weights (Theorem 4.8, large random starts)", criterion.starts),
-    Experiment("parties", "Many parties (Theorem 4.10)", criterion.parties),
+    Experiment("criterion", "The criterion, and how long it holds (Lemma 4.4 to Theorem 4.6)", labels.criterion),
+    Experiment("starts", "Starting weights (Theorem 4.8, large random starts)", labels.starts),
+    Experiment("parties", "Many parties (Theorem 4.10)", labels.parties),
     Experiment("packing", "Hidden sums in replies (Algorithm 2, section 5.2)", protection.packing),
     Experiment("noise", "Utility and drift under noise (Lemma 6.3, Theorems 6.4 and 6.6)", protection.noise),
-    Experiment("minimax", "Minimax (Theorem E.3)", criterion.minimax),
-    Experiment("piecewise", "Piecewise (Theorem F.2)", criterion.piecewise),
+    Experiment("minimax", "Minimax (Theorem E.3)", labels.minimax),
+    Experiment("piecewise", "Piecewise (Theorem F.2)", labels.piecewise),
     Experiment("other-curves", "One column under minimax and piecewise (E.2, F.1)", features.other_curves),
     Experiment("stacked", "Beyond: all steps' equations together", labels.stacked),
     Experiment("geometry", "Beyond: everything but the rotation", features.geometry),

@@ -13,7 +13,6 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.markup import joined, tag
 from plumbob.report.page import PageTable, Section, bullets, facts_list, render
-from plumbob.report.pairs import REACHED, Pair, finding_cell, pairs_of
 from plumbob.report.run import (
     headlines_of,
     limits_of,
@@ -21,7 +20,7 @@ from plumbob.report.run import (
     utility_facts,
     warnings,
 )
-from plumbob.report.verdicts import badge, headline_blocks
+from plumbob.report.verdicts import REACHED, Pair, badge, finding_cell, headline_blocks, pairs_of
 
 REST = "All other attacks were blocked in every run, or had nothing to work on; each run's own page lists them."
 

@@ -21,8 +21,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from plumbob.arrays import Vector
 from plumbob.checking.check import check
+from plumbob.checking.consent import LeakWarning, refusing, warning_about
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.refusal import LeakWarning, refusing, warning_about
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import encoded_width
@@ -37,7 +37,7 @@ from plumbob.plan import KEYS, Heuristic, Plan, suggested_keys
 from plumbob.plan.encodings import ENCODING_KEYS
 from plumbob.protocol.party import AfterStep
 from plumbob.record import Finding
-from plumbob.report.inline import ReportPage
+from plumbob.report.page import ReportPage
 from plumbob.report.run import page_of
 
 AUTO = "auto"  # The protocol's own default, looked up in `fit`.
@@ -260,7 +260,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         keys = {name: value for name, value in keys.items() if value is not None}
         if self._is_drafted:
             keys, _ = suggested_keys(keys, sizes_of(tables, keys))
-        plan = _with_names(Plan.for_columns(owners.widths, **keys), owners.parties)
+        plan = Plan.for_columns(owners.widths, **keys)
+        plan = plan.with_names(owners.parties) if owners.parties else plan
         if plan.bins or self._has_texts or plan.missing == "indicator":
             plan = plan.replace(features=[encoded_width(table, plan) for table in tables])
         training_rows = len(tables[0]) - plan.held_out(len(tables[0]))
@@ -327,14 +328,6 @@ def _weight_line(name: str, weight: float, factor: float, deviation: float | Non
         odds = np.exp(weight * factor)
         per_deviation = "" if deviation is None or np.isnan(deviation) else f"{np.exp(weight * factor * deviation):.6g}"
     return f"  {name:<32} {weight:>12.6g} {odds:>12.6g} {per_deviation:>14}".rstrip()
-
-
-def _with_names(plan: Plan, names: Sequence[str]) -> Plan:
-    """With the parties' own names, where the split has them; an arbiter keeps its."""
-    if not names:
-        return plan
-    renamed = [replace(party, name=name) for party, name in zip(plan.learners, names, strict=True)]
-    return plan.replace(parties=(*renamed, *([plan.arbiter] if plan.arbiter is not None else [])))
 
 
 def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -68,11 +68,11 @@ class LoadedTables:
     """Why the plan is encoded as it is, where it was drafted from these tables."""
 
     def summary_lines(self, plan: Plan) -> list[str]:
-        """What each party's file gives: kinds of columns, gaps, levels. Of files only."""
+        """What each party's file gives, with the columns that have texts, gaps or a remark. Of files only."""
         if not self.rows_read:
             return []
         found = {name: summarise(table, choices_of(plan)) for name, table in self.tables.items()}
-        return [line for name, summary in found.items() for line in (f"{name}:", *summary.lines())]
+        return [line for name, summary in found.items() for line in (f"{name}:", *summary.short_lines())]
 
     @property
     def has_ids(self) -> bool:
@@ -114,6 +114,11 @@ def load_tables(
 ) -> LoadedTables:
     """Training data: the name of a known data set, whose columns the plan cuts up, or PARTY=FILE for each party."""
     if (name := _dataset_name(given)) is not None:
+        if reading != ColumnChoices():
+            raise DataError(
+                f"--data {name}: a bundled data set is taken as it is; flags about columns and rows (--drop, --as, "
+                "--weight, --duplicates, ...) need files, as --data PARTY=FILE"
+            )
         training, test = (split_dataset(plan, name, part, data_dir) for part in ("train", "test"))
         loaded = LoadedTables(name, training, test)
     else:
@@ -160,11 +165,11 @@ def drafted_plan(
     testing: Testing,
 ) -> tuple[Plan, DraftedEncoding | None]:
     """A plan that fits these files, the label party's first; and why it is encoded so, where the rule chose that."""
-    blank = with_names(Plan.for_columns([1] * len(names)), names)
+    blank = Plan.for_columns([1] * len(names)).with_names(names)
     if testing.split_by is not None:
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
     tables = read_training_files(blank, _files(blank, given), id_columns, label_column, reading)
-    rows = _common_count(tables, id_columns)
+    rows = common_count(tables, id_columns)
     if testing.files or testing.split_by is not None:
         keys = {"test_share": 0.0, **keys}
         rows -= round(NEWEST_SHARE * rows) if testing.split_by is not None else 0
@@ -178,17 +183,12 @@ def draft_for(
     if any(table.weights is not None for table in tables.values()):
         keys = {"row_weights": "label party", **keys}
     chosen, drafted = suggested_keys(keys, sizes_of(tables.values(), keys), rows)
-    plan = with_names(Plan.for_columns([1] * len(tables), **chosen), list(tables))
+    plan = Plan.for_columns([1] * len(tables), **chosen).with_names(list(tables))
     return plan.replace(features=list(widths_of(plan, tables).values())), drafted
 
 
-def with_names(plan: Plan, names: Sequence[str]) -> Plan:
-    """The same plan, its parties with columns called so."""
-    named = [replace(party, name=name) for party, name in zip(plan.learners, names, strict=True)]
-    return plan.replace(parties=(*named, *plan.parties[len(named) :]))
-
-
-def _common_count(tables: Mapping[str, Table], id_columns: IdColumns) -> int:
+def common_count(tables: Mapping[str, Table], id_columns: IdColumns) -> int:
+    """How many rows all parties have."""
     if id_columns is BY_PLACE:
         return min(map(len, tables.values()))
     first, *others = (table.ids for table in tables.values())
@@ -313,19 +313,31 @@ def _dataset_name(given: Sequence[str]) -> str | None:
 def _files(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
     """PARTY=FILE for every party that holds columns, once each."""
     expected = [party.name for party in plan.learners]
+    files = files_by_party(given)
+    if strange := [party for party in files if party not in expected]:
+        raise DataError(
+            f"--data {strange[0]}={files[strange[0]]}: the plan has no party {strange[0]!r} with columns, only"
+            f" {', '.join(expected)}"
+        )
+    if absent := [name for name in expected if name not in files]:
+        raise DataError(f"no file for {', '.join(absent)}; add --data {absent[0]}=FILE")
+    return {name: files[name] for name in expected}
+
+
+def files_by_party(given: Sequence[str]) -> dict[str, Path]:
+    """PARTY=FILE, once for each party."""
     files: dict[str, Path] = {}
     for word in given:
         party, separator, file = word.partition("=")
         if not separator or not file:
-            raise DataError(f"--data {word}: expected PARTY=FILE, for each of {', '.join(expected)}")
-        if party not in expected:
-            raise DataError(f"--data {word}: the plan has no party {party!r} with columns, only {', '.join(expected)}")
+            raise DataError(f"--data {word}: expected PARTY=FILE, for each party")
         if party in files:
-            raise DataError(f"--data {word}: a second file for {party}; expected one a party")
+            raise DataError(
+                f"--data {word}: a second file for {party}, expected one for each party; if {file} is a column, repeat"
+                f" the flag that it belongs to, such as --id {word}"
+            )
         files[party] = Path(file)
-    if absent := [name for name in expected if name not in files]:
-        raise DataError(f"no file for {', '.join(absent)}; add --data {absent[0]}=FILE")
-    return {name: files[name] for name in expected}
+    return files
 
 
 def read_training_files(
@@ -365,7 +377,7 @@ def _refuse_unpaired(files: Mapping[str, Path], id_columns: IdColumns, label_col
 
 
 def _suggested_ids(files: Mapping[str, Path], label_column: str | None) -> str:
-    """Columns that may be the rows' id, in words: of one name in all files, or named alike an id in each."""
+    """Columns that may be the rows' id, in words: of one name in all files, or the only one of each that is likely."""
     found = {}
     for party, file in files.items():
         with _naming_party(party):
@@ -374,10 +386,10 @@ def _suggested_ids(files: Mapping[str, Path], label_column: str | None) -> str:
     if common := [name for name in first if all(name in names for names in others)]:
         shown = [f"--id {shlex.quote(name)}" for name in common[:SHOWN_IDS]]
         return f" ({' or '.join(shown)} could be meant)"
-    named = {party: next(filter(is_named_like_an_id, names), None) for party, names in found.items()}
-    if None in named.values():
+    likely = {party: [*filter(is_named_like_an_id, names)] or names for party, names in found.items()}
+    if any(len(names) != 1 for names in likely.values()):
         return ", or --id PARTY=COLUMN for each file"
-    words = shlex.join(word for party, name in named.items() for word in ("--id", f"{party}={name}"))
+    words = shlex.join(word for party, (name,) in likely.items() for word in ("--id", f"{party}={name}"))
     return f" ({words} could be meant)"
 
 

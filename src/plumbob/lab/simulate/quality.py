@@ -77,7 +77,7 @@ def _remarks(
     """How plain columns would do, lest somebody takes the encoding for the ceiling; and whether joining forces paid."""
     plain = measured(_labels(plan, judged_on), _plain_scores(plan, _some(trained_on), judged_on))
     yield (
-        "plain columns with scikit-learn's C = 1, pooled, would reach"
+        "Plain columns with scikit-learn's C = 1, pooled, would reach"
         f" AUC {_shown(plain['auc'])} and log loss {_shown(plain['log_loss'])}"
     )
     joint, local = models["joint"], models["local-only"]

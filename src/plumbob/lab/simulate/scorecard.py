@@ -103,9 +103,6 @@ def _slots(
         yield from zip(source.slots, source.shares, weights, strict=True)
     elif isinstance(source, Bins | Levels):
         yield from zip(source.slots, source.shares, slot_weights(source, own), strict=True)
-    elif source.is_text:
-        for name, weight in zip(source.encoded_names, own, strict=True):
-            yield name.removeprefix(f"{source.name}="), None, weight
     else:
         yield "each unit", None, own[0]
         if isinstance(source, Marked):

@@ -3,7 +3,8 @@
 Every verb opens the party's folder and can be stopped and started again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,22 +49,20 @@ MostAnsweredRows = Annotated[
 
 
 @dataclass(frozen=True)
-class PartyVerb(Verb):
-    """A verb of one organisation, in its folder; what it did stands in the folder's log."""
+class FolderVerb(Verb):
+    """A verb of one organisation, in its folder."""
 
     home: HomeFolder = field(default=HOME, kw_only=True)
 
-    def do(self, caller: Caller) -> Result:
+
+@dataclass(frozen=True)
+class PartyVerb(FolderVerb):
+    """A verb that changes something or meets peers: what it did stands in the folder's log."""
+
+    def noted(self) -> AbstractContextManager[Callable[[Result], None]]:
         from plumbob.party.log import logged_verb
 
-        with logged_verb(self.home, self.words.split()[-1], getattr(self, "plan", None)) as entry:
-            result = self.act(caller)
-            entry.take(result)
-        return result
-
-    def act(self, caller: Caller) -> Result:
-        """Do the work."""
-        raise NotImplementedError
+        return logged_verb(self.home, self.words.split()[-1], getattr(self, "plan", None))
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ class Init(
     reading: "ColumnChoices | None" = None
     """In Python, instead of the flags about the table."""
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.settings import HomeSettings
         from plumbob.party.verbs.setup import init
 
@@ -143,14 +142,14 @@ class EncryptKey(PartyVerb, words="party passphrase", section=SET_UP):
 
     remove: Annotated[bool, typer.Option("--remove", help="Leave the key unencrypted.")] = False
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import encrypt_key
 
         return encrypt_key(self.home, self.remove)
 
 
 @dataclass(frozen=True)
-class Invite(PartyVerb, words="party invite", section=SET_UP):
+class Invite(FolderVerb, words="party invite", section=SET_UP):
     """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
 
     def do(self, caller: Caller) -> Result:
@@ -171,7 +170,7 @@ class Join(PartyVerb, words="party join", section=SET_UP, example="party join pl
     ] = None
     replace: Annotated[bool, typer.Option("--replace", help="Replace the pinned identity.")] = False
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import join
 
         return join(self)
@@ -186,7 +185,7 @@ class Renew(PartyVerb, words="party renew", section=SET_UP, example="party renew
 
     days: Annotated[int, typer.Option(help="Validity of the new certificate, in days.", min=1)] = USUAL_DAYS
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import renew
 
         return renew(self.home, self.days)
@@ -223,7 +222,7 @@ class Propose(PartyVerb, words="party propose", section=AGREE, example="party pr
     reading: "ColumnChoices | None" = None
     """In Python, instead of the flags about the table."""
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.propose import propose
 
         return propose(self.home, self.keys, self.reading or self.table.choices(), Path(self.out), caller.tell)
@@ -245,7 +244,7 @@ class Doctor(PartyVerb, words="party doctor", section=AGREE, example="party doct
     ] = ()
     wait: Annotated[float, typer.Option(help="Seconds to wait for the peers.", min=0)] = 60
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import doctor
 
         return doctor(self, caller)
@@ -275,7 +274,7 @@ class Sign(PartyVerb, words="party sign", section=AGREE, example="party sign joi
         """What is accepted, by the names of `signature.ACCEPTED`."""
         return [name for name in ("leaks", "cheating", "evidence") if getattr(self, f"accept_{name}")]
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.sign import sign
 
         return sign(self, None if self.yes else caller.ask)
@@ -318,7 +317,7 @@ class Align(PartyVerb, words="party align", section=RUN, example="party align jo
     ] = None
     jobs: Jobs = None
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.align import align
 
         return align(self, caller)
@@ -340,7 +339,7 @@ class Train(PartyVerb, words="party train", section=RUN, example="party train jo
         bool, typer.Option("--allow-test-keys", help="Train with keys that are too short to protect anything.")
     ] = False
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.train import train
 
         return train(self, caller)
@@ -383,7 +382,7 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
         ),
     ] = None
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.predict import predict
 
         return predict(self, caller.tell)
@@ -415,14 +414,14 @@ class Serve(PartyVerb, words="party serve", section=RUN, example="party serve jo
         int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
     ] = None
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.serve import serve
 
         return serve(self, caller.tell)
 
 
 @dataclass(frozen=True)
-class ShowStatus(PartyVerb, words="party status", section=LOOK_AFTER):
+class ShowStatus(FolderVerb, words="party status", section=LOOK_AFTER):
     """Show the progress of each run and which peers it is waiting for."""
 
     def do(self, caller: Caller) -> Result:
@@ -444,7 +443,7 @@ class Forget(PartyVerb, words="party forget", section=LOOK_AFTER, example="party
         bool, typer.Option("--evidence", help="Delete the run's evidence: a replay can then show nothing any more.")
     ] = False
 
-    def act(self, caller: Caller) -> Result:
+    def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.forget import forget
 
         return forget(self)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from plumbob.counting import counted
-from plumbob.data import Table
 from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
-from plumbob.data.ids import id_forms
+from plumbob.data.ids import PackedIds, id_forms
 from plumbob.net import Connection
 from plumbob.party import aligned, alignment
 from plumbob.party.conversation import AnyConnector
@@ -44,14 +43,16 @@ def align(options: Align, caller: Caller) -> Result:
         if not name:
             choose = choice_of_held_out(home, plan, options.split_by, options.data, options.duplicates)
         refuse_repeats_with_row_privacy(plan, table)
+        duplicates, repeated_rows = table.choices.duplicates, table.repeated
+        ids = PackedIds.of(table.ids, repeat=duplicates == "repeat")
     for remark in remarks_on_ids(table):
         tell(remark)
-    # From here on, ids are all that is needed of the table, however many columns it has.
-    table = Table(table.ids, (), choices=table.choices, repeated=table.repeated)
+    # From here on, ids are all that is needed of the table, and they take less memory than its texts.
+    del table
     place = PlanRuns(home, plan).alignment_folder(name)
     if options.new:
         shutil.rmtree(place, ignore_errors=True)
-    party_run = replace(party_run_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
+    party_run = replace(party_run_at(home, plan, None, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
     with (
         StepProgress("align", caller.quiet) as progress,
         _folder_if_met(party_run) as party_run,
@@ -67,17 +68,18 @@ def align(options: Align, caller: Caller) -> Result:
             holds_out=not name,
             choose=choose,
         )
-        found, peers_are_done = alignment.align(party_run, journal, journal.draws(), intersection)
+        found, peers_are_done = alignment.align(party_run, ids, journal, journal.draws(), intersection)
+    # Before the common ones are written: of millions, each copy counts.
+    del ids
     # Before its journal goes: whoever is killed in between need not ask the peers again.
     remarks = [ANOTHER_LIST] if aligned.is_any_kept(home, plan) else []
-    duplicates = table.choices.duplicates
     file = None if found.ids is None else aligned.keep(home, plan, found, name, duplicates)
     if peers_are_done:
         shutil.rmtree(place)
     result = {"list": name, "size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
         return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
-    repeated = {"repeated_rows": table.repeated, "rows": len(found.ids or ())}
+    repeated = {"repeated_rows": repeated_rows, "rows": len(found.ids or ())}
     *lines, following = _lines(plan, found, file, plan_argument(options.plan), options)
     return {**result, **repeated, "file": str(file), "lines": [*lines, *remarks, following]}
 

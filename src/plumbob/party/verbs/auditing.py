@@ -64,7 +64,7 @@ def replay_run(asked: ReplayRun, caller: Caller) -> Result:
 
     source = None if asked.table is None else source_of(asked.table, asked.id_column, asked.label_column)
     opened = {name: bytes.fromhex(key) for name, key in keys.items()}
-    trained = "" if asked.training is None else _trained_part(asked.run, asked.training)
+    trained = _trained_part(asked.run, asked.training)
     statement = replay(asked.run, opened, source, progress, asked.engine, trained)
     file = asked.out or asked.run / STATEMENT
     write_statement(file, statement)
@@ -75,6 +75,15 @@ def replay_run(asked: ReplayRun, caller: Caller) -> Result:
     return {**statement, "statement": str(file), "lines": lines}
 
 
-def _trained_part(session: Path, statement: Path) -> str:
-    party = read_head(session / FOLDER / HEAD).party
-    return part_in_training(statement, Plan.load(RunFolder(session).plan_file), party)
+def _trained_part(session: Path, statement: Path | None) -> str:
+    """By the training's signed statement: the one that was named, or the one in the folder of the session's run."""
+    head, beside = read_head(session / FOLDER / HEAD), session.resolve().parent.parent / STATEMENT
+    if statement is None and (head.purpose != "predict" or not beside.exists()):
+        return ""
+    try:
+        return part_in_training(statement or beside, Plan.load(RunFolder(session).plan_file), head.party)
+    except DataError:
+        if statement is not None:
+            raise
+        # What lies there is not signed yet, or by somebody else: the verdict says that nothing was compared.
+        return ""

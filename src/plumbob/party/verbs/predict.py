@@ -16,11 +16,11 @@ from plumbob.errors import DataError, PeerAwayError
 from plumbob.model.links import log_odds
 from plumbob.party import prediction
 from plumbob.party.aligned import checked_list_name, kept_for
-from plumbob.party.evidence import SESSIONS, Keeping
+from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
 from plumbob.party.home import Home
 from plumbob.party.journals import one_session
 from plumbob.party.outcome import plan_of
-from plumbob.party.party_run import keeping_at, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.party_run import party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import ids_only, place_of
 from plumbob.party.scores import ALONE, JOINT, refuse_unwritable, threshold_of, unusual_lines, write_scores
@@ -192,11 +192,28 @@ def _table_to_predict(
     choices = replace(reading, gaps=gaps, types=types, duplicates=aligned.duplicates)
     table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
     place = place_of(home, plan)
+    if home.identity.name != plan.label_party.name:
+        _refuse_lost_rows(table, aligned.ids, place)
     common = in_agreed_order(table, aligned.ids, NEW_ROWS, place)
     if strict:
         part.encoder.refuse_unseen(common)
     known = {own_row(identity, place) for identity in aligned.ids}
     return common, [identity for identity in canonical_ids(table.ids) if identity not in known]
+
+
+def _refuse_lost_rows(table: Table, ids: Sequence[str], place: int) -> None:
+    """Rows that were there when they were aligned. They are named to the label party, which has their ids too."""
+    known = set(canonical_ids(table.ids))
+    lost = [identity for identity in ids if own_row(identity, place) not in known]
+    if not 0 < len(lost) < len(ids):
+        # With none of them it is another table.
+        return
+    named = ", ".join(map(repr, lost[:MOST_NAMED])) + (", ..." if len(lost) > MOST_NAMED else "")
+    what = f"{counted(len(lost), 'aligned row')} {'is' if len(lost) == 1 else 'are'} no longer in this table: {named}"
+    cure = "nothing was scored; bring them back, or align again on all sides: plumbob party align PLAN --new"
+    refusal = DataError(f"{what}; {cure}, with the --name and --data of this list if it has them")
+    refusal.for_peers = f"{what.replace('this table', 'its table')}; {cure}"
+    raise refusal
 
 
 def _rows_asked(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]:

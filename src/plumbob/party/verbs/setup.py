@@ -8,8 +8,8 @@ from plumbob.counting import percent
 from plumbob.crypto import engines
 from plumbob.data import Table, read_table
 from plumbob.data.fitting import sizes_of
-from plumbob.data.slots import EncodingChoices
 from plumbob.data.summary import TableSummary, summarise
+from plumbob.data.tables import EncodingChoices
 from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
 from plumbob.party.home import Home

@@ -7,9 +7,10 @@ from pathlib import Path
 from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
+from plumbob.party.evidence import auditor_for
 from plumbob.party.home import Home
 from plumbob.party.outcome import plan_argument, plan_of
-from plumbob.party.party_run import auditor_for, refuse_strangers
+from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence

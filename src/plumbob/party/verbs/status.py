@@ -4,9 +4,9 @@ from pathlib import Path
 
 from plumbob.errors import DataError
 from plumbob.party import prediction, training
-from plumbob.party.conversation import MET
 from plumbob.party.home import Home
 from plumbob.party.journals import journal_contents
+from plumbob.party.plan_runs import is_met
 from plumbob.party.rows import is_arbiter
 from plumbob.party.run_list import listed
 from plumbob.party.status import Status, read_status
@@ -35,7 +35,7 @@ def _run_fields(home: Home, place: Path) -> dict[str, object]:
     is_run = not place.name.startswith(tuple(SESSIONS))
     if is_finished:
         sentence += _rows_left(home, RunFolder(place).record())
-    elif is_run and any(name.startswith(MET) for name in journal.facts):
+    elif is_run and is_met(RunFolder(place)):
         sentence += "; not settled: not every party has signed its last message"
     if journal.has_secrets and not (latest is not None and latest.is_alive):
         sentence += _why_secrets(place.name, journal, is_finished)

@@ -1,16 +1,17 @@
 """`party train`: this party's part in a run, its page and its signed receipt."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from plumbob.data import Table
+from plumbob.callbacks import Tell
 from plumbob.errors import UnsafePlanError
 from plumbob.party import prediction, receipts, signature, training
 from plumbob.party.conversation import OtherNumber
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
-from plumbob.party.label_budget import LabelBudget
+from plumbob.party.ledger import book_labels
 from plumbob.party.outcome import plan_argument, plan_of
-from plumbob.party.party_run import PartyRun, keeping_at, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import aligned_table, is_arbiter
 from plumbob.party.sizes import largest_message
@@ -22,6 +23,9 @@ from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
+
+if TYPE_CHECKING:
+    from plumbob.party.evidence import Keeping
 
 
 def train(asked: Train, caller: Caller) -> Result:
@@ -41,9 +45,15 @@ def train(asked: Train, caller: Caller) -> Result:
     while True:
         try:
             with tell_refusals_at(home, plan, "train", tell):
-                keeping = keeping_at(home, plan, "train", run.path, rows)
+                keeping = _keeping(home, plan, run, rows) if plan.keeps_evidence else None
             place = replace(party_run, folder=run.path, number=runs.number(run), keeping=keeping)
-            record = _take_part(home, place, caller)
+            run.plan_file.write_text(plan.to_toml(), encoding="utf-8")
+            with (
+                StepProgress(plan.protocol, caller.quiet, plan.step_nouns[0]) as progress,
+                open_journal(run.path) as journal,
+            ):
+                _book(home, place, journal, tell)
+                record = training.train(place, journal, progress)
             break
         except OtherNumber as other:
             # Nothing was sent yet; the journal is closed, and keeps its identity under the new name.
@@ -57,6 +67,13 @@ def train(asked: Train, caller: Caller) -> Result:
     return {**result, "lines": [*result["lines"], *next_commands(plan, plan_argument(asked.plan), rows, has_room)]}
 
 
+def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> "Keeping | None":
+    # Late: without evidence nothing is sealed.
+    from plumbob.party.evidence import keeping_at
+
+    return keeping_at(home, plan, "train", run.path, rows)
+
+
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
     """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
     if plan.test_only_keys and plan.kind.has_key_bits and not are_allowed:
@@ -66,27 +83,19 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
         )
 
 
-def _take_part(home: Home, party_run: PartyRun, caller: Caller) -> RunRecord:
-    """From wherever its journal stands to the end."""
-    plan, place = party_run.plan, party_run.folder
-    RunFolder(place).plan_file.write_text(plan.to_toml(), encoding="utf-8")
-    with StepProgress(plan.protocol, caller.quiet, plan.step_nouns[0]) as progress, open_journal(place) as journal:
-        if journal.resumed() is not None:
-            caller.tell("resuming a run that was interrupted")
-        with party_run.tell_refusals("train"):
-            _book(home, plan, party_run.table, journal)
-        return training.train(party_run, journal, progress)
-
-
-def _book(home: Home, plan: Plan, table: Table | None, journal: SqliteJournal) -> None:
-    """What the run will give away of this party's rows, before it does."""
+def _book(home: Home, party_run: PartyRun, journal: SqliteJournal, tell: Tell) -> None:
+    """What the run will give away of this party's rows, before it does; once, however often it is resumed."""
+    if journal.resumed() is not None:
+        tell("resuming a run that was interrupted")
+    plan, table = party_run.plan, party_run.table
     if table is None:
         return
-    if home.identity.name == plan.label_party.name:
-        own = home.settings
-        LabelBudget.of(home).book(plan, journal.identity(), table.ids, own.label_epsilon, own.most_delta)
-    else:
-        prediction.book_held_out(home, plan, journal, len(table))
+    with party_run.tell_refusals("train"):
+        if home.identity.name == plan.label_party.name:
+            own = home.settings
+            book_labels(home.ledger_file, plan, journal.identity(), table.ids, own.label_epsilon, own.most_delta)
+        else:
+            prediction.book_held_out(home, plan, journal, len(table))
 
 
 def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:

@@ -1,20 +1,18 @@
 """Who takes part in `shares` by lattices, seen from one of them, and what hides one party's share among the others'."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
 
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import local
-from plumbob.errors import PlumbobError, RemoteProtocolError
+from plumbob.errors import EngineError, PlumbobError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, Session
 from plumbob.protocol.openings import Share
 from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.widths import columns_of
-
-Said = TypeVar("Said")
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,13 @@ def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
     return lattice.choose(name if name in ("python", "ray") else "auto", getattr(participant.engine, "threads", None))
 
 
-def said_by(peer: str, work: Callable[[], Said]) -> Said:
-    """A refusal of a peer's bytes names the peer."""
+@contextmanager
+def said_by(peer: str) -> Iterator[None]:
+    """A refusal of a peer's bytes names the peer; an engine of ours that fails does not."""
     try:
-        return work()
+        yield
+    except EngineError:
+        raise
     except PlumbobError as error:
         raise RemoteProtocolError(f"{peer}: {error}") from None
 

@@ -32,9 +32,9 @@ from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.shares.schedule import COMMITMENT_BYTES
 
 PASSED, AGAIN = b"\1", b"\0"
-COMMITMENT_BYTES = 32
 
 
 class KeyedProduct(NamedTuple):

@@ -4,7 +4,7 @@ A product has two ends. The owner encrypts numbers of its own, the evaluator mul
 keep shares of the result.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Protocol, TypeVar
@@ -23,7 +23,6 @@ from plumbob.crypto.lattice import (
     SlotEvaluator,
     SlotLayout,
     SlotOwner,
-    TestedKey,
     pairs,
 )
 from plumbob.crypto.lattice.context import derive, fingerprint
@@ -84,20 +83,19 @@ class Products:
         for peer, channel in channels.items():
             channel.send(Kind.LATTICE_REQUEST, number, owners[peer].request(lent[peer]))
             self.counts.encryptions += owners[peer].layout.requests
-        answered = {peer: self._answered(kind, number, peer, matrix, block) for peer in channels}
+        answered = {}
+        for peer, channel in channels.items():
+            request = channel.receive_view(Kind.LATTICE_REQUEST, number)
+            key = self.keys.tested[self.key_for(matrix_kind(kind, block), number, peer, name)]
+            evaluator = Evaluator(matrix, key, number, self.answering_key, self.register)
+            with said_by(peer):
+                answer = evaluator.reply(request)
+            self.counts.randomisations += matrix.layout.replies
+            channel.send(Kind.LATTICE_REPLY, number, self.use(f"replies for {kind}", number, answer.reply))
+            answered[peer] = answer.share
         return {peer: (answered[peer], self._opened(number, peer, owner)) for peer, owner in owners.items()}
 
-    def _answered(self, kind: str, number: int, peer: str, matrix: PrivateMatrix, block: int) -> Pairs:
-        channel = self.holders.channels[peer]
-        request = channel.receive_view(Kind.LATTICE_REQUEST, number)
-        key = self.keys.tested[self.key_for(matrix_kind(kind, block), number, peer, self.holders.name)]
-        evaluator = Evaluator(matrix, key, number, self.answering_key, self.register)
-        answer = said_by(peer, lambda: evaluator.reply(request))
-        self.counts.randomisations += matrix.layout.replies
-        channel.send(Kind.LATTICE_REPLY, number, self.use(f"replies for {kind}", number, answer.reply))
-        return answer.share
-
-    def _opened(self, number: int, peer: str, owner: Owner) -> Pairs:
+    def _opened(self, number: int, peer: str, owner: Owner | SlotOwner) -> Pairs:
         self.counts.decryptions += owner.layout.replies
         return owner.open(self.holders.channels[peer].receive_view(Kind.LATTICE_REPLY, number))
 
@@ -107,40 +105,39 @@ class Products:
 
     # In slots.
 
-    def multiply_slots(self, number: int, piece: int, stage: Stage, layout: SlotLayout, values: SlotValues) -> Pairs:
-        """This party's share of a stage's products, with its own numbers on its side of them."""
-        owners, evaluators = (self._names_at(places) for places in (stage.owners, stage.evaluators))
-        if self.holders.name in owners:
-            own = self.keys.own[self.key_for(slot_kind(piece, stage), number, self.holders.name, *evaluators)]
-            shares = self._asked(number, SlotOwner(own, number, layout), evaluators, values)
-        else:
-            keys = [self.key_for(slot_kind(piece, stage), number, owner, *evaluators) for owner in owners]
-            shares = (self._answered_slots(number, self.keys.tested[key], layout, values) for key in keys)
-        return reduce(partial(pairs.add_modulo, modulus=layout.parameters.slot_modulus), shares)
-
-    def _names_at(self, places: range) -> list[str]:
-        return [self.holders.names[place] for place in places]
-
-    def _asked(self, number: int, owner: SlotOwner, evaluators: Sequence[str], values: SlotValues) -> Iterator[Pairs]:
-        """One request for all evaluators; then the owner's share of each one's products."""
-        request, layout = owner.request(values), owner.layout
+    def begin_slots(self, number: int, piece: int, stage: Stage, layout: SlotLayout, values: SlotValues) -> "SlotEnds":
+        """This party's ends of a stage's products, with its own numbers; an owner's request is then under way."""
+        names, kind = self.holders.names, slot_kind(piece, stage)
+        owners, evaluators = ([names[place] for place in places] for places in (stage.owners, stage.evaluators))
+        if self.holders.name not in owners:
+            keys = {owner: self.keys.tested[self.key_for(kind, number, owner, *evaluators)] for owner in owners}
+            ends = {
+                owner: SlotEvaluator(self.engine, layout, key, number, self.answering_key, self.register)
+                for owner, key in keys.items()
+            }
+            return SlotEnds(layout, values, ends)
+        # One request for all evaluators.
+        own = SlotOwner(self.keys.own[self.key_for(kind, number, self.holders.name, *evaluators)], number, layout)
+        request = own.request(values)
         self.counts.encryptions += layout.requests
         for name in evaluators:
             self.holders.channels[name].send(Kind.LATTICE_REQUEST, number, request)
-        for name in evaluators:
-            self.counts.decryptions += layout.replies
-            yield owner.open(self.holders.channels[name].receive_view(Kind.LATTICE_REPLY, number))
+        return SlotEnds(layout, values, dict.fromkeys(evaluators, own))
 
-    def _answered_slots(self, number: int, key: TestedKey, layout: SlotLayout, values: SlotValues) -> Pairs:
-        """Answer one owner's request in slots; the share of the products that stays here."""
-        owner = key.context.owner
-        channel = self.holders.channels[owner]
-        request = channel.receive_view(Kind.LATTICE_REQUEST, number)
-        evaluator = SlotEvaluator(self.engine, layout, key, number, self.answering_key, self.register)
-        answer = said_by(owner, lambda: evaluator.reply(request, values))
-        self.counts.randomisations += layout.replies
-        channel.send(Kind.LATTICE_REPLY, number, answer.reply)
-        return answer.share
+    def end_slots(self, number: int, begun: "SlotEnds") -> Pairs:
+        """This party's share of a stage's products, once its peers are answered, or have answered."""
+        shares = []
+        for peer, end in begun.ends.items():
+            if isinstance(end, SlotOwner):
+                shares.append(self._opened(number, peer, end))
+                continue
+            request = self.holders.channels[peer].receive_view(Kind.LATTICE_REQUEST, number)
+            with said_by(peer):
+                answer = end.reply(request, begun.values)
+            self.counts.randomisations += begun.layout.replies
+            self.holders.channels[peer].send(Kind.LATTICE_REPLY, number, answer.reply)
+            shares.append(answer.share)
+        return reduce(partial(pairs.add_modulo, modulus=begun.layout.parameters.slot_modulus), shares)
 
     # Three and more parties.
 
@@ -161,7 +158,17 @@ class Products:
 
     def _hidden_by(self, peer: str, number: int, opening: MaskedOpening, count: int) -> Pairs:
         body = self.holders.channels[peer].receive(Kind.MASKED_SHARE, number)
-        return said_by(peer, partial(opening.from_bytes, body))
+        with said_by(peer):
+            return opening.from_bytes(body)
+
+
+@dataclass(frozen=True, repr=False)
+class SlotEnds:
+    """One party's ends of products in slots that have begun, by the peer at the other end."""
+
+    layout: SlotLayout
+    values: SlotValues
+    ends: Mapping[str, SlotOwner | SlotEvaluator]
 
 
 def matrix_kind(kind: str, block: int) -> str:

@@ -10,12 +10,12 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Evaluator, Owner, Register, local, sets
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.layout import ENTRY_BITS
-from plumbob.data import Table
+from plumbob.data import Table, store
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
@@ -73,13 +73,17 @@ class LatticePredictor:
         plan = self.plan.replace(lattice_set=part.bound.lattice_set)
         self.shape = LatticeShape(plan, part.training_rows)
         self.session = session
-        self._predicted = self.participant.fix_numbers({"rows": self._entries(part.encode(self.table))})["rows"]
+        self._predicted = self.participant.fix_numbers({"rows": self._entries(part)})["rows"]
         self.pair_keys = {} if self.holders.is_pair else agree_pair_keys(self.participant, session)
 
-    def _entries(self, X: Matrix) -> lattice.Small:
+    def _entries(self, part: ModelPart) -> lattice.Small:
         """In units of the last fraction bit, and no wider than a matrix's entries: new rows may lie far out."""
         limit = 2.0 ** (ENTRY_BITS - 1) - 1
-        return np.clip(np.rint(np.ldexp(X, self.plan.feature_bits)), -limit, limit).astype(np.int32)
+        entries = np.empty((len(self.table), len(self.own)), dtype=np.int32)
+        for piece in store.pieces(len(self.table)):
+            units = np.ldexp(part.encode(self.table, piece), self.plan.feature_bits)
+            entries[piece] = np.clip(np.rint(units, out=units), -limit, limit, out=units)
+        return entries
 
     def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
         """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""

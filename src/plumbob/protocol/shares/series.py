@@ -17,7 +17,7 @@ from plumbob.crypto.lattice import Pairs, Small, angles, pairs
 from plumbob.crypto.lattice.interface import Angles, SlotValues
 from plumbob.errors import LocalProtocolError
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.protocol.shares.products import Products, slot_kind
+from plumbob.protocol.shares.products import Products, SlotEnds, slot_kind
 from plumbob.protocol.shares.shape import LAST_BITS, SLOT_BITS, TERMS, TURN_BITS, Stage
 
 RowWeights = NDArray[np.int64]
@@ -25,9 +25,21 @@ RowWeights = NDArray[np.int64]
 
 def shared_series(products: Products, number: int, scores: Angles, row_weights: RowWeights | None) -> Pairs:
     """This party's share of the series of all rows, with 40 fraction bits, modulo 2**128."""
-    stages = Stages(products, number, row_weights)
-    make = stages.of_pair if products.holders.is_pair else stages.of_many
-    return np.concatenate([make(place, piece, scores[piece]) for place, piece in enumerate(products.shape.pieces)])
+    stages, pieces = Stages(products, number, row_weights), enumerate(products.shape.pieces)
+    if not products.holders.is_pair:
+        return np.concatenate([stages.of_many(place, piece, scores[piece]) for place, piece in pieces])
+    shares: list[Pairs] = []
+    begun: SlotEnds | None = None
+    for place, piece in pieces:
+        # A piece ends after the next one has begun, so that both parties calculate at the same time.
+        following = stages.begin_pair(place, piece, scores[piece])
+        if begun is not None:
+            shares.append(products.end_slots(number, begun))
+        begun = following
+    if begun is not None:
+        shares.append(products.end_slots(number, begun))
+    modulus = products.shape.profile[2].slot_modulus
+    return pairs.lift(np.concatenate(shares), modulus, products.holders.is_first)
 
 
 class Stages:
@@ -37,13 +49,12 @@ class Stages:
         self.products, self.number, self.row_weights = products, number, row_weights
         self.holders, self.shape = products.holders, products.shape
 
-    def of_pair(self, place: int, piece: slice, scores: Angles) -> Pairs:
+    def begin_pair(self, place: int, piece: slice, scores: Angles) -> SlotEnds:
         """Two parties: one inner product of sines and cosines for each row."""
         [stage], layout = self.shape.stages, self.shape.slots(piece)
         factors = self._first_factors(scores, piece) if self.holders.is_first else self._last_factors(scores)
         factors = self.products.use("factors", self.number, factors)
-        share = self.products.multiply_slots(self.number, place, stage, layout, factors)
-        return pairs.lift(share, layout.parameters.slot_modulus, self.holders.is_first)
+        return self.products.begin_slots(self.number, place, stage, layout, factors)
 
     def of_many(self, place: int, piece: slice, scores: Angles) -> Pairs:
         """Of three and more; a party brings its own factors to its first stage, and what it holds to the others."""
@@ -56,7 +67,8 @@ class Stages:
                 # An imaginary part is the sum of real ones times imaginary ones.
                 values = _halves_swapped(values)
             layout = self.shape.slots(piece, is_turn=stage.is_turn)
-            shared = self.products.multiply_slots(self.number, place, stage, layout, values)
+            begun = self.products.begin_slots(self.number, place, stage, layout, values)
+            shared = self.products.end_slots(self.number, begun)
             held = self._rounded_off(place, stage, shared)
         if held is None:
             raise LocalProtocolError("every party takes part in the last stage of the sigmoid")

@@ -46,6 +46,7 @@ from plumbob.protocol.shares.bound import AnyBound, bind_lattice
 from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine, zero_sum_masks
 from plumbob.protocol.shares.keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
 from plumbob.protocol.shares.products import GRADIENTS, SCORES, Products, matrix_kind, slot_kind
+from plumbob.protocol.shares.schedule import ELEMENT_BYTES
 from plumbob.protocol.shares.series import shared_series
 from plumbob.protocol.shares.shape import (
     ANGLE_BITS,
@@ -58,7 +59,6 @@ from plumbob.protocol.shares.shape import (
     LatticeShape,
 )
 
-ELEMENT_BYTES = 16
 LARGEST_WEIGHT = WEIGHTS.limit / 2  # Opened weights beyond this say that the run diverged: nobody saw it earlier.
 START_BITS = WEIGHT_BITS + WEIGHTS.integer_bits + 64  # Of a share of starting weights among three and more parties.
 WEIGHTS_OF, VELOCITY_OF = "weights of ", "velocity of "  # What the journal calls them.
@@ -158,13 +158,17 @@ class LatticeParty(TrainingParty):
         return KeyedProduct(context, parameters, evaluators)
 
     def step(self, batch: Batch) -> Vector:
+        """One pass; the numbers are those of docs/protocol.md, section 10."""
         self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
         self._enter_level(batch.rows)
-        residuals = self._shared_residuals(batch.step, self._shared_scores(batch.step))
-        sums = self._shared_sums(batch.step, residuals)
+        weights = None if self._row_weights is None else self._row_weights[self.level.rows]
+        scores = self._shared_scores(batch.step)  # 1
+        shared = shared_series(self.products, batch.step, scores, weights)  # 2
+        residuals = self._shared_residuals(batch.step, shared)  # 2
+        sums = self._shared_sums(batch.step, residuals)  # 3
         size = LatticeStepSize.of(self.products.shape)
         for name in self.holders.names:
-            self._descend(name, sums[name], size)
+            self._descend(name, sums[name], size)  # 4
         self.products.keys.forget(batch.step)
         return np.zeros(0)
 
@@ -206,11 +210,10 @@ class LatticeParty(TrainingParty):
 
     # 2. Residuals.
 
-    def _shared_residuals(self, number: int, scores: Angles) -> lattice.Pairs:
-        """This party's share of all rows' residuals, with 40 fraction bits, modulo 2**128."""
-        weights, shifts, rows = self._row_weights, self._shifts, self.level.rows
-        shared = shared_series(self.products, number, scores, None if weights is None else weights[rows])
-        labels = self.use("labels", number, None if shifts is None else shifts[rows])
+    def _shared_residuals(self, number: int, shared: lattice.Pairs) -> lattice.Pairs:
+        """This party's share of all rows' residuals, from that of the series: without the labels."""
+        shifts = self._shifts
+        labels = self.use("labels", number, None if shifts is None else shifts[self.level.rows])
         return self.use("residuals", number, shared if labels is None else pairs.subtract(shared, labels))
 
     @cached_property

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.lab.attacks import Claim, LabelClaim, NotApplicable, View
-from plumbob.lab.attacks.active import AttackingParty
+from plumbob.lab.attacks import Claim, Condition, LabelClaim, NotApplicable, View
 from plumbob.lab.attacks.hooks import Hook, hooked
-from plumbob.lab.audit.redteam import claim_after
 from plumbob.lab.simulate import Run
 from plumbob.model import logistic
 from plumbob.plan import Plan
@@ -30,16 +28,14 @@ class Staged:
     by: str
     run: Run
     honest: Run
-    hook: Hook | None = None
+    spy: Hook
 
     @property
-    def spy(self) -> AttackingParty:
-        party = self.hook or self.run.parties[self.by]
-        assert isinstance(party, AttackingParty)
-        return party
+    def conditions(self) -> tuple[Condition, ...]:
+        return self.spy.conditions(self.run.parties[self.by])
 
     def claim(self) -> Claim | NotApplicable:
-        return claim_after(self.hook, self.run.parties[self.by], View.of(self.run.transcripts[self.by]))
+        return self.spy.claim(self.run.parties[self.by], View.of(self.run.transcripts[self.by]))
 
     def label_claim(self) -> LabelClaim:
         claim = self.claim()
@@ -94,14 +90,12 @@ class Staged:
 def staged(
     plan: Plan,
     role: str,
-    attacker: type[TrainingParty] | Hook,
+    hook: Hook,
     rows: int = 64,
     others: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
 ) -> Staged:
     """The first party of this role attacks; `others` may be replaced too."""
     by = plan.label_party.name if role == "label" else plan.feature_parties[0].name
     data = made_up(rows=rows, columns=plan.columns)
-    hook = attacker if isinstance(attacker, Hook) else None
-    played = attacker if isinstance(attacker, type) else hooked(party_class(plan.kind), attacker)
-    run = trained(plan, data, instead={by: played, **others})
+    run = trained(plan, data, instead={by: hooked(party_class(plan.kind), hook), **others})
     return Staged(plan, by, run, trained(plan, data), hook)

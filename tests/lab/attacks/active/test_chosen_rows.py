@@ -1,20 +1,12 @@
 """Chosen inputs: read at any batch size, with any reply; stopped by noise, flipped labels and weights never opened."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from plumbob.lab.attacks import NotApplicable
-from plumbob.lab.attacks.label_chosen_rows import (
-    ChoosingParty,
-    ChosenRowsArbitratedParty,
-    ChosenRowsParty,
-    OpenedWeights,
-    arm,
-)
-from plumbob.lab.attacks.row_tactics import signs_in
+from plumbob.lab.attacks.label_chosen_rows import ChosenRows, OpenedWeights, arm, signs_in
 from plumbob.plan import Plan
 from tests.lab.attacks.active.support import staged
 from tests.protocol.support import plan_for
@@ -22,11 +14,6 @@ from tests.protocol.support import plan_for
 REPLIES = ["packed", "paper"]
 # What a few bits of some features, in some steps of one party, may move a weight.
 ROUNDING = 1e-4
-
-
-def choosing(party_class: type[ChoosingParty], rows: Sequence[int]) -> type[ChoosingParty]:
-    """The same party, after these training rows."""
-    return type(party_class.__name__, (party_class,), {"chosen": tuple(rows)})
 
 
 def exchange(replies: str = "packed", **keys: object) -> Plan:
@@ -38,7 +25,7 @@ def exchange(replies: str = "packed", **keys: object) -> Plan:
 def test_chosen_people_are_read_at_any_batch_size(replies: str) -> None:
     """One person a column: the residuals of exactly those who were chosen, in a batch of five rows a column."""
     chosen = (40, 3, 17, 63, 22, 9, 50)
-    play = staged(exchange(replies, row_norm=1.0), "features", choosing(ChosenRowsParty, chosen))
+    play = staged(exchange(replies, row_norm=1.0), "features", ChosenRows(chosen))
     claim = play.label_claim()
     assert play.misread() == 0
     assert set(np.flatnonzero(~np.isnan(claim.beliefs))) == set(chosen)
@@ -50,7 +37,7 @@ def test_chosen_people_are_read_at_any_batch_size(replies: str) -> None:
 @pytest.mark.parametrize("replies", REPLIES)
 def test_choosing_leaves_training_as_it_is(replies: str) -> None:
     """Whole replies hold both and change no bit; cut ones cost a few of the lowest bits, and nobody else sees it."""
-    play = staged(exchange(replies), "features", ChosenRowsParty)
+    play = staged(exchange(replies), "features", ChosenRows())
     assert play.disturbance() <= (0 if replies == "paper" else ROUNDING)
     assert play.outward(play.run) == play.outward(play.honest)
 
@@ -59,7 +46,7 @@ def test_choosing_leaves_training_as_it_is(replies: str) -> None:
 def test_from_zero_weights_one_sum_reads_dozens(replies: str) -> None:
     """In the first step residuals are labels, and superincreasing columns read the whole batch, undisturbed."""
     plan = exchange(replies, start="zero", row_norm=1.0, batch_size=128, epochs=1)
-    play = staged(plan, "features", choosing(ChosenRowsParty, range(128)), rows=128)
+    play = staged(plan, "features", ChosenRows(tuple(range(128))), rows=128)
     (reading,) = play.spy.readings
     assert len(reading.rows) == 128
     assert play.misread() == 0
@@ -70,7 +57,7 @@ def test_from_zero_weights_one_sum_reads_dozens(replies: str) -> None:
 def test_one_column_is_a_binary_number() -> None:
     """A single column reads as many labels as its sum has bits beside a residual's, and loses that step's gradient."""
     plan = plan_for((5, 1), protocol="exchange", batch_size=64, epochs=1)
-    play = staged(plan, "features", choosing(ChosenRowsParty, (60,)), rows=64)
+    play = staged(plan, "features", ChosenRows((60,)), rows=64)
     (reading,) = play.spy.readings
     assert 30 <= len(reading.rows) < 64
     assert reading.rows[0] == 60
@@ -82,7 +69,7 @@ def test_one_column_is_a_binary_number() -> None:
 def test_a_label_party_without_columns_is_read_in_every_step() -> None:
     """Where nothing but labels is in the residuals, every batch is read as the first one."""
     plan = plan_for((0, 6), protocol="exchange", intercept=False, batch_size=32, start="normal")
-    play = staged(plan, "features", ChosenRowsParty)
+    play = staged(plan, "features", ChosenRows())
     assert len(play.is_right()) == 64
     assert play.is_right().all()
     assert play.disturbance() == 0
@@ -91,7 +78,7 @@ def test_a_label_party_without_columns_is_read_in_every_step() -> None:
 def test_among_three_parties() -> None:
     """The masks between helpers hide single parties, not the chosen people."""
     plan = plan_for((3, 3, 3), protocol="exchange", batch_size=32, start="small", row_norm=1.0)
-    play = staged(plan, "features", ChosenRowsParty)
+    play = staged(plan, "features", ChosenRows())
     assert play.misread() == 0
     assert len(play.is_right()) == 3
     assert play.is_right().all()
@@ -102,7 +89,7 @@ def test_among_three_parties() -> None:
 def test_an_arbiter_does_not_see_it(start: str, replies: str) -> None:
     """The arbiter decrypts masked sums: what they are sums of it cannot know."""
     plan = plan_for((5, 6), protocol="arbiter", replies=replies, batch_size=32, start=start, row_norm=1.0)
-    play = staged(plan, "features", ChosenRowsArbitratedParty)
+    play = staged(plan, "features", ChosenRows())
     assert play.misread() == 0
     assert play.is_right().all()
     assert len(play.is_right()) >= (32 if start == "zero" else 6)
@@ -159,7 +146,7 @@ def test_weights_that_are_never_opened_say_nothing() -> None:
 def test_noise_takes_the_labels_away() -> None:
     """The residuals of chosen people are read, but noise hides the labels in them."""
     plan = exchange(noise="std", noise_std=20.0, row_norm=1.0, start="zero", batch_size=16, epochs=1)
-    play = staged(plan, "features", choosing(ChosenRowsParty, range(256)), rows=256)
+    play = staged(plan, "features", ChosenRows(tuple(range(256))), rows=256)
     assert len(play.is_right()) >= 80
     assert play.is_right().mean() < 0.7
 
@@ -167,7 +154,7 @@ def test_noise_takes_the_labels_away() -> None:
 def test_flipped_labels_are_all_that_is_read() -> None:
     """Randomised response: every flipped label is read, which is the true one as often as epsilon allows."""
     plan = exchange(start="zero", label_flip_epsilon=1.0, batch_size=128, epochs=1)
-    play = staged(plan, "features", ChosenRowsParty, rows=128)
+    play = staged(plan, "features", ChosenRows(), rows=128)
     assert 0.55 < play.is_right().mean() < 0.9
 
 

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from plumbob.lab.attacks import ACTIVE, NotApplicable, ValueClaim
-from plumbob.lab.attacks.packing import (
-    ArbitratedPacking,
-    AuxiliaryPacking,
-    OneHotPacking,
-    TruncatedPacking,
-    arm,
-)
+from plumbob.lab.attacks.hooks import Hook
+from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking, arm
 from plumbob.model import bounds
 from plumbob.plan import Plan
-from plumbob.protocol.exchange import ExchangeParty
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from tests.lab.attacks.active.support import staged
 from tests.protocol.support import plan_for, uniformity
 
@@ -27,21 +21,21 @@ def exchange(replies: str = "paper", **keys: object) -> Plan:
 
 
 @pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("party_class", [OneHotPacking, AuxiliaryPacking])
+@pytest.mark.parametrize("packing", [OneHotPacking, AuxiliaryPacking])
 @pytest.mark.parametrize("start", ["zero", "normal"])
-def test_every_residual_is_read_exactly(role: str, party_class: type[TrainingParty], start: str) -> None:
+def test_every_residual_is_read_exactly(role: str, packing: type[OneHotPacking], start: str) -> None:
     """With whole replies either party reads every coefficient of every step, to the last bit of the encoding."""
-    play = staged(exchange(start=start), role, party_class)
+    play = staged(exchange(start=start), role, packing())
     assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
     assert play.misread() == 0
-    assert all(condition.is_met for condition in play.spy.conditions())
+    assert all(condition.is_met for condition in play.conditions)
 
 
 @pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("party_class", [OneHotPacking, AuxiliaryPacking])
-def test_training_is_undisturbed(role: str, party_class: type[TrainingParty]) -> None:
+@pytest.mark.parametrize("packing", [OneHotPacking, AuxiliaryPacking])
+def test_training_is_undisturbed(role: str, packing: type[OneHotPacking]) -> None:
     """The final model is the honest one bit for bit, and the honest peer counts the same messages, bytes and work."""
-    play = staged(exchange(), role, party_class)
+    play = staged(exchange(), role, packing())
     assert play.disturbance() == 0
     for name, transcript in play.run.transcripts.items():
         assert np.array_equal(transcript.sums, play.honest.transcripts[name].sums)
@@ -62,7 +56,7 @@ class WatchingParty(ExchangeParty):
 def test_the_helper_decrypts_noise() -> None:
     """What the helper sees of a packed reply is as uniform as of an honest one: the mask covers hidden values too."""
     plan = exchange(epochs=8)
-    play = staged(plan, "features", OneHotPacking, others={plan.label_party.name: WatchingParty})
+    play = staged(plan, "features", OneHotPacking(), others={plan.label_party.name: WatchingParty})
     watcher = play.run.parties[plan.label_party.name]
     assert isinstance(watcher, WatchingParty)
     assert len(watcher.opened) > 5000
@@ -71,7 +65,7 @@ def test_the_helper_decrypts_noise() -> None:
 
 def test_labels_follow_from_what_was_read() -> None:
     """The feature party claims every label rightly, far beyond as many rows as it has columns."""
-    play = staged(exchange(), "features", OneHotPacking)
+    play = staged(exchange(), "features", OneHotPacking())
     assert play.label_claim().is_determined.all()
     assert play.is_right().all()
     assert len(play.is_right()) == 64
@@ -79,7 +73,7 @@ def test_labels_follow_from_what_was_read() -> None:
 
 def test_scores_follow_from_what_was_read() -> None:
     """The label party claims the peer's score of every row's last visit."""
-    play = staged(exchange(), "label", OneHotPacking)
+    play = staged(exchange(), "label", OneHotPacking())
     claim = play.claim()
     assert isinstance(claim, ValueClaim)
     assert claim.target == "scores"
@@ -90,8 +84,8 @@ def test_scores_follow_from_what_was_read() -> None:
 
 def test_a_batch_beyond_the_slots_is_read_in_part() -> None:
     """What does not fit is not read, and the condition says so; the rest is still exact."""
-    play = staged(plan_for((5, 1), protocol="exchange", replies="paper", batch_size=32), "features", OneHotPacking)
-    (condition,) = play.spy.conditions()
+    play = staged(plan_for((5, 1), protocol="exchange", replies="paper", batch_size=32), "features", OneHotPacking())
+    (condition,) = play.conditions
     assert not condition.is_met
     assert {len(reading.rows) for reading in play.spy.readings} == {condition.value}
     assert play.misread() == 0
@@ -101,8 +95,8 @@ def test_a_batch_beyond_the_slots_is_read_in_part() -> None:
 @pytest.mark.parametrize("role", ["features", "label"])
 def test_cut_replies_keep_to_the_bound(role: str) -> None:
     """Truncation leaves no more residuals than floor(reply bits / (residual bits + 2)), and those cost a gradient."""
-    play = staged(exchange("packed", start="small", row_norm=1.0), role, TruncatedPacking)
-    (condition,) = play.spy.conditions()
+    play = staged(exchange("packed", start="small", row_norm=1.0), role, TruncatedPacking())
+    (condition,) = play.conditions
     (reading,) = play.spy.readings
     assert 0 < len(reading.rows) <= condition.value < 32
     assert not condition.is_met
@@ -113,8 +107,8 @@ def test_cut_replies_keep_to_the_bound(role: str) -> None:
 
 def test_a_batch_within_the_bound_is_read_whole() -> None:
     """Where the cut replies carry the whole batch, every step is read and the honest sums are made from it."""
-    play = staged(exchange("packed", batch_size=8), "features", TruncatedPacking)
-    (condition,) = play.spy.conditions()
+    play = staged(exchange("packed", batch_size=8), "features", TruncatedPacking())
+    (condition,) = play.conditions
     assert condition.is_met
     assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
     assert play.misread() == 0
@@ -124,7 +118,7 @@ def test_a_batch_within_the_bound_is_read_whole() -> None:
 def test_among_three_only_the_sum_is_read() -> None:
     """With more helpers than one the slots hold the sum of their residuals, and nothing of any single one."""
     plan = plan_for((3, 3, 3), protocol="exchange", batch_size=32, start="small", row_norm=1.0)
-    play = staged(plan, "features", TruncatedPacking)
+    play = staged(plan, "features", TruncatedPacking())
     assert len(play.spy.readings) == 1
     assert play.misread() == 0
 
@@ -134,9 +128,10 @@ def test_among_three_only_the_sum_is_read() -> None:
 def test_an_arbiter_is_used_the_same_way(role: str, replies: str) -> None:
     """Whole replies of an arbiter give everything away, cut ones no more than the bound; own parts are taken off."""
     plan = plan_for((5, 6), protocol="arbiter", replies=replies, batch_size=32, start="small", row_norm=1.0)
-    assert arm(plan, role) is ArbitratedPacking
-    play = staged(plan, role, ArbitratedPacking)
-    (condition,) = play.spy.conditions()
+    hook = arm(plan, role)
+    assert isinstance(hook, Hook)
+    play = staged(plan, role, hook)
+    (condition,) = play.conditions
     assert play.misread() == 0
     assert max(len(reading.rows) for reading in play.spy.readings) <= condition.value
     assert (play.disturbance() == 0) == condition.is_met == (replies == "paper")
@@ -151,7 +146,7 @@ def test_an_arbiter_that_sees_gradients_would_see_the_attack() -> None:
 def test_noise_takes_the_labels_away() -> None:
     """Residuals are still read one by one, but with noise in them they no longer say much about labels."""
     noisy = exchange(noise="std", noise_std=20.0, row_norm=1.0, epochs=1)
-    play = staged(noisy, "features", OneHotPacking, rows=128)
+    play = staged(noisy, "features", OneHotPacking(), rows=128)
     assert play.is_right().mean() < 0.7
 
 

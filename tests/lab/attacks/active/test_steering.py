@@ -1,5 +1,6 @@
 """`steering`: a party that moves its peers' weights reads their columns, unless the move is refused."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,20 @@ from numpy.typing import NDArray
 from plumbob.checking.check import check
 from plumbob.errors import DivergenceError, RemoteProtocolError
 from plumbob.lab.attacks import NotApplicable
-from plumbob.lab.attacks.steering import SteeringArbitratedParty, SteeringExchangeParty, SteeringParty, arm
+from plumbob.lab.attacks.hooks import hooked
+from plumbob.lab.attacks.steering import Steering, arm
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.score import aligned
 from plumbob.plan import Plan
 from plumbob.protocol.party import LARGEST_SCORE, TrainingParty, steering_limit
+from plumbob.protocol.program import party_class
 from tests.protocol.support import Played, made_up, plan_for, played, trained
 
 Matrix = NDArray[np.float64]
 
 ROWS = 40
-LARGE = 100.0
+LARGE, MIDDLING = 100.0, 0.3
+"""Pushes further than training ever moves a weight, and as far as the limit lets one, there and back."""
 EXACT = 0.1
 """Of a standard deviation."""
 # The victims have two columns together; the attacker reads ten rows in a step.
@@ -33,42 +37,47 @@ SETTINGS: dict[str, tuple[str, str, tuple[int, ...]]] = {
 }
 
 
-class LargeInExchange(SteeringExchangeParty):
-    """Moves a weight further than training ever does."""
-
-    push = LARGE
-
-
-class LargeWithArbiter(SteeringArbitratedParty):
-    """Moves weights further along a row than training ever does."""
-
-    push = LARGE
-
-
 def steering_plan(protocol: str, split: tuple[int, ...], **keys: Any) -> Plan:
     """The whole data in every batch, for as many epochs as two columns need on either side."""
     settings: dict[str, Any] = {"intercept": False, "batches": "full", "epochs": 7, "batch_size": ROWS}
     return plan_for(split, protocol=protocol, **(settings | keys))
 
 
-def steered(setting: str, is_large: bool) -> Played:
+@dataclass(frozen=True)
+class Steered:
     """A run with an attacker in it."""
+
+    run: Played
+    by: str
+    hook: Steering
+
+    @property
+    def victims(self) -> list[TrainingParty]:
+        parties = self.run.parties.items()
+        return [party for name, party in parties if name != self.by and isinstance(party, TrainingParty)]
+
+    @property
+    def failures(self) -> list[Exception]:
+        return [end for end in self.run.ends.values() if isinstance(end, Exception)]
+
+    @property
+    def errors(self) -> Matrix:
+        """What the attacker believes about the rows that it read, less the truth, as far as none is left open."""
+        truth = np.hstack([victim.shard.X[:10] for victim in self.victims])
+        assert truth.size == 20
+        attacker: Any = self.run.parties[self.by]
+        return aligned(self.hook.recovered(attacker), truth, self.hook.left_open) - truth
+
+
+def steered(setting: str, push: float | None = None, **keys: Any) -> Steered:
+    """With the attack's own push, or one of this size."""
     by, protocol, split = SETTINGS[setting]
-    plan = steering_plan(protocol, split)
-    large = LargeInExchange if protocol == "exchange" else LargeWithArbiter
-    party_class = large if is_large else arm(plan, by)
-    assert isinstance(party_class, type)
-    return played(plan, made_up(rows=ROWS, columns=12), instead={by: party_class})
-
-
-def errors_of(run: Played, by: str) -> Matrix:
-    """What the attacker believes about the rows that it read, less the truth, as far as the attack leaves none open."""
-    attacker = run.parties[by]
-    assert isinstance(attacker, SteeringParty)
-    victims = [party for name, party in run.parties.items() if name != by and isinstance(party, TrainingParty)]
-    truth = np.hstack([victim.shard.X[:10] for victim in victims])
-    assert truth.size == 20
-    return aligned(attacker.recovered(), truth, attacker.left_open) - truth
+    plan = steering_plan(protocol, split, **keys)
+    armed = arm(plan, by)
+    assert isinstance(armed, Steering)
+    hook = type(armed)(push)
+    attacker = hooked(party_class(plan.kind), hook)
+    return Steered(played(plan, made_up(rows=ROWS, columns=12), instead={by: attacker}), by, hook)
 
 
 @pytest.fixture
@@ -81,45 +90,33 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_unchecked_sums_show_every_value(setting: str) -> None:
     """On either side, with two parties or three, 20 of 20 values are read; through an arbiter up to one rotation."""
-    by, *_ = SETTINGS[setting]
-    assert np.abs(errors_of(steered(setting, is_large=True), by)).max() < EXACT
+    assert np.abs(steered(setting, LARGE).errors).max() < EXACT
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_push_beyond_the_limit_ends_the_run(setting: str) -> None:
     """A victim refuses it before its weights move."""
-    by, *_ = SETTINGS[setting]
-    run = steered(setting, is_large=True)
-    victims = [party for name, party in run.parties.items() if name != by and isinstance(party, TrainingParty)]
-    refusals = [end for end in run.ends.values() if isinstance(end, RemoteProtocolError)]
+    run = steered(setting, LARGE)
+    refusals = [end for end in run.failures if isinstance(end, RemoteProtocolError)]
     assert any("steers this party's weights" in str(end) for end in refusals)
-    assert all(np.abs(party.weights).max() < 1.0 for party in victims)
+    assert all(np.abs(party.weights).max() < 1.0 for party in run.victims)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_what_remains_are_small_pushes(setting: str) -> None:
     """Below the limit nobody notices, and where training itself moves little the values are read all the same."""
-    by, *_ = SETTINGS[setting]
-    run = steered(setting, is_large=False)
-    assert not any(isinstance(end, Exception) for end in run.ends.values())
-    assert (errors_of(run, by) ** 2).mean() < 0.1
-
-
-class MiddlingInExchange(SteeringExchangeParty):
-    """Moves a weight as far as the limit lets it, there and back."""
-
-    push = 0.3
+    run = steered(setting)
+    assert not run.failures
+    assert (run.errors**2).mean() < 0.1
 
 
 @pytest.mark.parametrize("setting", [name for name, (_, protocol, _) in SETTINGS.items() if protocol == "exchange"])
 @pytest.mark.parametrize("start", ["zero", "normal"])
 def test_pushes_close_to_the_limit_read_nearly_exactly(setting: str, start: str) -> None:
     """20 of 20 values, also where the peers' weights move on their own, and nobody notices."""
-    by, protocol, split = SETTINGS[setting]
-    plan = steering_plan(protocol, split, start=start)
-    run = played(plan, made_up(rows=ROWS, columns=12), instead={by: MiddlingInExchange})
-    assert not any(isinstance(end, Exception) for end in run.ends.values())
-    assert np.abs(errors_of(run, by)).max() < EXACT
+    run = steered(setting, MIDDLING, start=start)
+    assert not run.failures
+    assert np.abs(run.errors).max() < EXACT
 
 
 @pytest.mark.parametrize("keys", [{}, {"batches": "reshuffled"}, {"start": "normal"}, {"epochs": 2}], ids=str)

@@ -17,9 +17,9 @@ from plumbob.data import Batch, Table
 from plumbob.party import training
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
-from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import decode
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.program import party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -154,7 +154,9 @@ def on_network(
         def work() -> Any:
             journal = journals.get(name) or SqliteJournal(folder / name / JOURNAL)
             engine = engines.choose("auto", 1)
-            party_run = PartyRun(name, plan, tables[name], folder / name, board.connector(name), engine, PATIENCE, 0.2)
+            party_run = PartyRun(
+                name, plan, tables[name], folder / name, board.connector(name), engine, patience=PATIENCE, lingering=0.2
+            )
             try:
                 return training.train(party_run, journal)
             finally:

@@ -25,7 +25,7 @@ class HugeValuesOwner(Owner):
     @property
     def above(self) -> int:
         """The bit at which the features begin."""
-        return self._slots["features"].masked_bits + ShortMaskKey.spare_bits + 1
+        return self._peer_slots["features"].masked_bits + ShortMaskKey.spare_bits + 1
 
     def features(self, reply: int) -> list[int]:
         """What stands above the mask."""

@@ -19,8 +19,8 @@ from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.crypto.vector import EncryptedVector
 from plumbob.data import Batch
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
-from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
 from tests.crypto.owners import ciphertexts
 from tests.crypto.support import decrypt_signed
@@ -39,9 +39,8 @@ class ZeroParty(ExchangeParty):
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
         self._channel.recording = []
-        learner = self._learners["label"]
-        learner._receive_values(batch.step, len(matrix.values))
-        replies = self._slots[self.participant.name].replies
+        self._learners["label"].lent(batch.step, len(batch))
+        replies = self.slots.replies
         self._channel.send(Kind.MASKED_SUMS, batch.step, bytes(replies * self._victim.ciphertext_bytes))
         return [[0] * replies]
 

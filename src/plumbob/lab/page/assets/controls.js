@@ -55,8 +55,9 @@ const ALONG_WITH_NOISE = (keys) => ({
   noise_std: keys.noise === "std" ? keys.noise_std || 1 : 0,
   row_norm: ["none", "rows"].includes(keys.noise) ? keys.row_norm : keys.row_norm || 1,
 });
-// As `plan new --data` suggests them: real tables have text and gaps, and a model is judged on rows it has not seen.
-const FOR_OWN_TABLES = { bins: 10, test_share: 0.2 };
+// Of own tables: what the public rule says where it is asked, and the share of rows that a model is judged on.
+const ENCODING = ["bins", "plain", "missing", "categorical", "l2"];
+const TEST_SHARE = 0.2;
 const MOST_EPOCHS = 200;
 
 const titleOf = (name) => {
@@ -96,6 +97,8 @@ export class Controls {
   set(keys) {
     const before = this.draft;
     const held = this.state.keys;
+    // Whoever says how columns are encoded has chosen.
+    if (ENCODING.some((name) => name in keys)) this.state.reading.by_rule = false;
     const along = this.along(keys);
     Object.assign(held, along, keys);
     if ("noise" in keys) Object.assign(along, ALONG_WITH_NOISE(held));
@@ -153,26 +156,28 @@ export class Controls {
   }
 
   choose(name) {
-    const before = this.state.features.reduce((sum, count) => sum + count, 0);
-    this.state.data = name;
+    const { state } = this;
+    const before = state.features.reduce((sum, count) => sum + count, 0);
+    // What own tables are encoded by is not for a data set, whose columns are numbers already.
+    if (state.data === OWN) Object.assign(state.keys, this.beforeOwn);
+    state.data = name;
     if (this.dataset) {
-      this.state.rows = this.rows;
-      this.state.keys.batch_size = Math.min(this.state.keys.batch_size, this.rows);
+      state.rows = this.rows;
+      state.keys.batch_size = Math.min(state.keys.batch_size, this.rows);
       this.parties.fit(before, this.dataset.columns);
     }
-    if (name === OWN) this.set({ ...FOR_OWN_TABLES, ...this.chosenOf(FOR_OWN_TABLES) });
-    else this.update();
+    if (name === OWN) {
+      this.beforeOwn = Object.fromEntries([...ENCODING, "test_share"].map((key) => [key, state.keys[key]]));
+      state.keys.test_share ||= TEST_SHARE;
+    }
+    this.update();
   }
 
-  // Those of these keys that somebody has set already.
-  chosenOf(suggested) {
-    return Object.fromEntries(Object.keys(suggested).map((name) => [name, this.state.keys[name] || suggested[name]]));
-  }
-
-  // What the lab counted in own tables.
+  // What the lab counted in own tables, and how the public rule encodes them.
   count(tables) {
     if (!tables?.widths.length) return;
     Object.assign(this.state, { features: [...tables.widths], rows: tables.rows });
+    Object.assign(this.state.keys, tables.keys);
     this.show();
   }
 

@@ -14,6 +14,7 @@ const CAN = {
   blocked: "is not shown to work out",
   "not applicable": "sees nothing that tells it",
 };
+const IN_SHORT = { leaks: "something leaks", degrades: "something may leak", blocked: "nothing is shown to leak" };
 const COLOURS = {
   known: "known to the attacker",
   unknown: "not known",
@@ -30,11 +31,13 @@ function worstOf(findings) {
   return honest !== "leaks" && findings.some((one) => one.verdict === "leaks") ? "degrades" : honest;
 }
 
+const worstOfBlock = (block) => worst(block.lines) ?? "blocked";
+
 // One of the two: what each party can work out, what stops it, and what that costs.
 function headline(block) {
   const lines = block.lines.map((line) => h("p", {}, badge(line.verdict), ` ${line.says}`));
   const around = h("p", {}, block.agreed.join(" "));
-  const price = block.price ? ` Its price: ${block.price}.` : "";
+  const price = block.price ? ` (its price: ${block.price})` : "";
   const remedy = block.remedy ? h("p", {}, "What helps: ", h("code", {}, block.remedy), price) : null;
   return h("article", { class: "group" }, h("h3", {}, block.heading), around,
     lines, block.nothing ? h("p", {}, block.nothing) : null, remedy);
@@ -55,7 +58,7 @@ export class Findings {
     if (isFirst) this.unfoldFirst(findings);
     const changes = findings.filter((one) => this.wasOf(one) !== undefined).length;
     const blocks = Object.values(answer.headlines);
-    const sentence = blocks.map((block) => `${block.heading}: ${block.counts}`).join(" ");
+    const sentence = blocks.map((block) => `${block.heading}, ${IN_SHORT[worstOfBlock(block)]}.`).join(" ");
     byId("sentence").textContent = sentence + (changes ? ` ${changes} changed just now.` : "");
     fill(byId("headlines"), blocks.map(headline), h("p", {}, answer.legend));
     byId("bar").dataset.worst = worstOf(findings);

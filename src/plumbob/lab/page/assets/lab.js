@@ -70,7 +70,7 @@ async function check(signal) {
   offer(draft, isFit, answer.keys);
 }
 
-// A reload shows the same plan; a tab that is closed forgets it.
+// A reload shows this tab's plan; a browser that was closed and opened again shows the last one that was checked.
 function keep() {
   sessionStorage.setItem(KEPT, JSON.stringify(controls.draft));
 }
@@ -79,9 +79,9 @@ function kept() {
   try {
     const draft = JSON.parse(sessionStorage.getItem(KEPT));
     const isWhole = draft && Object.keys(start.first).every((part) => part in draft);
-    return isWhole ? draft : start.first;
+    return isWhole ? draft : start.last;
   } catch {
-    return start.first;
+    return start.last;
   }
 }
 

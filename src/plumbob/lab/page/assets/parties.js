@@ -4,7 +4,7 @@
 import { fill, h } from "./dom.js";
 import { put } from "./fields.js";
 
-const NAMES = ["bank", "fund", "shop", "clinic", "insurer", "telecom", "utility", "lender"];
+const NAMES = ["bank", "processor", "insurer", "shop", "telecom", "utility", "clinic", "lender"];
 const MOST_UNNAMED = 1000;
 
 const total = (features) => features.reduce((sum, count) => sum + Number(count), 0);

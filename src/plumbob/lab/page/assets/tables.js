@@ -7,8 +7,10 @@ import { byId, fill, h, size } from "./dom.js";
 export const OWN = "own";
 const KINDS = ["as it is written", "number", "category", "boolean", "date"];
 const HEADS = ["use", "column", "read as", "distinct", "gaps", "encoded", ""];
-const PLACE = "\u0000";
-const BY_PLACE = "none: pair rows by their place in the files";
+const ID_TITLES = ["Column that identifies a row", "Second column of that, if needed", "Third", "Fourth"];
+const ABOUT =
+  "One file for each party: CSV (also .gz or .tsv) or Parquet, with the columns’ names in the first line. The files " +
+  "are copied to this lab on your own machine, and deleted when it closes.";
 
 export class Tables {
   // `state()` gives the draft in the controls; `changed` is called when its reading or a file changed.
@@ -19,22 +21,17 @@ export class Tables {
   }
 
   build() {
-    this.id = select("table-id", "Column that identifies a row", (value) =>
-      this.say(value === PLACE ? { id: "", by_place: true } : { id: value, by_place: false }));
-    this.second = select("table-id-second", "Second column of that, if one is not enough", (value) =>
-      this.say({ id: [idColumns(this.state().reading)[0], value].filter(Boolean).join(",") }));
     this.label = select("table-label", "Column that holds the label", (value) => this.say({ label: value }));
     this.positive = text("table-positive", "Class to predict", "Empty: the second one when sorted.", (value) =>
       this.say({ positive: value.trim() }));
     this.gaps = text("table-gaps", "Cells that mean a gap", "Besides empty ones and NA; separated by commas.", (value) =>
       this.say({ gaps: value.split(",").map((one) => one.trim()).filter(Boolean) }));
+    this.byPlace = tick("table-by-place", "Rows have no id: pair them by their place in the files", (is) =>
+      this.say({ by_place: is }));
+    this.byRule = tick("table-by-rule", "Let the public rule choose the encoding", (is) => this.say({ by_rule: is }));
     this.list = h("div", { class: "cards" });
-    const about =
-      "One file for each party: CSV (also .gz or .tsv) or Parquet, with the columns’ names in the first line. The files " +
-      "are copied to this lab on your own machine, and deleted when it closes.";
     this.remark = h("p", { class: "hint", id: "tables-remark", role: "status" });
-    fill(byId("tables"), h("p", {}, about), this.list,
-      h("div", { class: "pair" }, this.id.element, this.second.element, this.label.element, this.positive.element, this.gaps.element),
+    fill(byId("tables"), h("p", {}, ABOUT), this.list, this.gaps.element, this.byPlace.element, this.byRule.element,
       this.remark);
   }
 
@@ -50,30 +47,44 @@ export class Tables {
     if (data !== OWN) return;
     while (this.cards.length < names.length) this.cards.push(this.card(this.cards.length));
     fill(this.list, this.cards.slice(0, names.length).map((card) => card.element));
-    const columns = names.map((_, place) => this.columnsOf(place));
-    const common = columns[0].filter((name) => columns.every((some) => some.includes(name)));
-    const [first = "", second = ""] = idColumns(reading);
-    this.id.offer(["", ...common, PLACE], reading.by_place ? PLACE : first, "choose one");
-    this.second.offer(["", ...common.filter((name) => first && name !== first)], second, "none");
-    this.label.offer(["", ...columns[0]], reading.label, "choose one");
+    this.label.offer(["", ...this.columnsOf(0)], reading.label, "choose one");
     this.positive.show(reading.positive);
     this.gaps.show(reading.gaps.join(", "));
+    this.byPlace.show(reading.by_place, "The files must have the same people in the same order.");
+    this.byRule.show(reading.by_rule, this.ruleHint(reading, answer));
     this.remark.textContent = answer?.remark ?? "";
     names.forEach((name, place) => this.cards[place].show(name, answer?.summaries[place]));
+  }
+
+  ruleHint(reading, answer) {
+    if (reading.by_rule) return answer?.drafted || "By the size of the tables: plain columns, and bins where rows allow them.";
+    return "Bins, plain, missing, categorical and l2 are as the plan has them.";
   }
 
   columnsOf(place) {
     return this.files.find((file) => file.place === place)?.columns ?? [];
   }
 
+  idsOf(place) {
+    return this.state().reading.ids[place] ?? [];
+  }
+
+  // Every party has a list, so that each keeps its place.
+  setIds(place, columns) {
+    const { names, reading } = this.state();
+    reading.ids = names.map((_, at) => (at === place ? columns : this.idsOf(at)));
+  }
+
   card(place) {
     const id = `table-file-${place}`;
-    const title = h("label", { for: id });
+    const title = h("h3", {});
+    const button = h("label", { class: "button", for: id });
     const about = h("p", { class: "hint", id: `${id}-about` });
     const wrong = h("p", { class: "wrong", role: "alert" });
+    const identity = this.identity(place);
     const rows = new Map();
     const body = h("tbody");
-    const fold = h("details", { class: "columns-fold", open: true, hidden: true }, h("summary", {}, "Its columns"),
+    const fold = h("details", { class: "columns-fold", open: true }, h("summary", {}, "Its columns"),
       tableOf(body, `Columns of party ${place + 1}`));
     const choose = async () => {
       wrong.textContent = "";
@@ -91,22 +102,48 @@ export class Tables {
     };
     const input = h("input", { id, type: "file", accept: ".csv,.gz,.tsv,.txt,.parquet,.pq",
       "aria-describedby": `${id}-about`, onchange: choose });
-    const element = h("div", { class: "card" }, h("div", { class: "field" }, title, input, about, wrong), fold);
+    const about_label = place === 0 ? [this.label.element, this.positive.element] : [];
+    const choices = h("div", { class: "pair" }, about_label, identity.elements);
+    const element = h("div", { class: "card" }, title, h("div", { class: "file" }, input, button, about), wrong, choices, fold);
     const show = (name, summary) => {
       const file = this.files.find((one) => one.place === place);
       title.textContent = place === 0 ? `${name}: label and columns` : `${name}: columns`;
+      button.textContent = file ? `Choose another file for ${name}` : `Choose a file for ${name}`;
       const counted = summary ? `, ${summary.rows.toLocaleString("en")} rows, ${summary.width} columns after encoding` : "";
       about.textContent = file ? `${file.name} (${size(file.size)}${counted})` : "No file yet.";
-      fold.hidden = !file;
+      choices.hidden = fold.hidden = !file;
+      identity.show();
       for (const column of this.columnsOf(place)) {
         if (!rows.has(column)) {
-          rows.set(column, this.row(column));
+          rows.set(column, this.row(place, column));
           body.append(rows.get(column).element);
         }
         rows.get(column).show(summary?.columns.find((one) => one.name === column));
       }
     };
     return { element, show };
+  }
+
+  // One select, and another one behind each column that was chosen: a person may be known by several together.
+  identity(place) {
+    const selects = ID_TITLES.map((title, at) => select(`table-id-${place}-${at}`, title, (value) =>
+      this.identify(place, at, value)));
+    const show = () => {
+      const chosen = this.idsOf(place);
+      selects.forEach((one, at) => {
+        const others = this.columnsOf(place).filter((name) => name === chosen[at] || !chosen.includes(name));
+        one.element.hidden = this.state().reading.by_place || at > chosen.length;
+        one.offer(["", ...others], chosen[at] ?? "", at ? "none" : "choose one");
+      });
+    };
+    return { elements: selects.map((one) => one.element), show };
+  }
+
+  identify(place, at, column) {
+    const columns = [...this.idsOf(place)];
+    columns[at] = column;
+    this.setIds(place, columns.filter(Boolean));
+    this.changed();
   }
 
   async take(place, file) {
@@ -123,17 +160,18 @@ export class Tables {
   guess(place) {
     const { reading, names } = this.state();
     const all = names.flatMap((_, each) => this.columnsOf(each));
+    const own = this.columnsOf(place);
     reading.drop = reading.drop.filter((name) => all.includes(name));
     reading.types = Object.fromEntries(Object.entries(reading.types).filter(([name]) => all.includes(name)));
-    if (place === 0 && !this.columnsOf(0).includes(reading.label)) reading.label = "";
-    const columns = names.map((_, each) => this.columnsOf(each));
-    const isCommon = (name) => columns.every((some) => some.includes(name));
+    if (place === 0 && !own.includes(reading.label)) reading.label = "";
     reading.by_place = false;
-    if (!idColumns(reading).every(isCommon)) reading.id = "";
-    if (!reading.id) reading.id = columns[0].find((name) => /(^|_)id$/i.test(name) && isCommon(name)) ?? "";
+    if (this.idsOf(place).length && this.idsOf(place).every((name) => own.includes(name))) return;
+    const others = reading.ids.find((columns, at) => at !== place && columns.length && columns.every((name) => own.includes(name)));
+    const named = own.filter((name) => /(^|_)id$/i.test(name)).slice(0, 1);
+    this.setIds(place, others ? [...others] : named);
   }
 
-  row(column) {
+  row(place, column) {
     const use = h("input", { type: "checkbox", "aria-label": `Use ${column}` });
     use.addEventListener("change", () => {
       const others = this.state().reading.drop.filter((name) => name !== column);
@@ -150,8 +188,9 @@ export class Tables {
       h("td", { "data-head": "read as" }, kind), cells);
     const show = (summary) => {
       const { reading } = this.state();
-      const isId = idColumns(reading).includes(column);
-      const role = isId ? "identifies the row" : column === reading.label ? "the label" : undefined;
+      const isId = !reading.by_place && this.idsOf(place).includes(column);
+      const isLabel = place === 0 && column === reading.label;
+      const role = isId ? "identifies the row" : isLabel ? "the label" : undefined;
       use.checked = !role && !reading.drop.includes(column);
       use.disabled = Boolean(role);
       kind.disabled = (Boolean(role) && !isId) || reading.drop.includes(column);
@@ -164,11 +203,6 @@ export class Tables {
   }
 }
 
-// An id may have several columns, with commas between them.
-function idColumns(reading) {
-  return reading.id.split(",").filter(Boolean);
-}
-
 function tableOf(body, name) {
   const head = h("thead", {}, h("tr", {}, HEADS.map((word) => h("th", { scope: "col" }, word || "remark"))));
   return h("table", { class: "stacked", "aria-label": name }, head, body);
@@ -179,7 +213,7 @@ function select(id, title, set) {
   const offer = (names, value, nothing) => {
     const told = names.join("\n");
     if (input.dataset.told !== told) {
-      fill(input, names.map((name) => h("option", { value: name }, name === PLACE ? BY_PLACE : name || nothing)));
+      fill(input, names.map((name) => h("option", { value: name }, name || nothing)));
       input.dataset.told = told;
     }
     input.value = value;
@@ -193,4 +227,14 @@ function text(id, title, hint, set) {
   const element = h("div", { class: "field" }, h("label", { for: id }, title), input,
     h("p", { class: "hint", id: `${id}-hint` }, hint));
   return { element, show: (value) => document.activeElement !== input && (input.value = value) };
+}
+
+function tick(id, title, set) {
+  const input = h("input", { id, type: "checkbox", "aria-describedby": `${id}-hint`, onchange: () => set(input.checked) });
+  const hint = h("p", { class: "hint", id: `${id}-hint` });
+  const show = (value, words) => {
+    input.checked = value;
+    hint.textContent = words;
+  };
+  return { element: h("div", { class: "field tick" }, input, h("label", { for: id }, title), hint), show };
 }

@@ -1,0 +1,57 @@
+"""`prediction-equations`: what the label party works out from scores of predicted rows (Luo et al., ICDE 2021).
+
+View: scores of training rows, taken for those that are predicted, and the peers' columns of as many of them as an
+attacker would need to know from elsewhere. From these it solves for the peers' weights; every other score is then one
+equation about its row's columns, of which the smallest solution is the claim. That the known rows are known is taken
+for granted, so what it reaches degrades at most. Cost: one least-squares solve.
+"""
+
+import numpy as np
+
+from plumbob.arrays import Matrix, Vector
+from plumbob.checking.rules.prediction_equations import unknown_weights
+from plumbob.lab.attacks.interface import AttackStage, StagedAttack, ValueClaim, WeightsClaim
+from plumbob.lab.attacks.peer_scores import peer_columns, peers_name
+
+
+def act(stage: AttackStage) -> list[WeightsClaim | ValueClaim]:
+    """The peers' weights, and the columns of every scored row that is not known."""
+    view, known = stage.view, unknown_weights(stage.view.plan)
+    answered = min(stage.scored, view.rows)
+    if answered < known or not peer_columns(view):
+        return []
+    scores, theirs = stage.shown(np.arange(answered)), stage.known(np.arange(known))
+    # Whoever knows its own weights takes its part out; under `never` it solves for them, too.
+    own = view.X[:answered, : view.plan.label_party.features]
+    if not view.plan.is_closed:
+        scores, own = scores - view.X[:answered] @ view.weights, own[:, :0]
+    weights, offset = solved(np.hstack([own[:known], theirs]), scores[:known])
+    parts = scores - own @ weights[: own.shape[1]] - offset
+    weights = weights[own.shape[1] :]
+    values = np.full((view.rows, len(weights)), np.nan)
+    values[known:answered] = smallest_columns(parts[known:], weights)
+    against = peers_name(view)
+    why = f"With the columns of {known} scored rows known from elsewhere, the scores give the weights"
+    # One column, and weights that are opened: each score less the asker's own part is that column times one number.
+    is_plain = len(weights) == 1 and not view.plan.is_closed
+    nothing = np.zeros(view.rows, dtype=bool)
+    return [
+        WeightsClaim(against, weights, why, n=known, is_conditional=True),
+        ValueClaim("features", against, values, nothing, is_conditional=not is_plain),
+    ]
+
+
+def solved(columns: Matrix, scores: Vector) -> tuple[Vector, float]:
+    """The weights and the offset that explain these rows' scores; the smallest ones where several do."""
+    design = np.column_stack([columns, np.ones(len(columns))])
+    solution: Vector = np.asarray(np.linalg.lstsq(design, scores, rcond=None)[0], dtype=np.float64)
+    return solution[:-1], float(solution[-1])
+
+
+def smallest_columns(parts: Vector, weights: Vector) -> Matrix:
+    """The smallest columns that give these scores: scaled ones are around 0."""
+    size = float(weights @ weights)
+    return np.outer(parts / size, weights) if size > 0 else np.full((len(parts), len(weights)), np.nan)
+
+
+ATTACKS = (StagedAttack("prediction-equations", "label", act),)

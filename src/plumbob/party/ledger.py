@@ -1,0 +1,233 @@
+"""What has been spent of each person's row and label, over all runs: booked before anything leaves that depends on one.
+
+One file per party. It holds a hash of each id under a key of its own, so that it names nobody, and what every run cost.
+Two tables that share rows share their budget, row by row. A person is an id here: under another id column, the same
+person is another one, and nothing of what was spent is seen.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Self
+
+import msgspec
+
+from plumbob.crypto import SYSTEM_RANDOMNESS
+from plumbob.errors import BudgetExceededError, DataError
+from plumbob.plan import Plan
+from plumbob.privacy.rows import RowSpending
+from plumbob.protocol.defences import label_cost
+
+VERSION = 1
+SCHEMA = (
+    "CREATE TABLE secret (key BLOB NOT NULL)",
+    "CREATE TABLE runs (what TEXT, run TEXT, PRIMARY KEY (what, run)) WITHOUT ROWID",
+    "CREATE TABLE spent (what TEXT, person BLOB, rho REAL NOT NULL, failure REAL NOT NULL, PRIMARY KEY (what, person))"
+    " WITHOUT ROWID",
+)
+LEDGER_OF_ROWS, LEDGER_OF_LABELS = "row-budget.db", "released/labels.json"
+"""Where earlier versions kept the two apart: what was spent there is spent."""
+USUAL_DELTA = 1e-6
+SLACK = 1e-6
+"""An epsilon is searched for; a run that spends exactly what is left must not fail on its last digits."""
+PATIENCE = 600.0
+"""Seconds to wait for another run that is booking: with many rows it takes some."""
+
+
+class _LabelsAlone(msgspec.Struct, forbid_unknown_fields=True):
+    """The ledger of labels alone: runs that are booked, and for each id the zCDP of all of them together."""
+
+    runs: dict[str, float]
+    rho: dict[str, float]
+
+
+@dataclass(frozen=True)
+class EpsilonLimit:
+    """How much a party lets all runs together spend: its own figure if it set one, else what the plan promises.
+
+    At one delta, so that figures of different plans compare: each plan has a delta of its own.
+    """
+
+    epsilon: float
+    delta: float
+    setting: str
+    """The key in party.toml."""
+    is_own: bool = True
+
+    @classmethod
+    def of(cls, plan: Plan, own_epsilon: float, own_delta: float, setting: str) -> Self:
+        """With 0 as own epsilon, the plan's, at the plan's delta."""
+        if own_epsilon:
+            return cls(own_epsilon, own_delta, setting)
+        return cls(plan.epsilon, plan.delta, setting, is_own=False)
+
+    def allows(self, epsilon: float) -> bool:
+        return epsilon <= self.epsilon * (1 + SLACK)
+
+    @property
+    def words(self) -> str:
+        """What is allowed, and where that comes from."""
+        if self.is_own:
+            return f"{self.setting} = {self.epsilon:g} in party.toml is the most at most_delta = {self.delta:g}"
+        return f"the plan promises {self.epsilon:g} at delta {self.delta:g} for all runs together"
+
+
+@dataclass(frozen=True)
+class SpendingLedger:
+    """A party's count of what its rows, or its labels, have spent; without its file, nothing is."""
+
+    file: Path
+    what: Literal["rows", "labels"] = "rows"
+
+    def book(
+        self, run: str, ids: Sequence[str], spending: RowSpending, limit: EpsilonLimit | None = None
+    ) -> RowSpending:
+        """Book a run on these rows, or refuse it; returns what the row that was used most has spent then.
+
+        On the disk when it returns. A run that is resumed was booked when it began, and is not booked again. Without a
+        limit nothing is refused.
+        """
+        delta = limit.delta if limit else USUAL_DELTA
+        with self._open() as database:
+            before = self._spendings(database, ids)
+            if database.execute("SELECT 1 FROM runs WHERE what = ? AND run = ?", (self.what, run)).fetchone():
+                return _most(before, delta)
+            # Which row has spent most may change with the run: what counts is what each has spent then.
+            after = _most([one + spending for one in before], delta)
+            if limit is not None and not limit.allows(after.epsilon(delta)):
+                raise BudgetExceededError(self._refusal(_most(before, delta), after, limit))
+            database.execute("INSERT INTO runs VALUES (?, ?)", (self.what, run))
+            database.executemany(
+                "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE"
+                " SET rho = rho + excluded.rho, failure = failure + excluded.failure",
+                ((self.what, person, spending.rho, spending.failure) for person in self._people(database, ids)),
+            )
+            return after
+
+    def spent(self, ids: Sequence[str], delta: float = USUAL_DELTA) -> RowSpending:
+        """Of the row among these that was used most, which is the one with the largest epsilon at this delta."""
+        with self._open() as database:
+            return _most(self._spendings(database, ids), delta)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Alone from the first look at the file to the last word in it: what is read decides what is written."""
+        try:
+            with closing(sqlite3.connect(self.file, timeout=PATIENCE, isolation_level=None)) as database:
+                self.file.chmod(0o600)
+                database.execute("PRAGMA synchronous = FULL")
+                database.execute("BEGIN IMMEDIATE")
+                # Where it does not get to its end, closing takes everything back.
+                self._make_tables(database)
+                yield database
+                database.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise DataError(
+                f"{self.file}: expected the ledger of what {self.what} have spent ({type(error).__name__}); restore it"
+                " from a copy: without it nobody knows what is left"
+            ) from error
+
+    def _make_tables(self, database: sqlite3.Connection) -> None:
+        [version] = database.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            raise DataError(f"{self.file}: a later version of Plumbob wrote this ledger; use that version")
+        if version < VERSION:
+            for statement in SCHEMA:
+                database.execute(statement)
+            self._take_over_rows(database)
+            self._take_over_labels(database)
+            database.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _take_over_rows(self, database: sqlite3.Connection) -> None:
+        """What stood in a ledger of rows alone counts here, under its key; without one, a key of our own."""
+        file = self.file.with_name(LEDGER_OF_ROWS)
+        if not file.exists():
+            database.execute("INSERT INTO secret VALUES (?)", (SYSTEM_RANDOMNESS.draw(32),))
+            return
+        with closing(sqlite3.connect(file)) as earlier:
+            try:
+                [version] = earlier.execute("PRAGMA user_version").fetchone()
+                secrets = earlier.execute("SELECT key FROM secret").fetchall()
+            except sqlite3.Error:
+                version, secrets = 0, []
+            if version != VERSION or len(secrets) != 1:
+                raise DataError(
+                    f"{file}: this ledger of what rows have spent cannot be taken over; restore it from a copy, or use"
+                    " the version of Plumbob that wrote it"
+                )
+            database.execute("INSERT INTO secret VALUES (?)", secrets[0])
+            database.executemany("INSERT INTO runs VALUES ('rows', ?)", earlier.execute("SELECT run FROM runs"))
+            spent = earlier.execute("SELECT person, rho, failure FROM spent")
+            database.executemany("INSERT INTO spent VALUES ('rows', ?, ?, ?)", spent)
+
+    def _take_over_labels(self, database: sqlite3.Connection) -> None:
+        """Likewise of labels; there they stood by id."""
+        file = self.file.parent / LEDGER_OF_LABELS
+        if not file.exists():
+            return
+        try:
+            earlier = msgspec.json.decode(file.read_bytes(), type=_LabelsAlone)
+        except msgspec.DecodeError:
+            raise DataError(
+                f"{file}: expected the ledger of what labels have spent; restore it from a copy: without it nobody"
+                " knows what is left"
+            ) from None
+        database.executemany("INSERT INTO runs VALUES ('labels', ?)", ((run,) for run in earlier.runs))
+        people = zip(self._people(database, earlier.rho), earlier.rho.values(), strict=True)
+        database.executemany("INSERT INTO spent VALUES ('labels', ?, ?, 0)", people)
+
+    def _people(self, database: sqlite3.Connection, ids: Iterable[str]) -> Iterator[bytes]:
+        """Each as the ledger knows it."""
+        found = database.execute("SELECT key FROM secret").fetchone()
+        if found is None:
+            raise DataError(
+                f"{self.file}: the ledger has lost the key under which it knows people; restore it from a copy"
+            )
+        for one in ids:
+            yield hashlib.blake2b(one.encode(), key=found[0], digest_size=16).digest()
+
+    def _spendings(self, database: sqlite3.Connection, ids: Sequence[str]) -> list[RowSpending]:
+        """Of these rows, nothing included: for each failure that occurs, the most that one of them has spent."""
+        database.execute("CREATE TEMP TABLE IF NOT EXISTS asked (person BLOB PRIMARY KEY)")
+        database.execute("DELETE FROM asked")
+        asked = ((person,) for person in self._people(database, ids))
+        database.executemany("INSERT OR IGNORE INTO asked VALUES (?)", asked)
+        found = database.execute(
+            "SELECT MAX(rho), failure FROM spent JOIN asked USING (person) WHERE what = ? GROUP BY failure",
+            (self.what,),
+        )
+        return [RowSpending(), *(RowSpending(rho, failure) for rho, failure in found)]
+
+    def _refusal(self, before: RowSpending, after: RowSpending, limit: EpsilonLimit) -> str:
+        shown = [f"{one.epsilon(limit.delta):.3g}" for one in (before, after)]
+        return (
+            f"these {self.what} have spent epsilon {shown[0]} in earlier runs (at delta {limit.delta:g}); this one"
+            f" would make it {shown[1]}, and {limit.words}. Nothing about them was sent; raise {limit.setting} in"
+            " party.toml if that is acceptable, or use other rows. The ledger counts by id: to it, a person under"
+            " another id column is another person"
+        )
+
+
+def book_labels(
+    file: Path, plan: Plan, run: str, ids: Sequence[str], most_epsilon: float = 0.0, most_delta: float = USUAL_DELTA
+) -> float:
+    """What a run releases of the label party's labels; the epsilon of the label that was released most then.
+
+    BudgetExceededError, with nothing booked, where that would be more than `most_epsilon` at `most_delta`, or, if that
+    is 0, more than the plan's epsilon at the plan's delta.
+    """
+    cost = label_cost(plan)
+    if cost is None:
+        return 0.0
+    limit = EpsilonLimit.of(plan, most_epsilon, most_delta, "label_epsilon")
+    if not limit.is_own:
+        # A plan names the analytic figure: its first run may cost what it costs.
+        limit = replace(limit, epsilon=max(plan.epsilon, cost.zcdp_epsilon(plan.delta)))
+    return SpendingLedger(file, "labels").book(run, ids, RowSpending(cost.rho), limit).epsilon(limit.delta)
+
+
+def _most(spendings: Iterable[RowSpending], delta: float) -> RowSpending:
+    return max(spendings, key=lambda one: one.epsilon(delta))

@@ -1,0 +1,1 @@
+"""`exchange` and `arbiter`: every step ends with each party's own gradient; products run on Paillier ciphertexts."""

@@ -1,0 +1,166 @@
+"""`arbiter`: a third party holds the key and decrypts the gradients (Hardy et al. 2017, FATE's hetero-LR).
+
+    feature parties -> label party   their scores, encrypted under the arbiter's key
+    label party -> feature parties   the joint residuals, encrypted, freshly randomised
+    every party -> arbiter           its packed, masked sums
+    arbiter -> every party           what it decrypted, truncated
+
+Masked sums tell the arbiter nothing. The plan can switch the masks off, as others ship it, so that an audit can show
+the difference. The arbiter together with any one party can decrypt every residual: that they do not collude is assumed.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+
+import numpy as np
+
+from plumbob.arrays import Vector
+from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slots
+from plumbob.data import Batch, all_steps
+from plumbob.model import logistic
+from plumbob.protocol import schedules
+from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, offer_key
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import shows_quality
+from plumbob.protocol.paillier.primitive import admit_from
+from plumbob.protocol.party import AnyParty, TrainingParty
+from plumbob.protocol.transcript import ArbiterTranscript
+from plumbob.protocol.widths import columns_of, slots_for, widths_for
+
+
+class ArbitratedParty(TrainingParty):
+    """A party with columns; the label party is the one that adds the scores up."""
+
+    arbiter_key: PublicKey
+
+    def prepare(self) -> None:
+        self.arbiter_key = admit_key(self.participant, self.session, self._arbiter, ())
+
+    def step(self, batch: Batch) -> Vector:
+        scores = self.own_scores(batch)
+        own = logistic.partial_residuals(scores, self.signs(batch))
+        released = self.use("residuals", batch.step, self.encode_released(batch, own))
+        joint = self.use("encrypted residuals", batch.step, self.joint_residuals(batch, released))
+        sums = self.opened_sums(batch, joint)
+        if len(sums):
+            own_sums = released.encoding.decode(released.values) @ self.shard.X[batch.rows]
+            self.refuse_steering(batch, scores, sums - own_sums)
+        # Last, because all gradients of a step must see the same weights.
+        self.descend(batch, scores, sums)
+        return sums
+
+    def joint_residuals(self, batch: Batch, released: Encoded) -> EncryptedVector:
+        """The sum of all parties' parts, under the arbiter's key, at every party."""
+        own = self.arbiter_key.encrypt(released)
+        if not self._is_label_party:
+            label_party = self.participant.channels[self.plan.label_party.name]
+            label_party.send(Kind.SCORES, batch.step, own.to_bytes())
+            received = label_party.receive(Kind.JOINT_RESIDUALS, batch.step)
+            return admit_from(label_party, self.arbiter_key, received, len(batch))
+        joint: EncryptedVector = own
+        for party in self.plan.feature_parties:
+            channel = self.participant.channels[party.name]
+            scores = channel.receive(Kind.SCORES, batch.step)
+            joint = joint + admit_from(channel, self.arbiter_key, scores, len(batch))
+        for party in self.plan.feature_parties:
+            # Without fresh randomness a feature party would divide by its own ciphertext and read the rest.
+            self.participant.channels[party.name].send(Kind.JOINT_RESIDUALS, batch.step, joint.randomised().to_bytes())
+        return joint
+
+    def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
+        if not self.columns:
+            return np.zeros(0)
+        X = self.use("rows for gradients", batch.step, self.encoded_features(batch))
+        enc_sums = self.use("encrypted sums", batch.step, self.slots.pack(enc_residuals @ X))
+        mask = self._mask(len(enc_sums))
+        arbiter = self.participant.channels[self._arbiter]
+        arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
+        self.participant.mark()
+        self.participant.seal(batch.step, [self._arbiter])
+        body = arbiter.receive(Kind.OPENED_SUMS, batch.step)
+        self.participant.check_seals(batch.step, [self._arbiter])
+        sums = self.use("opened sums", batch.step, self.slots.unpack(self.slots.from_bytes(body), mask))
+        return self.widths.decode_sums(sums)
+
+    def _mask(self, count: int) -> Sequence[int]:
+        if self.plan.unmasked_gradients_for_the_arbiter:
+            return public_mask(self.slots)
+        return self.arbiter_key.random_mask(count, self.slots.masked_bits)
+
+    @property
+    def _is_label_party(self) -> bool:
+        return self.participant.name == self.plan.label_party.name
+
+    @property
+    def _arbiter(self) -> str:
+        return arbiter_name(self.participant)
+
+    @cached_property
+    def slots(self) -> Slots:
+        """How this party's own sums travel."""
+        return slots_for(self.plan, self.widths, self.columns, len(self.shard))
+
+
+class Arbiter(AnyParty):
+    """Holds the key, and no data."""
+
+    key: PrivateKey
+    """Made in `run`; it stays in this object."""
+
+    def __init__(self, participant: Participant) -> None:
+        self.participant = participant
+        self.plan = participant.plan
+
+    def run(self) -> ArbiterTranscript:
+        """Decrypt what each party sends, step by step."""
+        identity, rows = greet(self.participant)
+        self.participant.follow(partial(schedules.session, self.plan, "train", rows))
+        self.participant.fix_numbers({})
+        key = self.key = make_key(self.participant)
+        offer_key(self.participant, identity, key)
+        training_rows = self.training_rows = rows - self.plan.held_out(rows)
+        widths = widths_for(self.plan, training_rows)
+        slots = {
+            name: slots_for(self.plan, widths, columns_of(self.plan, name), training_rows)
+            for name in self.participant.channels
+            if columns_of(self.plan, name)
+        }
+        resumed = self.participant.take_up()
+        results = [] if resumed is None else resumed.results
+        for step in range(len(results) + 1, all_steps(training_rows, self.plan) + 1):
+            self.participant.begin_step(step)
+            read = {}
+            for name, layout in slots.items():
+                opened = self._open(key, layout, name, step)
+                if self.plan.unmasked_gradients_for_the_arbiter:
+                    read[name] = widths.decode_sums(layout.unpack(opened, public_mask(layout))).tobytes()
+            self.participant.finish_step(step, read, {})
+            results.append(read)
+        self.participant.begin_step(len(results) + 1)
+        if shows_quality(self.plan, rows):
+            self.participant.fix_numbers({})
+        sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
+        return ArbiterTranscript(self.participant.name, self.plan.to_toml(), sums)
+
+    def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
+        channel = self.participant.channels[name]
+        self.participant.mark()
+        data = channel.receive(Kind.MASKED_SUMS, step)
+        self.participant.check_seals(step, [name])
+        opened = slots.truncate(key.decrypt(admit_from(channel, key.public, data, slots.replies)))
+        channel.send(Kind.OPENED_SUMS, step, slots.to_bytes(opened))
+        self.participant.seal(step, [name])
+        return opened
+
+
+def public_mask(slots: Slots) -> list[int]:
+    """No mask at all: a number that everybody knows, and that only keeps negative sums from wrapping around n."""
+    return [1 << slots.masked_bits] * slots.replies
+
+
+def arbiter_name(participant: Participant) -> str:
+    """The party that holds the key; the plan has one where the protocol needs it."""
+    return next(party.name for party in participant.plan.parties if party.role == "arbiter")
+
+
+PARTY = ArbitratedParty

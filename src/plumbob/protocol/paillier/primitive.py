@@ -1,0 +1,80 @@
+"""The one primitive: a learner holds a matrix X, a helper a vector v and a key, and each ends with a share of v @ X.
+
+    helper -> learner   the ciphertexts of v                                          Protocol 1, line 5
+    learner -> helper   the packed sums v @ X plus a mask r, freshly randomised       lines 6 to 10
+    helper              decrypts D = v @ X + r                                        line 11
+
+The learner's share is -r, the helper's D. `exchange` hands D back, truncated; `shares` leaves both where they are.
+"""
+
+from collections.abc import Collection, Sequence
+
+from plumbob.crypto import EncryptedVector, PrivateKey, PublicKey, Sendable, Slots, admit
+from plumbob.errors import CiphertextRefusedError
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.messages import Kind
+
+
+class Helper:
+    """The side that lends its key to one learner."""
+
+    def __init__(self, channel: Channel, key: PrivateKey, slots: Slots) -> None:
+        self._channel = channel
+        self._key = key
+        self._slots = slots
+        self._lent: frozenset[bytes] = frozenset()
+
+    def lend(self, step: int, enc_values: Sendable) -> None:
+        data = enc_values.to_bytes()
+        self.has_lent(data)
+        self._channel.send(Kind.RESIDUALS, step, data)
+
+    def has_lent(self, data: bytes) -> None:
+        """Ciphertexts that the learner has: none of them may come back as it is."""
+        size = self._key.public.ciphertext_bytes
+        self._lent = frozenset(data[start : start + size] for start in range(0, len(data), size))
+
+    def open(self, step: int) -> list[int]:
+        """The learner's masked sums, decrypted: this side's share."""
+        data = self._channel.receive(Kind.MASKED_SUMS, step)
+        return self._key.decrypt(admit_from(self._channel, self._key.public, data, self._slots.replies, self._lent))
+
+    def hand_back(self, step: int, opened: Sequence[int]) -> None:
+        self._channel.send(Kind.OPENED_SUMS, step, self._slots.to_bytes(self._slots.truncate(opened)))
+
+
+class Learner:
+    """The side that holds the matrix, toward one helper."""
+
+    def __init__(self, channel: Channel, key: PublicKey, slots: Slots) -> None:
+        self._channel = channel
+        self._key = key
+        self._slots = slots
+
+    def lent(self, step: int, count: int) -> EncryptedVector:
+        """What the helper lent: this many ciphertexts."""
+        data = self._channel.receive(Kind.RESIDUALS, step)
+        return admit_from(self._channel, self._key, data, count)
+
+    def ask(self, step: int, enc_sums: EncryptedVector) -> list[int]:
+        """Send packed sums, masked; return the mask, minus which is this side's share."""
+        # Lines 9 and 10; the paper subtracts its mask, here it is added.
+        mask = self._key.random_mask(len(enc_sums), self._slots.masked_bits)
+        # The old randomness is known to the key's owner: a fresh one hides X from it.
+        masked = (enc_sums + mask).randomised()
+        self._channel.send(Kind.MASKED_SUMS, step, masked.to_bytes())
+        return mask
+
+    def collect(self, step: int) -> list[int]:
+        """What the helper handed back, still masked."""
+        return self._slots.from_bytes(self._channel.receive(Kind.OPENED_SUMS, step))
+
+
+def admit_from(
+    channel: Channel, key: PublicKey, data: bytes, count: int, sent: Collection[bytes] = ()
+) -> EncryptedVector:
+    """`admit`, with the peer's name in what it refuses."""
+    try:
+        return admit(key, data, count, sent=sent)
+    except CiphertextRefusedError as error:
+        raise CiphertextRefusedError(f"{channel.peer}: {error}") from None
