@@ -1,5 +1,6 @@
 """Two headlines: honest and cheating apart, a line for each pair and target, one remedy, in units that people know."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -61,6 +62,16 @@ def test_every_attack_has_words_of_its_own() -> None:
     attacks = {one.attack for split in ((11, 12), (7, 8, 8)) for one in found(*split)}
     attacks |= {one.attack for one in found(protocol="arbiter")}
     assert attacks <= set(GAINS)
+
+
+@pytest.mark.parametrize("epochs", [2, 8, 30])
+@pytest.mark.parametrize("split", [(11, 12), (1, 3), (7, 8, 8)], ids=str)
+def test_nobody_reads_more_columns_than_there_are(split: tuple[int, ...], epochs: int) -> None:
+    """A party that reads one column per epoch runs out of columns."""
+    shown = text(found(*split, protocol="exchange", batch_size=64, epochs=epochs).headlines)
+    read = [int(number) for number in re.findall(r"read (?:all )?(\d+) of", shown)]
+    assert epochs == 2 or read
+    assert max(read, default=0) <= sum(split) - min(split)
 
 
 def test_held_out_rows_are_scored_rows() -> None:

@@ -349,8 +349,9 @@ class Figures:
         return self.rows if self.longest_batch <= columns else min(columns, self.rows)
 
     def steered_columns(self, name: str) -> int:
-        """Columns of the peers that it reads: one in each epoch after the first, or one in two."""
-        return (self.passes - 1) // (1 if self.is_still(name) else 2)
+        """How many of its peers' columns it reads: one in each epoch after the first, or in every second one."""
+        epochs = (self.passes - 1) // (1 if self.is_still(name) else 2)
+        return min(epochs, self.peer_columns(name))
 
     # Replies, as they travel in `exchange`.
 

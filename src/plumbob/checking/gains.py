@@ -115,9 +115,15 @@ def _geometry(case: _Case) -> str:
 def _steering(case: _Case) -> str:
     if "+" in case.finding.by:
         return f"read some of {case.whose} columns for people of their choice"
-    columns = max(1, case.figures.steered_columns(case.finding.by))
     people = counted(case.figures.steered_people(case.finding.by), "person", "people")
-    return f"read {columns} of {case.whose} columns for {people} of its choice"
+    return f"read {_steered(case)} for {people} of its choice"
+
+
+def _steered(case: _Case) -> str:
+    columns = max(1, case.figures.steered_columns(case.finding.by))
+    if case.has_one_victim and columns >= case.figures.plan.party(case.finding.against).features:
+        return case.all_columns
+    return f"{columns} of {case.whose} columns"
 
 
 def _off_the_circle(case: _Case) -> str:

@@ -19,7 +19,7 @@ def judge(figures: Figures, party: str) -> Judgement:
     if (reason := _without_pushes(figures, party)) is not None:
         return reason
     people, width, noise = figures.steered_people(party), figures.peer_columns(party), figures.noise_toward(party)
-    read = min(figures.steered_columns(party), width)
+    read = figures.steered_columns(party)
     numbers = (
         f"{figures.spoken(party)} can move its peers' weights by less than the limit of a step, and so read {people} "
         f"chosen people's values in {read} of {counted(width, 'column')}"
@@ -71,8 +71,7 @@ def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
     values = Block("unknown", readable, 1, (f"{readable} people,", "one peer column"), "?")
     push = Block("made-up", 1, 1, ("a push on", "its weight"))
     moved = Block("known", readable, 1, ("how far their", "residuals move"))
-    read = min(figures.steered_columns(by), width)
-    ends = f"One column at a time: {read} of {width} in {figures.visits} epochs."
+    ends = f"One column at a time: {figures.steered_columns(by)} of {width} in {figures.visits} epochs."
     return product(values, push, moved, ends)
 
 
