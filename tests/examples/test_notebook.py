@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "examples" / "notebook" / "first-model.ipynb"
 # What differs from run to run, or from machine to machine.
 VARYING = re.compile(r"[\d.]+ s\b|\b[0-9a-f]{12}\b|\S*\d+\.py:\d+|\d+ kB")
+AGAIN = "run: python tools/notebook.py"
+FRACTION = re.compile(r"\d\.\d+")
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +47,19 @@ def text_of(output: Any) -> str:
 
 @pytest.mark.timeout(600)
 def test_every_cell_shows_what_the_file_shows(run: Any) -> None:
-    """Values, tables and warnings are those of the file, but for seconds and names that are drawn."""
+    """Values, tables and warnings are those of the file, but for seconds and names that are drawn.
+
+    A row that an attack can only just solve depends on the last bits of a processor's products: .992 may be .994.
+    """
     kept = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    assert texts(run) == texts(kept), "run: python tools/notebook.py"
+    shown, expected = texts(run), texts(kept)
+    assert [FRACTION.sub("#", text) for text in shown] == [FRACTION.sub("#", text) for text in expected], AGAIN
+    assert fractions(shown) == pytest.approx(fractions(expected), abs=0.005), AGAIN
+
+
+def fractions(shown: list[str]) -> list[float]:
+    """All numbers below ten with decimals, cell by cell."""
+    return [float(number) for text in shown for number in FRACTION.findall(text)]
 
 
 @pytest.mark.timeout(600)

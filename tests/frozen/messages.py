@@ -1,8 +1,8 @@
 """Every kind of session once, with draws from fixed roots: one line for each message, in a file that a test compares.
 
-The tables hold small whole numbers that no scaling touches, or signs that whitening multiplies by one number, so that
-no processor rounds a row in another way. The plan's hash, which is in every greeting, is a fixed one: a new key of the
-plan changes nothing here.
+The tables hold small whole numbers that no scaling touches, or signs that whitening multiplies by one number, and the
+rate of `exchange` is a power of two, so that no processor rounds a row, a weight or a score in another way. The plan's
+hash, which is in every greeting, is a fixed one: a new key of the plan changes nothing here.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ PAILLIER: dict[str, Any] = {
     "batch_size": 16,
     "epochs": 1,
     "scale": "none",
-    "learning_rate": 0.1,
+    "learning_rate": 0.125,
     "feature_bits": 16,
     "test_share": 0.2,
 }

@@ -23,7 +23,6 @@ from plumbob.errors import (
 )
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
-from plumbob.protocol import prediction
 from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import SCORE_PART
@@ -496,19 +495,8 @@ def test_a_part_too_large_for_its_width_is_refused_before_it_is_sent() -> None:
     wire = Wire()
 
     def far_out(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
-        answerer = Answerer(participant, table, part)
-        begun = prediction.begun
-
-        def run() -> Served:
-            scoring = begun(participant, table, part)
-            assert isinstance(scoring, OpenedScoring)
-            scoring._own = scoring._own + 2.0**30
-            query = answerer._next_query(1)
-            answerer._spend(1, query)
-            scoring.answer(1, query.rows)
-            return Served(1, len(query.rows))
-
-        return run
+        assert part.weights is not None
+        return Answerer(participant, table, replace(part, weights=part.weights * 2.0**30)).run
 
     end = predicted(run_of(TWO), [[1]], wire, instead={"features": far_out}).ends["features"]
     assert isinstance(end, EncodingError)

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+import numpy as np
+
 from plumbob.arrays import Vector
 from plumbob.counting import counted
 from plumbob.data import Table
@@ -309,7 +311,9 @@ class OpenedScoring:
 
     def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
         self._participant, self._session = participant, session
-        self._own = participant.fix_numbers({"scores": part.partial_scores(table)})["scores"]
+        # Whole numbers, as they travel: processors differ in the last bits of a floating-point product.
+        own = SCORE_PART.encode(part.partial_scores(table), "own parts of the scores").values
+        self._own = participant.fix_numbers({"scores": own})["scores"]
         if len(participant.plan.feature_parties) > MOST_PARTIES:
             raise PlanError(f"expected at most {MOST_PARTIES} feature parties to predict with")
         is_masked = len(participant.plan.feature_parties) > 1
@@ -326,12 +330,11 @@ class OpenedScoring:
         most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
         if any(abs(value) > most for value in sums):
             raise RemoteProtocolError("the answers do not add up to scores; do all parties answer the same rows?")
-        scores: Vector = self._own[list(rows)] + SCORE_PART.decode(sums)
-        return scores
+        return SCORE_PART.decode(self._own[list(rows)] + np.array(sums))
 
     def answer(self, step: int, rows: Sequence[int]) -> None:
         self._participant.meet(step, [self._participant.name, *self._participant.data_peers])
-        own = SCORE_PART.encode(self._own[list(rows)], "own parts of the scores").values.tolist()
+        own = self._own[list(rows)].tolist()
         hidden = [value + self._mask(step, row) for value, row in zip(own, rows, strict=True)]
         body = b"".join((value % MODULUS).to_bytes(SCORE_BYTES, "little") for value in hidden)
         self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
