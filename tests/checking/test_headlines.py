@@ -53,6 +53,10 @@ def test_each_pair_and_target_has_one_line_at_most(split: tuple[int, ...], keys:
     assert len({block.remedy for block in findings.headlines.blocks if block.remedy}) == shown.count("What helps")
     assert "features'" not in shown
     assert " label can" not in shown
+    short = findings.headlines.short_lines()
+    # An audit's quality, report and what shows the rest take three of the fifteen lines.
+    assert len(short) <= 12
+    assert all(any(line.says in one for one in short) for block in findings.headlines.blocks for line in block.lines)
     assert all("the-" not in one.why and "features can" not in one.why for one in findings)
 
 

@@ -12,6 +12,8 @@ from plumbob.checking.verdict_words import CHEATING, DEGRADES
 from plumbob.counting import counted, percent
 from plumbob.record import Finding
 
+ONE_COLUMN = "altered-shares"
+"""What it reads is a column of every scored row, and no more."""
 WORSE_THAN_NOTHING = "worse than guessing the mean"
 
 
@@ -34,7 +36,8 @@ def share(value: float | None) -> str:
 def _measured(finding: Finding, whose: str, figures: Figures | None) -> str:
     rate, baseline = share(finding.rate), share(max(finding.baseline or 0.0, 0.0))
     if finding.target != "labels":
-        return f"reconstruct {rate} of what {whose} {finding.target} say (its own columns explain {baseline})"
+        what = f"one of {whose} columns says" if finding.attack == ONE_COLUMN else f"{whose} {finding.target} say"
+        return f"reconstruct {rate} of what {what} (its own columns explain {baseline})"
     is_chosen = finding.assumes == CHEATING and (figures is None or finding.n != figures.rows)
     if finding.n and is_chosen:
         return f"choose {counted(finding.n, 'person', 'people')} and read {rate} of their labels (guessing: {baseline})"
