@@ -81,12 +81,20 @@ def test_held_out_rows_are_scored_rows() -> None:
         (MEASURED, "Fund can get 99.8 % of bank's labels right (guessing: 77.9 %)."),
         (replace(MEASURED, verdict="degrades", determined=0.5), "be certain of 50 % of bank's labels"),
         (
+            replace(MEASURED, rate=0.7, auc=0.91, baseline_auc=0.6),
+            "rank bank's labels with AUC 0.910 (guessing: 0.600)",
+        ),
+        (
             replace(MEASURED, attack="label-chosen-rows", assumes="cheating", n=20),
             "choose 20 people and read 99.8 % of their labels",
         ),
         (
             replace(MEASURED, target="features", rate=0.97, baseline=0.1),
             "reconstruct 97 % of what bank's features say (its own columns explain 10 %)",
+        ),
+        (
+            replace(MEASURED, attack="altered-shares", target="features", rate=0.97, baseline=0.1),
+            "reconstruct 97 % of what one of bank's columns says",
         ),
         (replace(MEASURED, target="features", verdict="degrades", rate=-3.0), "worse than guessing the mean"),
     ],

@@ -168,7 +168,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
         ),
         (
             _noise("rows"),
-            'noise = "rows" hides a row also from a party that invents its own rows or labels, not from one that sends '
+            "Noise for rows hides a row also from a party that invents its own rows or labels, not from one that sends "
             "false messages.",
         ),
     ),

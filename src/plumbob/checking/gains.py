@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.verdict_words import CHEATING, DEGRADES
-from plumbob.counting import counted, percent
+from plumbob.counting import counted, decimal, percent
 from plumbob.record import Finding
 
 ONE_COLUMN = "altered-shares"
@@ -43,6 +43,9 @@ def _measured(finding: Finding, whose: str, figures: Figures | None) -> str:
         return f"choose {counted(finding.n, 'person', 'people')} and read {rate} of their labels (guessing: {baseline})"
     if finding.determined and finding.verdict == DEGRADES:
         return f"be certain of {percent(finding.determined)} of {whose} labels; the rest it must guess"
+    if finding.auc is not None and (finding.rate or 0.0) <= (finding.baseline or 0.0):
+        # What it finds out is the order, not the number of the labels.
+        return f"rank {whose} labels with AUC {decimal(finding.auc)} (guessing: {decimal(finding.baseline_auc)})"
     return f"get {rate} of {whose} labels right (guessing: {baseline})"
 
 

@@ -129,9 +129,10 @@ class Headlines:
         fresh = tuple(line for line in cheating.lines if line.says not in told)
         if cheating.lines and not fresh:
             cheating = replace(cheating, nothing=NOTHING[CHEATING])
-        if len(cheating.agreed) == 1 and len(cheating.agreed[0]) < SHORT_TRACE:
-            trace = cheating.agreed[0].rstrip(".")
-            cheating = replace(cheating, agreed=(), heading=f"{cheating.heading} ({trace[0].lower()}{trace[1:]})")
+        trace = cheating.agreed[0].rstrip(".") if cheating.agreed else ""
+        if 0 < len(trace) < SHORT_TRACE:
+            heading = f"{cheating.heading} ({trace[0].lower()}{trace[1:]})"
+            cheating = replace(cheating, agreed=cheating.agreed[1:], heading=heading)
         return [line for block in (honest, replace(cheating, lines=fresh)) for line in _shown(block)]
 
 

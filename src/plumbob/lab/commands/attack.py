@@ -150,6 +150,7 @@ def _more(findings: Findings, compared: Sequence[Agreement] = ()) -> str:
     """What shows the rest, and how many findings are not what the plan alone says."""
     words = Counter(one.word for one in compared if not one.is_kept)
     told = ", ".join(f"{number} {word}" for word, number in sorted(words.items(), reverse=True))
+    told = told.replace(" than predicted,", ",")
     return f"--verbose shows the {counted(len(findings), 'finding')} in full{f' ({told})' if told else ''}."
 
 
