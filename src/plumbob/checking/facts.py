@@ -192,7 +192,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
         (
             _noise("sound"),
             "This noise protects labels only, not features or whole rows, and can destroy the model: on credit, one of "
-            'three seeds ended at an AUC of .43. Over shares, noise = "rows" promises more and costs less.',
+            'three seeds ended at an AUC of 0.43. Over shares, noise = "rows" promises more and costs less.',
         ),
     ),
     SaidWhere.PROTECTED: (
