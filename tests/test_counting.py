@@ -62,7 +62,7 @@ def test_numbers_with_units_are_written_in_one_place() -> None:
 
 
 def test_pages_write_numbers_alike() -> None:
-    """A space before a percent sign and a digit before a point, as the program does; code and addresses are left out."""
+    """A space before a percent sign and a digit before a point, as in output; code and addresses are left out."""
     code = re.compile(r"```.*?```|`[^`]*`|https?://\S+", re.DOTALL)
     prose = {page.name: code.sub("", page.read_text(encoding="utf-8")) for page in claims.pages()}
     others = re.compile(r"\d%|(?<![\w.…/)\]])\.\d")
