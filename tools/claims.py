@@ -40,7 +40,7 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]*`|^ {4}[^\n]*$", re.DOTALL | re.MULTILIN
 FIGURE = re.compile(
     r"(?<![\w.^-])\.?\d[\d,.]*\s"
     r"(?:%|[µum]?s|seconds?|minutes?|hours?|[kKMG]i?B|[MG]bit/s|times (?:faster|slower|less|as))(?!\w)"
-    r"|\b(?:AUC|R²)(?: of)? \.\d+|\b\d+ of \d+\b"
+    r"|\b(?:AUC|R²)(?: of)? 0?\.\d+|\b\d+ of \d+\b"
 )
 """A number with its unit, a quality, or a count of a count."""
 

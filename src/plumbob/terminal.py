@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 BEFORE_WORDS = re.compile(r"^ +|(?<=\S) {2,}(?=\S)")
 TO_COPY = re.compile(r"^\s*(\S+ ?= |plumbob)|[$|]")
 """A plan's key, a command, a shell's script."""
-COMMAND = re.compile(r"plumbob [^,;:()]{1,60}")
+TOGETHER = re.compile(r"plumbob [^,;:()]{1,60}|\d %")
+"""A command, a number and its sign."""
 UNBROKEN = "\N{NO-BREAK SPACE}"
 SECONDS_BETWEEN_LINES = 10.0
 """Of progress, where standard error is no terminal."""
@@ -47,7 +48,7 @@ def wrapped(text: str, width: int) -> list[str]:
     # What may be typed or saved must stay one line, and so must a row of a table.
     if len(text) <= width or TO_COPY.search(text) or indent > width // 4:
         return [text]
-    unbroken = COMMAND.sub(lambda found: found[0].replace(" ", UNBROKEN), text)
+    unbroken = TOGETHER.sub(lambda found: found[0].replace(" ", UNBROKEN), text)
     lines = textwrap.wrap(
         unbroken, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
     )

@@ -54,6 +54,10 @@ def test_each_pair_and_target_has_one_line_at_most(split: tuple[int, ...], keys:
     assert len({block.remedy for block in findings.headlines.blocks if block.remedy}) == shown.count("What helps")
     assert "features'" not in shown
     assert " label can" not in shown
+    short = findings.headlines.short_lines()
+    # An audit's quality, report and what shows the rest take three of the fifteen lines.
+    assert len(short) <= 12
+    assert all(any(line.says in one for one in short) for block in findings.headlines.blocks for line in block.lines)
     assert all("the-" not in one.why and "features can" not in one.why for one in findings)
 
 
@@ -88,12 +92,20 @@ def test_held_out_rows_are_scored_rows() -> None:
         (MEASURED, "Fund can get 99.8 % of bank's labels right (guessing: 77.9 %)."),
         (replace(MEASURED, verdict="degrades", determined=0.5), "be certain of 50 % of bank's labels"),
         (
+            replace(MEASURED, rate=0.7, auc=0.91, baseline_auc=0.6),
+            "rank bank's labels with AUC 0.910 (guessing: 0.600)",
+        ),
+        (
             replace(MEASURED, attack="label-chosen-rows", assumes="cheating", n=20),
             "choose 20 people and read 99.8 % of their labels",
         ),
         (
             replace(MEASURED, target="features", rate=0.97, baseline=0.1),
             "reconstruct 97 % of what bank's features say (its own columns explain 10 %)",
+        ),
+        (
+            replace(MEASURED, attack="altered-shares", target="features", rate=0.97, baseline=0.1),
+            "reconstruct 97 % of what one of bank's columns says",
         ),
         (replace(MEASURED, target="features", verdict="degrades", rate=-3.0), "worse than guessing the mean"),
     ],

@@ -1,7 +1,7 @@
 """A peer that breaks a rule, through journals, reliable links and channels: who says what, and that the run survives.
 
 What TLS refuses is in `tests/net/test_station.py`, malformed keys and ciphertexts in `tests/protocol` and
-`tests/crypto`. `docs/network.md`, section 8, has the same as a table.
+`tests/crypto`. `docs/network.md`, section 7, has the same as a table.
 """
 
 import re

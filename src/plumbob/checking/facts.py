@@ -168,7 +168,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
         ),
         (
             _noise("rows"),
-            'noise = "rows" hides a row also from a party that invents its own rows or labels, not from one that sends '
+            "Noise for rows hides a row also from a party that invents its own rows or labels, not from one that sends "
             "false messages.",
         ),
     ),
@@ -192,7 +192,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
         (
             _noise("sound"),
             "This noise protects labels only, not features or whole rows, and can destroy the model: on credit, one of "
-            'three seeds ended at an AUC of .43. Over shares, noise = "rows" promises more and costs less.',
+            'three seeds ended at an AUC of 0.43. Over shares, noise = "rows" promises more and costs less.',
         ),
     ),
     SaidWhere.PROTECTED: (

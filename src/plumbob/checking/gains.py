@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.verdict_words import CHEATING, DEGRADES
-from plumbob.counting import counted, percent
+from plumbob.counting import counted, decimal, percent
 from plumbob.record import Finding
 
+ONE_COLUMN = "altered-shares"
+"""What it reads is a column of every scored row, and no more."""
 WORSE_THAN_NOTHING = "worse than guessing the mean"
 
 
@@ -34,12 +36,16 @@ def share(value: float | None) -> str:
 def _measured(finding: Finding, whose: str, figures: Figures | None) -> str:
     rate, baseline = share(finding.rate), share(max(finding.baseline or 0.0, 0.0))
     if finding.target != "labels":
-        return f"reconstruct {rate} of what {whose} {finding.target} say (its own columns explain {baseline})"
+        what = f"one of {whose} columns says" if finding.attack == ONE_COLUMN else f"{whose} {finding.target} say"
+        return f"reconstruct {rate} of what {what} (its own columns explain {baseline})"
     is_chosen = finding.assumes == CHEATING and (figures is None or finding.n != figures.rows)
     if finding.n and is_chosen:
         return f"choose {counted(finding.n, 'person', 'people')} and read {rate} of their labels (guessing: {baseline})"
     if finding.determined and finding.verdict == DEGRADES:
         return f"be certain of {percent(finding.determined)} of {whose} labels; the rest it must guess"
+    if finding.auc is not None and (finding.rate or 0.0) <= (finding.baseline or 0.0):
+        # What it finds out is the order, not the number of the labels.
+        return f"rank {whose} labels with AUC {decimal(finding.auc)} (guessing: {decimal(finding.baseline_auc)})"
     return f"get {rate} of {whose} labels right (guessing: {baseline})"
 
 

@@ -40,6 +40,8 @@ PARTIAL = " Not all attacks were run, so this settles nothing."
 FEW_PARTIES = 3
 """Up to this many, each pair of parties has a line of its own."""
 MOST_GAINS = 3
+SHORT_TRACE = 56
+"""Characters of a sentence that fits into a headline on a terminal."""
 TARGETS = ("labels", "features", "scores", "weights", "ids")
 OF_SEVERAL = {LEAKS: "leak", DEGRADES: "degrade"}
 
@@ -117,6 +119,21 @@ class Headlines:
         """The block as it is printed on a terminal."""
         told = [line for block in self.blocks for line in (*_shown(block), "")][:-1]
         return [*told, *(["", self.legend] if self.legend else [])]
+
+    def short_lines(self) -> list[str]:
+        """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest."""
+        honest, cheating = replace(self.honest, agreed=(), price=""), replace(self.cheating, price="")
+        if flags_of(cheating.remedy).items() >= flags_of(honest.remedy).items():
+            honest = replace(honest, remedy="")
+        told = {line.says for line in honest.lines}
+        fresh = tuple(line for line in cheating.lines if line.says not in told)
+        if cheating.lines and not fresh:
+            cheating = replace(cheating, nothing=NOTHING[CHEATING])
+        trace = cheating.agreed[0].rstrip(".") if cheating.agreed else ""
+        if 0 < len(trace) < SHORT_TRACE:
+            heading = f"{cheating.heading} ({trace[0].lower()}{trace[1:]})"
+            cheating = replace(cheating, agreed=cheating.agreed[1:], heading=heading)
+        return [line for block in (honest, replace(cheating, lines=fresh)) for line in _shown(block)]
 
 
 def headlines(

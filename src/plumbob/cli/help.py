@@ -62,6 +62,9 @@ class CommandOfVerb(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(page_of_verb(self, ctx))
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [*map(usage_of, arguments_of(self)), "[OPTIONS]"]
+
 
 class VerbGroup(TyperGroup):
     """A group whose help lists its verbs as people use them."""
@@ -70,6 +73,9 @@ class VerbGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(page_of_group(self, ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return ["VERB", "[OPTIONS]"]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Whoever forgets the group, as in `plumbob doctor`, is told the whole command."""
@@ -95,7 +101,8 @@ def in_our_words(error: Any, args: Sequence[str]) -> None:
     given = next((after for before, after in pairwise(args) if before in names), None)
     for pattern, expected in EXPECTED.items():
         if given is not None and (found := re.search(pattern, message)):
-            error.message = f"expected {found.expand(expected)}, got {given}"
+            told = f"{names[0]}: expected {found.expand(expected)}, got {given}"
+            error.format_message = lambda told=told: told
 
 
 def page_of_verb(command: Any, ctx: Any) -> str:
@@ -111,8 +118,8 @@ def page_of_verb(command: Any, ctx: Any) -> str:
             left_out += 1
         else:
             sections.setdefault(panel, []).append(entry(command, option))
-    usage = " ".join([ctx.command_path, *map(usage_of, arguments_of(command)), "[OPTIONS]"])
-    parts = [f"Usage: {usage}", *paragraphs(command.help)]
+    usage = " ".join(command.collect_usage_pieces(ctx))
+    parts = [f"Usage: {ctx.command_path} {usage}", *paragraphs(command.help)]
     parts += [block(title, entries) for title, entries in sections.items() if entries]
     if left_out:
         parts.append(f"{left_out} more flags for keys of the plan: {ctx.command_path} --help-all")

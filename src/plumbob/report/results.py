@@ -1,7 +1,9 @@
 """A run's folder as a command leaves it: the page beside the record, and the lines on the terminal."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from plumbob.counting import decimal
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.decision import summary_of
@@ -30,11 +32,14 @@ def lines_of(record: RunRecord, out: Path) -> list[str]:
 
 def short_lines(record: RunRecord, out: Path) -> list[str]:
     """How good the model is in one line, and where the page lies."""
-    told = [
-        f"AUC on the {rows}: " + ", ".join(f"{model} {with_interval(found, 'auc')}" for model, found in models.items())
-        for rows, models in record.quality.items()
-    ]
+    told = [f"AUC, {rows}: {', '.join(_aucs(models))}" for rows, models in record.quality.items()]
     return [*warnings(record), *told, f"Report: {RunFolder(out).report_file}"]
+
+
+def _aucs(models: Mapping[str, Mapping[str, float | None]]) -> Iterator[str]:
+    """The first model's with its interval; the page has the others'."""
+    for place, (model, found) in enumerate(models.items()):
+        yield f"{model} {decimal(found.get('auc')) if place else with_interval(found, 'auc')}"
 
 
 def make_folder(out: Path) -> None:

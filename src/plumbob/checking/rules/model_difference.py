@@ -24,7 +24,7 @@ RULE = AttackRule(
     ),
 )
 MEASURED_LABELS = "for one person who joined 1,000 or 10,000 others, its sign was the label in 36 of 36 trials"
-MEASURED_ROWS = "for one person who joined 1,000 or 10,000 others, its mean correlation with the row was .93 to .96"
+MEASURED_ROWS = "for one person who joined 1,000 or 10,000 others, its mean correlation with the row was 0.93 to 0.96"
 
 
 def further(figures: Figures) -> Iterator[Finding]:

@@ -20,6 +20,9 @@ from plumbob.plan import KEYS, Plan
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.program import party_class
 
+NO_EVIDENCE = {"evidence": "none", "days": 0, "auditors": {}}
+"""Nobody replays a run that an attack has to itself, and what is calculated in the clear cannot be replayed."""
+
 
 def run_again(truth: Truth) -> Truth:
     """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
@@ -34,7 +37,12 @@ def plan_again(plan: Plan) -> Plan:
     rate = plan.rate if plan.joint_norm else plan.learning_rate
     as_they_are = {"missing": "refuse", "categorical": "refuse", "bins": 0, "test_share": 0.0, "rows": 0}
     return plan.replace(
-        **as_they_are, scale=scale, learning_rate=rate, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm
+        **as_they_are,
+        **NO_EVIDENCE,
+        scale=scale,
+        learning_rate=rate,
+        epochs=plan.fixed_epochs,
+        row_norm=plan.fixed_row_norm,
     )
 
 
@@ -57,7 +65,7 @@ def in_clear(plan: Plan) -> Plan:
     # Outside the public rule, how many passes there are depends on the protocol.
     same["epochs"] = plan.epochs if plan.follows_rule else plan.passes_without_sample
     plain = {"replies": "packed", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain})
+    return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain, **NO_EVIDENCE})
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -1,5 +1,6 @@
 """`attack`: the red team on a recorded run. `audit`: a run made for it, and its findings kept in the record."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from plumbob.checking.filing import Agreement, agreements, figures_of_run
 from plumbob.checking.findings import Findings
 from plumbob.checking.findings import lines_of as findings_lines
 from plumbob.checking.headlines import headlines
+from plumbob.counting import counted
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import plan_again, tables_again
 from plumbob.lab.audit.budget import budget_note, cut_short, cut_short_sentence
@@ -49,7 +51,7 @@ def run(
     left_out = not_run(only, Plan.from_toml(record.plan))
     short = cut_short(record.parsed_plan, record.rows, findings)
     lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
-    lines += notes if verbose else [findings.more]
+    lines += notes if verbose else [_more(findings)]
     left = {"attacks_not_run": left_out, "attacks_cut_short": short}
     return {
         "out": str(folder),
@@ -95,8 +97,7 @@ def audit_plan(
     if verbose:
         lines += [*beside_lines(record, compared), *record.notes, *results.lines_of(record, out)]
     else:
-        broken = [str(one) for one in compared if not one.is_kept]
-        lines += [*broken, *results.short_lines(record, out), findings.more]
+        lines += [*results.short_lines(record, out), _more(findings, compared)]
     return {**result, "lines": lines}
 
 
@@ -138,10 +139,19 @@ def lines_of(findings: Findings, is_partial: bool, verbose: bool) -> list[str]:
         return ["no attack was run"]
     told = headlines(findings, findings.figures, is_partial=is_partial)
     if not verbose:
-        return told.lines()
+        plan = findings.figures.plan if findings.figures else None
+        return [*([] if plan is None or plan.kind.is_encrypted else told.honest.agreed[:1]), *told.short_lines()]
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
     return [*findings_lines(findings, told), *theory, ""]
+
+
+def _more(findings: Findings, compared: Sequence[Agreement] = ()) -> str:
+    """What shows the rest, and how many findings are not what the plan alone says."""
+    words = Counter(one.word for one in compared if not one.is_kept)
+    told = ", ".join(f"{number} {word}" for word, number in sorted(words.items(), reverse=True))
+    told = told.replace(" than predicted,", ",")
+    return f"--verbose shows the {counted(len(findings), 'finding')} in full{f' ({told})' if told else ''}."
 
 
 def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:

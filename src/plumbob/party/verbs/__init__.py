@@ -210,7 +210,7 @@ class AuditorKey(Verb, words="party auditor-key", section=SET_UP, example="party
 
 @dataclass(frozen=True)
 class Propose(PartyVerb, words="party propose", section=AGREE, example="party propose --bins 10 --out joint.toml"):
-    """Draft a plan with your peers from everybody's tables; of these, only the number of columns is sent.
+    """Draft a plan with your peers from everybody's tables, of which only numbers of rows, columns and levels leave.
 
     Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
     """
