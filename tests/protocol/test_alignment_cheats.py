@@ -17,7 +17,7 @@ from plumbob.protocol.alignment import Alignment, AlignmentParty
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.handshake import HASH_BYTES
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.point_lists import PointList
+from plumbob.protocol.point_lists import PointList, PointParts
 from tests.protocol.support import Wire, outcomes, plan_for, seated
 
 PLAN = plan_for((2, 3), protocol="exchange", seed=0)
@@ -33,7 +33,7 @@ class Unproved(AlignmentParty):
     def _commit(self, held: PointList) -> bytes:
         return b""
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         return self._return_in_order(held)
 
 
@@ -42,10 +42,10 @@ class Cheat(AlignmentParty):
 
     read: str | None = None
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         channel, step = self._channel(self._next), self._done
-        returned = self._kept([channel.receive(Kind.TWICE_BLINDED_IDS, step)])
-        theirs, ours = split(held.chunk(0)), split(returned.chunk(0))
+        returned = PointParts(self._kept([channel.receive(Kind.TWICE_BLINDED_IDS, step)]), self._scratch)
+        theirs, ours = split(held.chunk(0)), split(returned.points.chunk(0))
         # The victim's first id that is not ours gets a point of one of ours that the victim does not have.
         place = next(place for place, point in enumerate(theirs) if point not in ours)
         self._taken = next(point for point in ours if point not in theirs)
@@ -81,7 +81,7 @@ class UnprovedCheat(Cheat):
 class ProvingCheat(Cheat):
     """Against ours: commits to the honest list, returns another one, and plays the rest as it is due."""
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         returned = super()._get_back_own_points(held, commitment)
         asked = self._salt + self._challenge
         self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked), len(asked))

@@ -180,7 +180,7 @@ class AlignmentParty:
         if not self._is_pair:
             return self._look_up(self._unblind(common), common)
         returned = self._get_back_own_points(held, commitment)
-        if self._kept(PointParts(returned, self._scratch).sorted_points()).digest() != everybodys[self._next].digest():
+        if self._kept(returned.sorted_points()).digest() != everybodys[self._next].digest():
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
         return self._recognise(returned, common)
 
@@ -231,8 +231,10 @@ class AlignmentParty:
     @property
     def _bytes_on_disk(self) -> int:
         """All lists at the end, as measured and rounded up; what splits and sorts them is in it."""
-        is_shown = self._go_on is not None or not self._is_pair
-        return self._longest * (300 * len(self._ring) if is_shown else 310)
+        per_id = 300 * len(self._ring)
+        if self._is_pair:
+            per_id = 275 if self._go_on is None else 520
+        return self._longest * per_id
 
     def _write(self, data: bytes) -> bytes:
         self._file.seek(self._end)
@@ -362,16 +364,16 @@ class AlignmentParty:
         ours = self._commitment(self.participant.name, self._salt, held) + self._blinder.public()
         return self._in_step(partial(self._trade, Kind.RETURN_COMMITMENT, ours), len(ours))
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         """Our own points under both scalars, in our order, once all of them are proved to carry the same one."""
         returned = self._return_in_order(held)
         asked = self._salt + self._challenge
         answered = self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked), len(asked))
         salt, challenge = answered[:SEED_BYTES], answered[SEED_BYTES:]
-        expected = self._commitment(self._next, salt, returned)
+        expected = self._commitment(self._next, salt, returned.points)
         if not hmac.compare_digest(expected, commitment[: len(expected)]):
             raise RemoteProtocolError(f"{self._next}: it returned another list than the one it had committed to")
-        self._swap_proofs(returned, challenge, commitment[len(expected) :])
+        self._swap_proofs(returned.points, challenge, commitment[len(expected) :])
         return returned
 
     def _swap_proofs(self, returned: PointList, challenge: bytes, public: bytes) -> None:
@@ -418,18 +420,18 @@ class AlignmentParty:
     def _challenge(self) -> bytes:
         return hash_fields(b"challenge", self._drawn.seed)
 
-    def _return_in_order(self, held: PointList) -> PointList:
+    def _return_in_order(self, held: PointList) -> PointParts:
         peer = self._next
-        returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self._ids)}, self._longest)[peer]
-        parts = PointParts(returned, self._scratch)
-        if parts.repeated() or self._holds_own_points(parts):
+        swapped = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self._ids)}, self._longest)
+        returned = PointParts(swapped[peer], self._scratch)
+        if returned.repeated() or self._holds_own_points(returned):
             raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
         return returned
 
-    def _recognise(self, returned: PointList, theirs: PointList) -> Alignment:
+    def _recognise(self, returned: PointParts, theirs: PointList) -> Alignment:
         """Own ids whose points the peer has too."""
         places, points = [], hashlib.sha256()
-        for records in in_common(PointParts(returned, self._scratch), PointParts(theirs, self._scratch)):
+        for records in in_common(returned, PointParts(theirs, self._scratch)):
             places.append(records["place"])
             points.update(records["point"].tobytes())
         return self._finish(self._own_order[np.concatenate(places)], points.digest())
@@ -533,6 +535,8 @@ class AlignmentParty:
     def _finish(self, places: NDArray[np.uint32], points: bytes) -> Alignment:
         """With the places of the common ids, and the hash of their points under all scalars, sorted."""
         found: list[str] = []
+        # As in the file, where they often are in order.
+        places.sort()
         for start in self._starts(len(places)):
             # A chunk at a time: millions of Python's own integers take more memory than the ids.
             found += self._ids.texts(places[start : start + self._chunk])
