@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from plumbob.crypto.ristretto import (
     available_paths,
     choose,
     rbcl_is_installed,
+    uniform_strings,
 )
 from plumbob.errors import CryptoError
 
@@ -209,6 +211,26 @@ def test_hashes_are_mapped_as_the_standard_says(group: RistrettoGroup) -> None:
     scalar = random_scalar("hashed")
     assert group.times_hashed(uniform, scalar) == group.times(points, scalar)
     assert {group.times_hashed(bytes.fromhex(text)).hex() for text in SAME} == {SAME_OUTPUT}
+
+
+@pytest.mark.parametrize("beginning", [0, 19, 51, 127, 128, 300])
+def test_threads_do_not_change_hashes(beginning: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of every length around a block's end, wherever they lie in the buffer, are hashed as Python does it."""
+    data, start = random_uniform("texts", 20), random_uniform("beginning", 5)[:beginning]
+    starts = np.arange(1030, dtype=np.int64)
+    ends = starts + starts % 250
+    expected = b"".join(hashlib.sha512(start + data[a:b]).digest() for a, b in zip(starts, ends, strict=True))
+    assert all(uniform_strings(start, (data, starts, ends), threads) == expected for threads in (1, 2, 7))
+    monkeypatch.setattr(ristretto, "native_is_built", lambda: False)
+    assert uniform_strings(start, (bytearray(data), starts, ends)) == expected
+
+
+@needs_kernel
+@pytest.mark.parametrize(("start", "end"), [(-1, 3), (3, 2), (0, 65), (66, 67)])
+def test_texts_outside_their_buffer_are_refused(start: int, end: int) -> None:
+    """The kernel reads nothing beyond what it was given."""
+    with pytest.raises(ValueError, match="inside the texts"):
+        uniform_strings(b"", (bytes(64), np.array([0, start]), np.array([1, end])))
 
 
 def test_a_hash_of_nothing_is_refused(group: RistrettoGroup) -> None:

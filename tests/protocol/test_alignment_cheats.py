@@ -1,7 +1,8 @@
 """Alignment with a dishonest party: whoever returns or unblinds other points than it should is refused, and named."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from plumbob.protocol.alignment import Alignment, AlignmentParty
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.handshake import HASH_BYTES
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.point_lists import PointList
+from plumbob.protocol.point_lists import PointList, PointParts
 from tests.protocol.support import Wire, outcomes, plan_for, seated
 
 PLAN = plan_for((2, 3), protocol="exchange", seed=0)
@@ -33,7 +34,7 @@ class Unproved(AlignmentParty):
     def _commit(self, held: PointList) -> bytes:
         return b""
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         return self._return_in_order(held)
 
 
@@ -42,10 +43,10 @@ class Cheat(AlignmentParty):
 
     read: str | None = None
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         channel, step = self._channel(self._next), self._done
-        returned = self._kept([channel.receive(Kind.TWICE_BLINDED_IDS, step)])
-        theirs, ours = split(held.chunk(0)), split(returned.chunk(0))
+        returned = PointParts(self._kept([channel.receive(Kind.TWICE_BLINDED_IDS, step)]), self._scratch)
+        theirs, ours = split(held.chunk(0)), split(returned.points.chunk(0))
         # The victim's first id that is not ours gets a point of one of ours that the victim does not have.
         place = next(place for place, point in enumerate(theirs) if point not in ours)
         self._taken = next(point for point in ours if point not in theirs)
@@ -81,7 +82,7 @@ class UnprovedCheat(Cheat):
 class ProvingCheat(Cheat):
     """Against ours: commits to the honest list, returns another one, and plays the rest as it is due."""
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         returned = super()._get_back_own_points(held, commitment)
         asked = self._salt + self._challenge
         self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked), len(asked))
@@ -237,11 +238,82 @@ def test_different_lists_for_different_peers_are_refused() -> None:
     assert not wire.bodies(Kind.CONFIRMATION)
 
 
-def played_by_three(cheat: str, kind: type[AlignmentParty], wire: Wire | None = None) -> tuple[Wire, dict[str, Any]]:
+# Among three: a party that says different things to different peers. They do not see what it told the other.
+
+
+class TwoScalars(AlignmentParty):
+    """Takes its scalar off for the others, and another one for features-2; both proofs hold."""
+
+    def _lowered_by(self, name: str, above: PointList) -> PointList:
+        if name == self.participant.name:
+            self._above = above
+        return super()._lowered_by(name, above)
+
+    def _to_all_peers(self, kind: Kind, step: int, body: bytes) -> bytes:
+        blinder, honest = Blinder(12345, b"", threads=1), self._blinder
+        false = self._kept(blinder.lowered(chunk)() for chunk in self._above)
+        for peer, channel in self.participant.data_peers.items():
+            told = body
+            if peer == "features-2" and kind is Kind.UNBLINDED_IDS:
+                told = blinder.lowered(honest.raised(body)())()
+            if peer == "features-2" and kind is Kind.UNBLINDING_PROOF:
+                context = self._unblinding_context(self.participant.name, blinder.public(), self._above, false)
+                told = blinder.public() + blinder.prove(context, false, context)
+            channel.send(kind, step, told)
+        return body
+
+
+class TwoLists(AlignmentParty):
+    """Shows features a list with other points than label, so that they find different numbers in common."""
+
+    def _swap_chunk(
+        self, kind: Kind, number: int, outgoing: Mapping[str, PointList], sizes: Mapping[str, int], step: int
+    ) -> bytes:
+        if kind is Kind.SHUFFLED_IDS:
+            false = self._kept([bytes(31) + bytes([place]) for place in range(len(outgoing["features"]))])
+            outgoing = {**outgoing, "features": false}
+        return super()._swap_chunk(kind, number, outgoing, sizes, step)
+
+
+class Relay(AlignmentParty):
+    """Passes the list of the party before it on as its own, which then comes back to that party."""
+
+    def _pass_on(self, ahead: Any, start: int, sent_size: int, size: int, step: int) -> bytes:
+        if step > len(self._starts(self._longest)):
+            return super()._pass_on(ahead, start, sent_size, size, step)
+        received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step)
+        self._channel(self._next).send(Kind.BLINDED_IDS, step, received)
+        return received + received + self._multiply(self._blinder.raised, received)
+
+    def _refuse_false_lists(self, received: PointList, hop: int) -> None:
+        """It knows that it sent them."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "cheat", "words"),
+    [
+        (TwoScalars, "label", r"features: .* its proof does not hold; or another party sent it other points than us"),
+        (TwoLists, "features-2", r"label: expected CONFIRMATION .*; or another party sent it other points than us"),
+        (Relay, "label", "features or label: its list holds points that we sent ourselves"),
+    ],
+    ids=["two scalars", "two lists", "relayed list"],
+)
+def test_no_innocent_party_is_blamed_for_certain(kind: type[AlignmentParty], cheat: str, words: str) -> None:
+    """Whoever cannot know which of the others lied does not name one alone; nothing is accepted."""
+    _, ends = played_by_three(cheat, kind, own=[*OWN, "zoe"])
+    said = [str(end) for name, end in ends.items() if name != cheat and isinstance(end, RemoteProtocolError)]
+    assert any(re.match(words, each) for each in said), ends
+    assert all(each.startswith(f"{cheat}: ") or " or " in each for each in said), ends
+    assert not any(isinstance(end, Alignment) for end in ends.values())
+
+
+def played_by_three(
+    cheat: str, kind: type[AlignmentParty], wire: Wire | None = None, own: Sequence[str] = OWN
+) -> tuple[Wire, dict[str, Any]]:
     """One cheat among three, in chunks of two, and how all ended."""
     seen = wire or Wire()
     participants = seated(THREE, seen)
-    lists = {"label": OWN, "features": VICTIMS, "features-2": [*OWN, "zoe"]}
+    lists = {"label": own, "features": VICTIMS, "features-2": [*OWN, "zoe"]}
     parties = {
         name: (kind if name == cheat else AlignmentParty)(participant, lists[name], chunk=2, jobs=1)
         for name, participant in participants.items()

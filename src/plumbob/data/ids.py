@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import chain, repeat
+from itertools import chain
 from unicodedata import is_normalized, normalize
 
 import numpy as np
@@ -103,7 +103,7 @@ def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
     """All ids by the rule; refused, with the rows and never with the ids, where one is empty, repeated or no text."""
     ids = tuple(ids)
     ruled = tuple(chain.from_iterable(map(_canonical_piece, in_pieces(ids))))
-    if have_repeats(ruled) or not all(map(_is_whole, ruled)):
+    if have_repeats(ruled) or not all(map(_are_whole, in_pieces(ruled))):
         _refuse(ruled, [row for row, identity in enumerate(ruled) if not all(parts_of(identity))], "have an empty id")
         _refuse(ruled, repeated_rows(ruled), "repeat the id of an earlier row, blanks around it aside", DUPLICATES_HINT)
         _refuse(ruled, [row for row, identity in enumerate(ruled) if not _is_text(identity)], "have an id of no text")
@@ -134,9 +134,11 @@ def repeated_rows(ids: Sequence[str]) -> list[int]:
     return [row for row, identity in enumerate(ids) if first.setdefault(identity, row) != row]
 
 
-def _is_whole(identity: str) -> bool:
-    """No column of it is empty, and each is text."""
-    return bool(identity) and (identity.isascii() or (all(parts_of(identity)) and _is_text(identity)))
+def _are_whole(ids: Sequence[str]) -> bool:
+    """No column of any is empty, and each is text."""
+    if "".join(ids).isascii():
+        return all(ids)
+    return all(all(parts_of(identity)) and _is_text(identity) for identity in ids)
 
 
 def _is_text(identity: str) -> bool:
@@ -212,14 +214,19 @@ class PackedIds:
     def __repr__(self) -> str:
         return f"PackedIds({len(self)})"
 
-    def encoded(self, places: NDArray[np.uint32] | slice = slice(None)) -> list[bytearray]:
-        """The ids at these places, each as it is hashed."""
-        spans = zip(self._bounds[:-1][places].tolist(), self._bounds[1:][places].tolist(), strict=True)
-        return [self._data[start:end] for start, end in spans]
+    def encoded(
+        self, places: NDArray[np.uint32] | slice = slice(None)
+    ) -> tuple[bytearray, NDArray[np.int64], NDArray[np.int64]]:
+        """The ids at these places as they are hashed: each from its start to its end in the buffer."""
+        return self._data, self._bounds[:-1][places].astype(np.int64), self._bounds[1:][places].astype(np.int64)
 
     def texts(self, places: NDArray[np.uint32]) -> list[str]:
         """The ids at these places."""
-        return list(map(_unpacked, self.encoded(places)))
+        data, starts, ends = self.encoded(places)
+        if not data.startswith(ONE_COLUMN):
+            return [_unpacked(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        spans = zip((starts + BEFORE_TEXT).tolist(), ends.tolist(), strict=True)
+        return [data[start:end].decode() for start, end in spans]
 
     def digest(self) -> bytes:
         """SHA-256 over all of them, in their order."""
@@ -242,19 +249,24 @@ def _packed(ids: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
         if any(identity.count(BETWEEN_COLUMNS) != columns - 1 for identity in ids):
             raise DataError("expected ids that all have the same number of columns")
     texts = list(map(str.encode, parts))
-    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)).reshape(-1, columns)
-    fields: list[Iterable[bytes]] = [repeat(NUMBER_OF_COLUMNS.pack(columns), len(ids))]
-    for column in range(columns):
-        # Few lengths occur, so each is written once.
-        written = {length: LENGTH.pack(length) for length in np.unique(lengths[:, column]).tolist()}
-        fields += [map(written.__getitem__, lengths[:, column].tolist()), texts[column::columns]]
-    sizes = NUMBER_OF_COLUMNS.size + columns * LENGTH.size + lengths.sum(axis=1)
-    return b"".join(chain.from_iterable(zip(*fields, strict=True))), sizes
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    before = np.full(len(texts), LENGTH.size)
+    before[::columns] += NUMBER_OF_COLUMNS.size
+    ends = np.cumsum(before + lengths)
+    packed, is_text = np.empty(int(ends[-1]), dtype=np.uint8), np.ones(int(ends[-1]), dtype=np.bool_)
+    heads = [
+        (ends - lengths, LENGTH.size, lengths),
+        ((ends - lengths - LENGTH.size)[::columns], NUMBER_OF_COLUMNS.size, np.array(columns)),
+    ]
+    for stops, size, number in heads:
+        for byte in range(size):
+            packed[stops - size + byte] = number >> 8 * byte & 0xFF
+            is_text[stops - size + byte] = False
+    packed[is_text] = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    return packed.tobytes(), np.diff(ends[columns - 1 :: columns], prepend=0)
 
 
 def _unpacked(encoded: bytearray) -> str:
-    if encoded.startswith(ONE_COLUMN):
-        return encoded[BEFORE_TEXT:].decode()
     texts, at = [], NUMBER_OF_COLUMNS.size
     while at < len(encoded):
         (length,) = LENGTH.unpack_from(encoded, at)

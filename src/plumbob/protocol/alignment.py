@@ -19,7 +19,8 @@ import hashlib
 import hmac
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -180,7 +181,7 @@ class AlignmentParty:
         if not self._is_pair:
             return self._look_up(self._unblind(common), common)
         returned = self._get_back_own_points(held, commitment)
-        if self._kept(PointParts(returned, self._scratch).sorted_points()).digest() != everybodys[self._next].digest():
+        if self._kept(returned.sorted_points()).digest() != everybodys[self._next].digest():
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
         return self._recognise(returned, common)
 
@@ -231,8 +232,10 @@ class AlignmentParty:
     @property
     def _bytes_on_disk(self) -> int:
         """All lists at the end, as measured and rounded up; what splits and sorts them is in it."""
-        is_shown = self._go_on is not None or not self._is_pair
-        return self._longest * (300 * len(self._ring) if is_shown else 310)
+        per_id = 300 * len(self._ring)
+        if self._is_pair:
+            per_id = 275 if self._go_on is None else 520
+        return self._longest * per_id
 
     def _write(self, data: bytes) -> bytes:
         self._file.seek(self._end)
@@ -318,15 +321,17 @@ class AlignmentParty:
         self._sent.append(PointParts(sent, self._scratch))
         self._own, self._received = (sent, received) if hop == 0 else (self._own, received)
         # Before anything of the product leaves.
-        self._refuse_false_lists(received)
+        self._refuse_false_lists(received, hop)
         return held
 
-    def _refuse_false_lists(self, received: PointList) -> None:
+    def _refuse_false_lists(self, received: PointList, hop: int) -> None:
         parts = PointParts(received, self._scratch)
         if repeated := parts.repeated():
             raise RemoteProtocolError(f"{self._previous}: its list repeats {repeated} points")
         if self._holds_own_points(parts):
-            raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
+            # Whoever passed the list on honestly could not see it.
+            hands = " or ".join(self._before(place) for place in range(1, hop + 2))
+            raise RemoteProtocolError(f"{hands}: its list holds points that we sent ourselves")
 
     def _holds_own_points(self, parts: PointParts) -> bool:
         return any(len(records) for sent in self._sent for records in in_common(parts, sent))
@@ -339,7 +344,7 @@ class AlignmentParty:
             ahead.ask(start + self._chunk)
         if not size:
             return sent
-        received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step)
+        received = self._receive(self._previous, Kind.BLINDED_IDS, step)
         ask_for_more = partial(ahead.ask, start + 2 * self._chunk)
         return sent + received + self._multiply(self._blinder.raised, received, ask_for_more)
 
@@ -362,16 +367,16 @@ class AlignmentParty:
         ours = self._commitment(self.participant.name, self._salt, held) + self._blinder.public()
         return self._in_step(partial(self._trade, Kind.RETURN_COMMITMENT, ours), len(ours))
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointList:
+    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         """Our own points under both scalars, in our order, once all of them are proved to carry the same one."""
         returned = self._return_in_order(held)
         asked = self._salt + self._challenge
         answered = self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked), len(asked))
         salt, challenge = answered[:SEED_BYTES], answered[SEED_BYTES:]
-        expected = self._commitment(self._next, salt, returned)
+        expected = self._commitment(self._next, salt, returned.points)
         if not hmac.compare_digest(expected, commitment[: len(expected)]):
             raise RemoteProtocolError(f"{self._next}: it returned another list than the one it had committed to")
-        self._swap_proofs(returned, challenge, commitment[len(expected) :])
+        self._swap_proofs(returned.points, challenge, commitment[len(expected) :])
         return returned
 
     def _swap_proofs(self, returned: PointList, challenge: bytes, public: bytes) -> None:
@@ -402,7 +407,7 @@ class AlignmentParty:
     def _trade(self, kind: Kind, ours: bytes, step: int) -> bytes:
         """A message to the peer and one from it."""
         self._channel(self._next).send(kind, step, ours)
-        return self._channel(self._next).receive(kind, step)
+        return self._receive(self._next, kind, step)
 
     def _commitment(self, name: str, salt: bytes, points: PointList) -> bytes:
         return hash_fields(b"returned", self._context(name), salt, points.digest())
@@ -418,18 +423,18 @@ class AlignmentParty:
     def _challenge(self) -> bytes:
         return hash_fields(b"challenge", self._drawn.seed)
 
-    def _return_in_order(self, held: PointList) -> PointList:
+    def _return_in_order(self, held: PointList) -> PointParts:
         peer = self._next
-        returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self._ids)}, self._longest)[peer]
-        parts = PointParts(returned, self._scratch)
-        if parts.repeated() or self._holds_own_points(parts):
+        swapped = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self._ids)}, self._longest)
+        returned = PointParts(swapped[peer], self._scratch)
+        if returned.repeated() or self._holds_own_points(returned):
             raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
         return returned
 
-    def _recognise(self, returned: PointList, theirs: PointList) -> Alignment:
+    def _recognise(self, returned: PointParts, theirs: PointList) -> Alignment:
         """Own ids whose points the peer has too."""
         places, points = [], hashlib.sha256()
-        for records in in_common(PointParts(returned, self._scratch), PointParts(theirs, self._scratch)):
+        for records in in_common(returned, PointParts(theirs, self._scratch)):
             places.append(records["place"])
             points.update(records["point"].tobytes())
         return self._finish(self._own_order[np.concatenate(places)], points.digest())
@@ -460,8 +465,8 @@ class AlignmentParty:
     def _decide(self, go_on: GoOn, size: int, step: int) -> bytes:
         decision = bytes([bool(go_on(size))])
         self._to_all_peers(Kind.ALIGNMENT_DECISION, step, decision)
-        for peer, channel in self.participant.data_peers.items():
-            theirs = channel.receive(Kind.ALIGNMENT_DECISION, step)
+        for peer in self.participant.data_peers:
+            theirs = self._receive(peer, Kind.ALIGNMENT_DECISION, step)
             if theirs not in (b"\0", b"\1"):
                 raise RemoteProtocolError(f"{peer}: expected a decision, 0 or 1, got another byte")
             decision += theirs
@@ -488,12 +493,12 @@ class AlignmentParty:
 
     def _lower(self, name: str, above: PointList, number: int, step: int) -> bytes:
         if name != self.participant.name:
-            return self._channel(name).receive(Kind.UNBLINDED_IDS, step)
+            return self._receive(name, Kind.UNBLINDED_IDS, step)
         return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._blinder.lowered(above.chunk(number))())
 
     def _prove_unblinding(self, name: str, above: PointList, lowered: PointList, step: int) -> bytes:
         if name != self.participant.name:
-            return self._channel(name).receive(Kind.UNBLINDING_PROOF, step)
+            return self._receive(name, Kind.UNBLINDING_PROOF, step)
         public = self._blinder.public()
         context = self._unblinding_context(name, public, above, lowered)
         proof = self._blinder.prove(context, lowered, context)
@@ -504,10 +509,11 @@ class AlignmentParty:
         context = self._unblinding_context(name, public, above, lowered)
         is_own = name == self.participant.name
         if not is_own and not self._holds(name, context, public, lowered, above, context, proof):
-            raise RemoteProtocolError(
-                f"{name}: the points that it unblinded are not the common ones under one scalar less; its proof does "
-                "not hold"
-            )
+            with self._in_doubt():
+                raise RemoteProtocolError(
+                    f"{name}: the points that it unblinded are not the common ones under one scalar less; its proof "
+                    "does not hold"
+                )
 
     def _unblinding_context(self, name: str, public: bytes, above: PointList, lowered: PointList) -> bytes:
         """The challenge too: it follows from all that the prover says, so that each other factor costs it a hash."""
@@ -533,6 +539,8 @@ class AlignmentParty:
     def _finish(self, places: NDArray[np.uint32], points: bytes) -> Alignment:
         """With the places of the common ids, and the hash of their points under all scalars, sorted."""
         found: list[str] = []
+        # As in the file, where they often are in order.
+        places.sort()
         for start in self._starts(len(places)):
             # A chunk at a time: millions of Python's own integers take more memory than the ids.
             found += self._ids.texts(places[start : start + self._chunk])
@@ -541,7 +549,8 @@ class AlignmentParty:
         del found
         key = hash_fields(b"aligned", self._drawn.identity, points)
         order_hash = hash_fields(b"order", key, hash_of_ids(ordered)).hex()
-        confirm(self.participant, key, (order_hash,))
+        with self._in_doubt():
+            confirm(self.participant, key, (order_hash,))
         if not ordered:
             raise DataError("the parties have no id in common; are their ids written in the same way?")
         if self._ids.rows is None:
@@ -592,7 +601,7 @@ class AlignmentParty:
         for peer, points in outgoing.items():
             if chunk := points.chunk(number):
                 self._channel(peer).send(kind, step, chunk)
-        return b"".join(self._channel(peer).receive(kind, step) for peer, size in sizes.items() if size)
+        return b"".join(self._receive(peer, kind, step) for peer, size in sizes.items() if size)
 
     def _starts(self, count: int) -> range:
         return range(0, count, self._chunk)
@@ -652,6 +661,20 @@ class AlignmentParty:
 
     def _channel(self, peer: str) -> Channel:
         return self.participant.channels[peer]
+
+    def _receive(self, peer: str, kind: Kind, step: int) -> bytes:
+        with self._in_doubt():
+            return self._channel(peer).receive(kind, step)
+
+    @contextmanager
+    def _in_doubt(self) -> Iterator[None]:
+        """What peers send each other we do not see: an honest one that was told something else looks like a liar."""
+        try:
+            yield
+        except RemoteProtocolError as error:
+            if self._is_pair:
+                raise
+            raise RemoteProtocolError(f"{error}; or another party sent it other points than us") from None
 
 
 class _Ahead:

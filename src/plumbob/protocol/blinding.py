@@ -4,12 +4,11 @@ Work is asked for first and fetched later. One thread of this process calls the 
 and spreads the points over threads of its own.
 """
 
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from plumbob.crypto import ristretto, same_scalar
-from plumbob.crypto.ristretto import ORDER, Points
+from plumbob.crypto.ristretto import ORDER, PackedTexts, Points, uniform_strings
 
 Pending = Callable[[], bytes]
 """Points under way; the call waits for them."""
@@ -20,14 +19,13 @@ class Blinder:
 
     def __init__(self, scalar: int, domain: bytes, threads: int) -> None:
         self._scalar, self._inverse = scalar, pow(scalar, -1, ORDER)
-        self._domain = hashlib.sha512(domain)
+        self._domain, self._threads = domain, threads
         self._group = ristretto.choose(threads=threads)
         self._helper = ThreadPoolExecutor(1)
 
-    def blind(self, texts: Sequence[bytearray]) -> Pending:
-        """Texts hashed to points, times the scalar."""
-        # Hashed by the caller, which has nothing else to do: in the helper it would keep the kernel waiting.
-        return self._helper.submit(self._group.times_hashed, self._uniform(texts), self._scalar).result
+    def blind(self, texts: PackedTexts) -> Pending:
+        """PackedTexts hashed to points, times the scalar."""
+        return self._helper.submit(self.hashed, texts, self._scalar).result
 
     def raised(self, points: Points) -> Pending:
         """Points times the scalar; the fetching raises CryptoError where one is no point."""
@@ -37,9 +35,10 @@ class Blinder:
         """Points times the scalar's inverse."""
         return self._helper.submit(self._group.times, points, self._inverse).result
 
-    def hashed(self, texts: Sequence[bytearray]) -> bytes:
-        """Texts hashed to points, without a scalar."""
-        return self._group.times_hashed(self._uniform(texts))
+    def hashed(self, texts: PackedTexts, scalar: int = 1) -> bytes:
+        """PackedTexts hashed to points, times a scalar."""
+        # The domain has a fixed length.
+        return self._group.times_hashed(uniform_strings(self._domain, texts, self._threads), scalar)
 
     def public(self) -> bytes:
         """The scalar times the generator."""
@@ -66,12 +65,3 @@ class Blinder:
 
     def close(self) -> None:
         self._helper.shutdown(cancel_futures=True)
-
-    def _uniform(self, texts: Iterable[bytearray]) -> bytes:
-        digests = []
-        for text in texts:
-            # The domain has a fixed length and is hashed once.
-            hashing = self._domain.copy()
-            hashing.update(text)
-            digests.append(hashing.digest())
-        return b"".join(digests)

@@ -1,9 +1,9 @@
 """Lists of points on a party's own disk, because ten million of them, several times over, do not fit into memory.
 
-A list is written and read chunk by chunk. To compare lists, each is split by its points' first bits into 256 parts;
-equal points are in equal parts, and one part after the other fits into memory. Points under somebody's scalar are
-uniform, so the parts are equally long, and in order: part after part, sorted, is the whole list sorted. Nothing of this
-is told to anybody.
+A list is written and read chunk by chunk. To compare lists, each is split by its points' first bits into parts, which
+are sorted; equal points are in equal parts, and one part after the other fits into memory. Points under somebody's
+scalar are uniform, so the parts are equally long, and in order: one after the other, they are the whole list sorted.
+Nothing of this is told to anybody.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ from plumbob.arrays import Flags
 from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.errors import ROOM_ADVICE, JournalError
 
-PARTS = 256
-SMALL = 1 << 16  # A list with no more points than these is one part, in memory.
+PARTS = 64
+SMALL = 1 << 18  # A list with no more points than these is in memory, and lists are compared about so many at a time.
 READ_AT_ONCE = 1 << 16  # Points, while a list is split.
 WORDS = POINT_BYTES // 8
 RECORD = np.dtype([("point", "V32"), ("place", "<u4")])
@@ -137,42 +137,41 @@ def shuffled(points: PointList, order: NDArray[np.uint32], chunk: int, scratch: 
 
 
 class PointParts:
-    """A list split by its points' first bits; each part sorted."""
+    """A list's points with their places in it, sorted: in memory, or split by their first bits over a file."""
 
     def __init__(self, points: PointList, scratch: Scratch) -> None:
-        self.is_small = len(points) <= SMALL
-        if self.is_small:
-            self._whole = _records(b"".join(points), 0)
+        self.points = points
+        if len(points) <= SMALL:
+            self._whole = _sorted(_records(b"".join(points), 0))
+            self._ends = _part_sizes(_points_of(self._whole)).cumsum()
             return
         self._file = scratch.file()
-        self._ends = np.cumsum(sum(np.bincount(_parts_of(chunk), minlength=PARTS) for chunk in map(_bytes_of, points)))
-        self._split(points)
+        self._ends = np.sum([_part_sizes(_bytes_of(chunk)) for chunk in points], axis=0).cumsum()
+        self._split()
+        for number in range(PARTS):
+            records = _sorted(self.part(number, PARTS))
+            self._write(self._end_of(number, PARTS), records)
 
-    def _split(self, points: PointList) -> None:
+    def _split(self) -> None:
         """Each record to its part's next free place in the file."""
-        free = np.concatenate([[0], self._ends[:-1]])
-        done = 0
-        for chunk in _larger(points):
+        free, done = np.append(0, self._ends[:-1]), 0
+        for chunk in _larger(self.points):
             records = _records(chunk, done)
             done += len(records)
             parts = _parts_of(_bytes_of(chunk))
-            ordered = records[np.argsort(parts, kind="stable")]
-            counts = np.bincount(parts, minlength=PARTS)
-            for part, piece in enumerate(np.split(ordered, np.cumsum(counts)[:-1])):
-                self._file.seek(int(free[part]) * RECORD.itemsize)
-                self._file.write(piece.tobytes())
-            free += counts
+            ordered = np.take(records, np.argsort(parts, kind="stable"))
+            sizes = _part_sizes(_bytes_of(chunk))
+            for part, end in enumerate(sizes.cumsum()):
+                self._write(int(free[part]), ordered[end - sizes[part] : end])
+            free += sizes
 
     def part(self, number: int, of: int) -> Records:
-        """One of 256, or all where every list that is looked at is small."""
-        if of == 1:
-            return _sorted(self._whole)
-        if self.is_small:
-            return _sorted(self._whole[_parts_of(_points_of(self._whole)) == number])
-        first = int(self._ends[number - 1]) if number else 0
+        """One of so many, a power of two."""
+        first, last = self._end_of(number, of), self._end_of(number + 1, of)
+        if len(self.points) <= SMALL:
+            return self._whole[first:last]
         self._file.seek(first * RECORD.itemsize)
-        data = self._file.read((int(self._ends[number]) - first) * RECORD.itemsize)
-        return _sorted(np.frombuffer(data, dtype=RECORD))
+        return np.frombuffer(self._file.read((last - first) * RECORD.itemsize), dtype=RECORD)
 
     def sorted_points(self) -> Iterator[bytes]:
         """All points, in the order of their bytes."""
@@ -181,12 +180,21 @@ class PointParts:
 
     def repeated(self) -> int:
         """How many points equal an earlier one."""
-        return sum(int(np.count_nonzero(_equals_next(_words(_points_of(records))))) for (records,) in in_step(self))
+        found = (records["point"][1:] == records["point"][:-1] for (records,) in in_step(self))
+        return sum(map(np.count_nonzero, found))
+
+    def _end_of(self, parts: int, of: int) -> int:
+        return int(self._ends[parts * PARTS // of - 1]) if parts else 0
+
+    def _write(self, place: int, records: Records) -> None:
+        self._file.seek(place * RECORD.itemsize)
+        self._file.write(records.tobytes())
 
 
 def in_step(*lists: PointParts) -> Iterator[tuple[Records, ...]]:
     """The same part of every list, one after the other."""
-    count = 1 if all(each.is_small for each in lists) else PARTS
+    longest = max(len(each.points) for each in lists)
+    count = min(PARTS, 1 << (longest // SMALL).bit_length())
     for number in range(count):
         yield tuple(each.part(number, count) for each in lists)
 
@@ -199,30 +207,30 @@ def in_common(*lists: PointParts) -> Iterator[Records]:
 
 def _is_in(some: Records, others: Records) -> Flags:
     """Which of some points are among others; both are sorted."""
-    wanted, there = _words(_points_of(some)), _words(_points_of(others))
-    if not len(there):
-        return np.zeros(len(wanted), dtype=np.bool_)
-    first = np.minimum(np.searchsorted(there[:, 0], wanted[:, 0]), len(there) - 1)
-    found: Flags = (there[first] == wanted).all(axis=1)
+    if not len(others):
+        return np.zeros(len(some), dtype=np.bool_)
+    there = _first_words(others)
+    first = np.minimum(np.searchsorted(there, _first_words(some)), len(there) - 1)
+    found: Flags = np.take(others["point"], first) == some["point"]
     # Points that share eight bytes only somebody makes on purpose: those after the first are compared in full.
-    later = others["point"][1:][there[1:, 0] == there[:-1, 0]]
+    later = others["point"][1:][there[1:] == there[:-1]]
     if len(later):
         rest = {point.tobytes() for point in later}
         found |= np.array([point.tobytes() in rest for point in some["point"]], dtype=np.bool_)
     return found
 
 
-def _equals_next(words: PointWords) -> Flags:
-    equal: Flags = (words[1:] == words[:-1]).all(axis=1)
-    return equal
-
-
 def _sorted(records: Records) -> Records:
-    words = _words(_points_of(records))
-    order = np.argsort(words[:, 0], kind="stable")
-    if (words[order[1:], 0] == words[order[:-1], 0]).any():
-        order = np.lexsort(words.T[::-1])
-    return records[order]
+    words = _first_words(records)
+    order = np.argsort(words)
+    if (words[order[1:]] == words[order[:-1]]).any():
+        order = np.lexsort(_words(_points_of(records)).T[::-1])
+    return np.take(records, order)
+
+
+def _first_words(records: Records) -> NDArray[np.uint64]:
+    """As in `_words`."""
+    return np.ndarray(len(records), ">u8", records, strides=records.strides).astype(np.uint64)
 
 
 def _is_greater(left: PointWords, right: PointWords) -> Flags:
@@ -255,8 +263,12 @@ def _bytes_of(chunk: bytes) -> NDArray[np.uint8]:
 
 
 def _parts_of(points: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The first eight bits that vary, in order: the lowest bit of an encoding's first byte is always 0."""
-    return (points[:, 0] & np.uint8(0xFE)) | (points[:, 1] >> np.uint8(7))
+    """The first six bits; all of them vary."""
+    return points[:, 0] >> np.uint8(2)
+
+
+def _part_sizes(points: NDArray[np.uint8]) -> NDArray[np.intp]:
+    return np.bincount(_parts_of(points), minlength=PARTS)
 
 
 def _larger(points: PointList) -> Iterator[bytes]:
