@@ -201,8 +201,7 @@ def test_ids_that_are_named_differently(
     told(monkeypatch, capsys, "train", "--data", *files, *words, "--protocol", "clear", "--split-by", "debt")
     scores = ["--out", str(tmp_path / "scores.csv")]
     assert told(monkeypatch, capsys, "predict", str(tmp_path / "run"), "--data", *files, *ids, *scores)["rows"] == ROWS
-    both = [word for file in files for word in ("--data", file)]
-    plan = told(monkeypatch, capsys, "plan", "new", *both, *ids, "--label", "late")["plan"]
+    plan = told(monkeypatch, capsys, "plan", "new", "--data", *files, *ids, "--label", "late")["plan"]
     assert [party["features"] for party in plan["parties"]] == [11, 6]
 
 
@@ -229,8 +228,7 @@ def test_id_columns_that_do_not_fit_the_parties(
     out = str(tmp_path / "run")
     assert call(monkeypatch, "train", "--data", *files, *words, "--label", "late", "--out", out) == 1
     assert message in capsys.readouterr().err
-    both = [word for file in files for word in ("--data", file)]
-    assert call(monkeypatch, "plan", "new", *both, *words, "--label", "late") == 1
+    assert call(monkeypatch, "plan", "new", "--data", *files, *words, "--label", "late") == 1
     assert message in capsys.readouterr().err
 
 
@@ -253,8 +251,12 @@ def test_a_plan_from_tables(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
 ) -> None:
     """It has the tables' columns, and says which are constant, names, or full of gaps."""
-    both = [word for file in files for word in ("--data", file)]
-    result = told(monkeypatch, capsys, "plan", "new", *both, "--id", "client", "--label", "late")
+    words = ["plan", "new", "--data", *files, "--id", "client", "--label", "late"]
+    result = told(monkeypatch, capsys, *words)
+    repeated = ["plan", "new", "--data", files[0], "--data", files[1], *words[-4:]]
+    assert told(monkeypatch, capsys, *repeated) == result
+    assert call(monkeypatch, *words, "joint.toml") == 1
+    assert "--out joint.toml names the file to write" in capsys.readouterr().err
     assert [party["features"] for party in result["plan"]["parties"]] == [11, 6]
     remarks = {column["name"]: column["remark"] for table in result["tables"].values() for column in table["columns"]}
     assert "a name or an id" in remarks["name"]

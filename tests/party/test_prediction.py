@@ -293,6 +293,7 @@ def test_a_service_of_several_lists(organisations: Organisations) -> None:
     assert [service.wait() for service in services] == [0, 0], services[0].complained
     for service, whose in zip(services, ("", "features refused: "), strict=True):
         assert "answered 12 rows in 2 sessions, refused 1 request" in service.printed
+        assert "not answered without --name, though aligned: august" in service.complained
         assert service.complained.count(f"refused: label asked for 1 row; {whose}{words}") == 1
         assert service.complained.count(f"label was refused: {refusal}") <= 2
 

@@ -40,6 +40,9 @@ class NewPlan(
     Flags change its keys; tables give it their columns.
     """
 
+    more_tables: Annotated[
+        Sequence[str], typer.Argument(metavar="PARTY=FILE", help="More tables, after the first one of --data.")
+    ] = ()
     out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None
     names: Annotated[str | None, typer.Option(help="The parties' names: bank,processor.")] = None
     from_fate: FromFate = None
@@ -48,7 +51,9 @@ class NewPlan(
     data: Annotated[
         Sequence[str],
         typer.Option(
-            "--data", help="Table to fit the plan to: your own FILE, or PARTY=FILE, repeated.", metavar="FILE"
+            "--data",
+            help="Table to fit the plan to: your own FILE, or PARTY=FILE for each party.",
+            metavar="FILE|PARTY=FILE ...",
         ),
     ] = ()
     id_words: IdColumnWords = ()

@@ -45,7 +45,9 @@ NOWHERE = Origin()
 
 def new(asked: NewPlan) -> Result:
     """A plan from flags, from tables, or one that moves another system's job here; else, the paper's split."""
-    if asked.data:
+    if nameless := [word for word in asked.more_tables if "=" not in word]:
+        raise PlanError(f"{nameless[0]}: tables are given as PARTY=FILE; --out {nameless[0]} names the file to write")
+    if asked.data or asked.more_tables:
         return _fitted(asked)
     origin = Origin(None, asked.from_fate, asked.from_secretflow, asked.job_version)
     return _written(asked.keys, asked.names, asked.out, origin)
@@ -113,7 +115,7 @@ def _rename_parties(plan: Plan, names: list[str]) -> Plan:
 
 def _fitted(asked: NewPlan) -> Result:
     """The plan, and what each table gives under it."""
-    tables = dict(_party_and_file(word, place) for place, word in enumerate(asked.data))
+    tables = dict(_party_and_file(word, place) for place, word in enumerate([*asked.data, *asked.more_tables]))
     ids, names = id_columns(asked.id_words), asked.names
     if asked.label_column is not None:
         tables = dict(sorted(tables.items(), key=lambda named: asked.label_column not in column_names(named[1])))

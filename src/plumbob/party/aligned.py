@@ -52,10 +52,11 @@ def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
         raise DataError(f"{file}: expected aligned ids; the file is damaged, align again") from None
 
 
-def is_any_kept(home: Home, plan: Plan) -> bool:
-    """Whether these parties aligned some list before."""
-    file = _file(home.aligned, plan, "")
-    return any(file.parent.glob(f"{file.stem}*.json"))
+def names_kept(home: Home, plan: Plan) -> list[str]:
+    """Of all lists that these parties aligned; that of training has an empty one."""
+    parties = _file(home.aligned, plan, "").stem
+    found = (file.stem.partition(".") for file in home.aligned.glob("*.json"))
+    return sorted(name for those, _, name in found if those == parties)
 
 
 def rows_kept_in(folder: Path, plan: Plan) -> int:

@@ -95,6 +95,22 @@ def test_an_id_of_two_columns_at_each_party(tables: OwnTables) -> None:
     assert [column["name"] for column in read.summaries[1]["columns"]] == ["balance"]
 
 
+def test_repeated_ids_and_rows_without_a_label(tables: OwnTables) -> None:
+    """They are refused until the page says what to do with them, and then counted; so with three parties."""
+    kept(tables, 0, "bank.csv", bank() + "p5,33,A,1\np500,33,A,\n")
+    kept(tables, 2, "insurer.csv", processor(70).replace("balance", "claims"))
+    three = replace(READING, ids=(*IDS, ("id",)))
+    names = [*NAMES, "insurer"]
+    assert "1 of 92 rows has no label" in tables.read(names, three, BINNED).mistake
+    labelled = replace(three, unlabelled="drop")
+    assert "--duplicates first, last or repeat" in tables.read(names, labelled, BINNED).mistake
+    read = tables.read(names, replace(labelled, duplicates="last"), BINNED)
+    assert (read.mistake, read.rows, len(read.widths)) == ("", 70, 3)
+    assert "bank: 1 row has no label and is left out" in read.remark
+    assert "bank: 1 row beyond the first of an id: its last row is used" in read.remark
+    assert "70 rows in common (bank 90, processor 80, insurer 70)" in read.remark
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [({}, "Drafted for 64 training rows, 2 numeric columns"), ({"noise": "rows"}, "columns are not cut into bins")],

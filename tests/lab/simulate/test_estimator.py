@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plumbob
 from plumbob import VerticalLogisticRegression
-from plumbob.errors import PlanError
+from plumbob.errors import DataError, PlanError
 from plumbob.plan import KEYS, Plan
 from plumbob.plan.encodings import ENCODING_KEYS
 
@@ -240,6 +240,21 @@ def test_frames_with_texts_or_gaps_are_encoded(data: tuple[Any, Any], kind: str)
     assert model.score(frame, data[1]) > 0.85
     stated = VerticalLogisticRegression((2, 2), "clear", missing="mean", categorical="one-hot").fit(frame, data[1])
     assert (stated.model_.plan.bins, stated.model_.plan.l2) == (0, 0.0)
+
+
+def test_what_a_frame_loses_is_told(data: tuple[Any, Any]) -> None:
+    """Columns that give nothing are named; amounts written as texts, and a frame for each party, are refused."""
+    pandas: Any = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(data[0][:, :4], columns=list("abcd"))
+    model = VerticalLogisticRegression({"label": ["a", "b", "note"], "features": ["c", "d"]}, "clear")
+    frame["note"] = [f"text {row}" for row in range(len(frame))]
+    with pytest.warns(UserWarning, match=rf"give the model nothing: note \(text, {len(frame)} values\)$"):
+        model.fit(frame, data[1])
+    frame["note"] = [f"${row},000.50" for row in range(len(frame))]
+    with pytest.raises(DataError, match=r"--as note=number.*; in Python, change the column: pandas.to_numeric"):
+        model.fit(frame, data[1])
+    with pytest.raises(DataError, match="expected one frame with all parties' columns, got 2 frames; join them"):
+        model.fit([frame[["a"]], frame[["b"]]], data[1])
 
 
 def test_a_saved_run_can_be_loaded(data: tuple[Any, Any], tmp_path: Any) -> None:

@@ -55,6 +55,9 @@ class TableReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     types: dict[str, str] = {}
     """By column, as `--as` has them."""
     gaps: tuple[str, ...] = ()
+    duplicates: str = "refuse"
+    """As `--duplicates` has it, at every party."""
+    unlabelled: str = "refuse"
 
     def id_columns(self, names: Sequence[str]) -> "IdColumns":
         """As `--id` and `--by-place` have it, for the parties of these names."""
@@ -68,7 +71,14 @@ class TableReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def choices(self) -> "ColumnChoices":
         from plumbob.data import ColumnChoices
 
-        return ColumnChoices(drop=self.drop, types=self.types, gaps=self.gaps, positive=self.positive or None)
+        return ColumnChoices(
+            drop=self.drop,
+            types=self.types,
+            gaps=self.gaps,
+            positive=self.positive or None,
+            duplicates=self.duplicates,
+            unlabelled=self.unlabelled,
+        )
 
 
 @dataclass(frozen=True)
@@ -178,7 +188,8 @@ class OwnTables:
             return TablesRead(summaries=summaries, mistake=str(error))
         loaded = files.LoadedTables("files", common, rows_read={name: len(table) for name, table in tables.items()})
         rows = len(common[plan.label_party.name])
-        remark = PAIRED_BY_PLACE if reading.by_place else loaded.left_out
+        pairing = PAIRED_BY_PLACE if reading.by_place else loaded.left_out
+        remark = "; ".join(filter(None, [*files.remarks_on(tables), pairing]))
         return TablesRead(tuple(widths.values()), rows, by_rule, drafted, remark, summaries)
 
     def _columns(self, file: Path) -> list[str]:

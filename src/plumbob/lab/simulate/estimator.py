@@ -24,9 +24,11 @@ from plumbob.checking.check import check
 from plumbob.checking.consent import LeakWarning, refusing, warning_about
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
+from plumbob.counting import counted
 from plumbob.data import ColumnChoices, Table
-from plumbob.data.encoder import encoded_width
+from plumbob.data.encoder import choices_of, encoded_width
 from plumbob.data.fitting import sizes_of
+from plumbob.data.summary import summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts
 from plumbob.lab.simulate.raw_export import has_slots
@@ -125,6 +127,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             tables = (replace(tables[0], weights=_bounded(sample_weight, checked)), *tables[1:])
         plan = self._plan(self._owners, tables)
         self._warn_of_leaks(plan, len(tables[0]))
+        self._warn_of_lost_columns(plan, tables)
         named = dict(zip([party.name for party in plan.learners], tables, strict=True))
         with self._progress(plan) as progress:
             run = train(plan, named, engine=self.engine, jobs=jobs, progress=progress, keep_bytes=keep_bytes)
@@ -200,6 +203,12 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
 
     def _check(self, X: Any, y: Any) -> tuple[Any, Any]:
         """X as numbers, or as the frame it is where it has texts; y as it came."""
+        given = list(X.values()) if isinstance(X, dict) else X
+        if isinstance(given, list | tuple) and any(hasattr(one, "columns") for one in given):
+            raise DataError(
+                f"X: expected one frame with all parties' columns, got {len(X)} frames; join them by their ids, such as"
+                " first.join(second), and say with split how many columns each party has"
+            )
         self._has_texts = has_texts(X)
         self._is_drafted = (self._has_texts or has_gaps(X)) and not self._chosen_encoding()
         if not self._has_texts:
@@ -234,12 +243,27 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     ) -> tuple[Table, ...]:
         if isinstance(X, np.ndarray):
             return self._owners.tables_of_numbers(X, labels)
-        return self._owners.tables_of_frame(X, labels, readings)
+        try:
+            return self._owners.tables_of_frame(X, labels, readings)
+        except DataError as error:
+            if "--as " not in str(error):
+                raise
+            raise DataError(f"{error}; in Python, change the column: pandas.to_numeric, astype('category')") from None
 
     def _warn_of_leaks(self, plan: Plan, rows: int) -> None:
         # All data are here already: short keys give nothing away that this machine does not have.
         if leaking := refusing(check(plan, rows), but=[WEAK_KEYS]):
             warnings.warn(warning_about(leaking), LeakWarning, stacklevel=3)
+
+    def _warn_of_lost_columns(self, plan: Plan, tables: Sequence[Table]) -> None:
+        """A text that is different in every row, or whose levels are all rare, is in the frame and not in the model."""
+        if not self._is_drafted:
+            return
+        summaries = (summarise(table, choices_of(plan)) for table in tables)
+        lost = [column for summary in summaries for column in summary.columns if not column.encoded]
+        if lost:
+            told = ", ".join(f"{one.name} ({one.kind}, {counted(one.different, 'value')})" for one in lost)
+            warnings.warn(f"these columns give the model nothing: {told}", UserWarning, stacklevel=3)
 
     def _progress(self, plan: Plan) -> "AbstractContextManager[AfterStep | None]":
         if not self.verbose:

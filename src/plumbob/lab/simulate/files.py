@@ -127,6 +127,11 @@ def load_tables(
     return loaded
 
 
+def remarks_on(read: Mapping[str, Table]) -> tuple[str, ...]:
+    """What is to be said of the ids in each party's file, and of rows that were left out because of them."""
+    return tuple(f"{party}: {remark}" for party, table in read.items() for remark in remarks_on_ids(table))
+
+
 def _load_files(
     plan: Plan,
     files: Mapping[str, Path],
@@ -141,7 +146,7 @@ def _load_files(
     read = read_training_files(plan, files, id_columns, label_column, reading)
     aligned, sizes = common_rows(plan, read, id_columns), _sizes(read)
     _refuse_few_rows(aligned, sizes)
-    remarks = tuple(f"{party}: {remark}" for party, table in read.items() for remark in remarks_on_ids(table))
+    remarks = remarks_on(read)
     if testing.split_by is not None:
         is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids, reading)
         training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}

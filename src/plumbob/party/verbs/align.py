@@ -62,7 +62,8 @@ def align(options: Align, caller: Caller) -> Result:
         intersection = alignment.IntersectionOptions(
             None if at_least is None else lambda size: size >= at_least,
             options.jobs,
-            lambda done, steps: progress(_Chunk(done, steps), steps),
+            # Three parties do not know how many steps it takes, so none is called the last one.
+            lambda done, steps: progress(_Chunk(done, steps + 1), steps + 1),
             most_ids=options.at_most,
             columns=id_forms(home.settings.id_column, home.settings.reading.types),
             holds_out=not name,
@@ -72,7 +73,7 @@ def align(options: Align, caller: Caller) -> Result:
     # Before the common ones are written: of millions, each copy counts.
     del ids
     # Before its journal goes: whoever is killed in between need not ask the peers again.
-    remarks = [ANOTHER_LIST] if aligned.is_any_kept(home, plan) else []
+    remarks = [ANOTHER_LIST] if aligned.names_kept(home, plan) else []
     file = None if found.ids is None else aligned.keep(home, plan, found, name, duplicates)
     if peers_are_done:
         shutil.rmtree(place)

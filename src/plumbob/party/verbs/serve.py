@@ -20,7 +20,7 @@ from plumbob.errors import (
     RemoteProtocolError,
     TransportError,
 )
-from plumbob.party.aligned import checked_list_name
+from plumbob.party.aligned import checked_list_name, names_kept
 from plumbob.party.home import Home
 from plumbob.party.log import facts_of, logged
 from plumbob.party.outcome import plan_of
@@ -72,6 +72,8 @@ def _answer(home: Home, plan: Plan, options: Serve, events: Tell) -> Result:
     own = home.identity.name
     lists = _lists(options)
     events(f"ready to answer {', '.join(f'the list {name}' if name else 'the list of training' for name in lists)}")
+    if others := [name for name in names_kept(home, plan) if name and name not in lists]:
+        events(f"not answered without --name, though aligned: {', '.join(others)}")
     while options.sessions is None or sessions + refused < options.sessions:
         try:
             with logged(home.folder, own, "answer", facts_of(plan, own), waits=True) as entry:

@@ -8,6 +8,8 @@ export const OWN = "own";
 const KINDS = ["as it is written", "number", "category", "boolean", "date"];
 const HEADS = ["use", "column", "read as", "distinct", "gaps", "encoded", ""];
 const ID_TITLES = ["Column that identifies a row", "Second column of that, if needed", "Third", "Fourth"];
+const DUPLICATES = { refuse: "refuse the file", first: "use the first one", last: "use the last one", repeat: "use all of them" };
+const UNLABELLED = { refuse: "refuse the file", drop: "leave them out" };
 const ABOUT =
   "One file for each party: CSV (also .gz or .tsv) or Parquet, with the columns’ names in the first line. The files " +
   "are copied to this lab on your own machine, and deleted when it closes.";
@@ -26,13 +28,15 @@ export class Tables {
       this.say({ positive: value.trim() }));
     this.gaps = text("table-gaps", "Cells that mean a gap", "Besides empty ones and NA; separated by commas.", (value) =>
       this.say({ gaps: value.split(",").map((one) => one.trim()).filter(Boolean) }));
+    this.duplicates = select("table-duplicates", "Several rows with the same id", (value) => this.say({ duplicates: value }));
+    this.unlabelled = select("table-unlabelled", "Rows without a label", (value) => this.say({ unlabelled: value }));
     this.byPlace = tick("table-by-place", "Rows have no id: pair them by their place in the files", (is) =>
       this.say({ by_place: is }));
     this.byRule = tick("table-by-rule", "Let the public rule choose the encoding", (is) => this.say({ by_rule: is }));
     this.list = h("div", { class: "cards" });
     this.remark = h("p", { class: "hint", id: "tables-remark", role: "status" });
-    fill(byId("tables"), h("p", {}, ABOUT), this.list, this.gaps.element, this.byPlace.element, this.byRule.element,
-      this.remark);
+    fill(byId("tables"), h("p", {}, ABOUT), this.list, this.gaps.element, this.duplicates.element, this.unlabelled.element,
+      this.byPlace.element, this.byRule.element, this.remark);
   }
 
   say(reading) {
@@ -50,6 +54,8 @@ export class Tables {
     this.label.offer(["", ...this.columnsOf(0)], reading.label, "choose one");
     this.positive.show(reading.positive);
     this.gaps.show(reading.gaps.join(", "));
+    this.duplicates.offer(Object.keys(DUPLICATES), reading.duplicates, "", DUPLICATES);
+    this.unlabelled.offer(Object.keys(UNLABELLED), reading.unlabelled, "", UNLABELLED);
     this.byPlace.show(reading.by_place, "The files must have the same people in the same order.");
     this.byRule.show(reading.by_rule, this.ruleHint(reading, answer));
     this.remark.textContent = answer?.remark ?? "";
@@ -143,6 +149,11 @@ export class Tables {
     const columns = [...this.idsOf(place)];
     columns[at] = column;
     this.setIds(place, columns.filter(Boolean));
+    // Where the others' files have the same columns, these identify their rows too, unless somebody chose otherwise.
+    this.state().names.forEach((_, other) => {
+      const isSilent = !this.idsOf(other).length && this.columnsOf(other).length > 0;
+      if (isSilent && this.idsOf(place).every((name) => this.columnsOf(other).includes(name))) this.setIds(other, [...this.idsOf(place)]);
+    });
     this.changed();
   }
 
@@ -210,10 +221,10 @@ function tableOf(body, name) {
 
 function select(id, title, set) {
   const input = h("select", { id, onchange: () => set(input.value) });
-  const offer = (names, value, nothing) => {
+  const offer = (names, value, nothing, words = {}) => {
     const told = names.join("\n");
     if (input.dataset.told !== told) {
-      fill(input, names.map((name) => h("option", { value: name }, name || nothing)));
+      fill(input, names.map((name) => h("option", { value: name }, words[name] ?? (name || nothing))));
       input.dataset.told = told;
     }
     input.value = value;
