@@ -3,6 +3,7 @@
     python benchmarks/encoding_study.py tune [--out FILE]  # made-up tables, and real ones, at five sizes
     python benchmarks/encoding_study.py check [--out FILE]  # made-up tables that no constant of the rule was chosen on
     python benchmarks/encoding_study.py generated [--out FILE]  # what scikit-learn bundles and generates: not chosen on
+    PLUMBOB_DATA=csv python benchmarks/encoding_study.py public [--out FILE]  # tables of the repository Rdatasets
     python benchmarks/encoding_study.py clear [--out FILE]  # some of both, trained as `clear` trains
     python benchmarks/encoding_study.py show FILE ...  # tables of what was found: the rule beside the best
 
@@ -68,6 +69,8 @@ THIRTEEN = (
     *((5, True, 1.0, C) for C in (0.03, 0.1)),
     *((10, True, 1.0, C) for C in (0.03, 0.1, 1.0)),
 )
+MOST_CLASSES = 4
+"""A label with more different values is a number, and its positive class the larger ones."""
 TODAY = (10, False, 1.0, 1.0)
 SIZES = (200, 600, 1500, 5000, 20_000)
 REPEATS = {200: 4, 600: 3, 1500: 2, 5000: 1, 20_000: 1, 50_000: 1}
@@ -254,8 +257,10 @@ TEACHERS: dict[str, Callable[[Numbers, np.random.Generator], Numbers]] = {
 
 def real(name: str) -> Draw:
     """Rows of a real table, drawn without replacement."""
-    whole = REAL[name][0]()
+    return _drawn_from(REAL[name][0]())
 
+
+def _drawn_from(whole: Rows) -> Draw:
     def draw(rows: int, generator: np.random.Generator) -> tuple[Rows, Rows]:
         order = generator.permutation(len(whole.y))
         return whole.take(order[:rows]), whole.take(order[rows : rows + TEST_ROWS])
@@ -272,11 +277,11 @@ def _bundled(load: Callable[[], Any], positive: Callable[[NDArray[Any]], NDArray
     )
 
 
-def _file(name: str, label: str, positive: object, dropped: str | None) -> Rows:
-    frame = pd.read_csv(Path(os.environ["PLUMBOB_DATA"]) / name, na_values=[" "]).drop(
-        columns=[dropped] if dropped else []
-    )
-    y = (frame.pop(label) == positive).to_numpy(np.intp)
+def _file(name: str, label: str, positive: object, dropped: str) -> Rows:
+    frame = pd.read_csv(Path(os.environ["PLUMBOB_DATA"]) / name, na_values=[" "]).drop(columns=dropped.split())
+    frame = frame[frame[label].notna()]
+    labels = frame.pop(label)
+    y = (labels >= positive if labels.nunique() > MOST_CLASSES else labels == positive).to_numpy(np.intp)
     is_number = [pd.api.types.is_numeric_dtype(frame[column]) for column in frame]
     texts = [pd.factorize(frame[column])[0] for column, number in zip(frame, is_number, strict=True) if not number]
     return Rows(
@@ -289,7 +294,7 @@ def _file(name: str, label: str, positive: object, dropped: str | None) -> Rows:
 CREDIT = ("credit/UCI_Credit_Card.csv.gz", "default.payment.next.month", 1, "ID")
 REAL: dict[str, tuple[Callable[[], Rows], tuple[int, ...]]] = {
     "credit": (lambda: _file(*CREDIT), SIZES),
-    "hmeq": (lambda: _file("hmeq/hmeq.csv", "BAD", 1, None), (200, 600, 1500, 3000, 4700)),
+    "hmeq": (lambda: _file("hmeq/hmeq.csv", "BAD", 1, ""), (200, 600, 1500, 3000, 4700)),
     "telco": (lambda: _file("telco/telco.csv", "Churn", "Yes", "customerID"), (200, 600, 1500, 3000, 5600)),
     "breast-cancer": (
         lambda: _bundled(datasets.load_breast_cancer, lambda target: target == 1),
@@ -301,6 +306,48 @@ REAL: dict[str, tuple[Callable[[], Rows], tuple[int, ...]]] = {
     "iris": (lambda: _bundled(datasets.load_iris, lambda target: target == 1), (60, 90, 110)),
     "digits-odd": (lambda: _bundled(datasets.load_digits, lambda target: target % 2 == 1), (200, 400, 600, 1000, 1400)),
 }
+
+
+PUBLIC: dict[str, tuple[str, object, str]] = {
+    "AER/PSID1976": ("participation", "yes", "hours wage repwage tax"),
+    "AER/CollegeDistance": ("education", 14, ""),
+    "AER/HealthInsurance": ("insurance", "no", ""),
+    "AER/SmokeBan": ("smoker", "yes", ""),
+    "COUNT/medpar": ("died", 1, "provnum"),
+    "ISLR/Auto": ("mpg", 22.8, "name"),
+    "ISLR/College": ("Private", "Yes", ""),
+    "ISLR/Hitters": ("Salary", 426, ""),
+    "ISLR/Weekly": ("Direction", "Up", "Today"),
+    "MASS/Boston": ("medv", 21.3, ""),
+    "bayesrules/climbers_sub": (
+        "success",
+        True,
+        "expedition_id member_id peak_name highpoint_metres death_cause death_height_metres injury_type"
+        " injury_height_metres count",
+    ),
+    "bayesrules/penguins_bayes": ("sex", "male", ""),
+    "carData/Chile": ("vote", "Y", ""),
+    "carData/KosteckiDillon": ("headache", "yes", "id"),
+    "causaldata/nhefs": ("death", 1, "seqn yrdth modth dadth"),
+    "openintro/acs12": ("disability", "yes", ""),
+    "openintro/email": ("spam", 1, "time"),
+    "survival/nwtco": ("rel", 1, "seqno edrel in.subcohort"),
+    "survival/pbc": ("status", 2, "id time"),
+    "survival/retinopathy": ("status", 1, "id futime"),
+    "wooldridge/beauty": ("wage", 5.31, "lwage"),
+    "wooldridge/jtrain3": ("train", 1, "trre74 trre75 trun74 trun75 travgre"),
+    "wooldridge/k401ksubs": ("e401k", 1, "p401k"),
+    "wooldridge/twoyear": ("BA", 1, "id AA univ totcoll jc"),
+}
+"""By the file's name in the folder: the label, its positive class or, of many numbers, the least one, and what else
+gives it away."""
+PUBLIC_SIZES = (150, 400, 1000)
+LEAST_LEFT = 100
+
+
+def public(name: str) -> Draw:
+    label, positive, dropped = PUBLIC[name]
+    return _drawn_from(_file(f"{name}.csv", label, positive, f"rownames {dropped}"))
 
 
 def generated(name: str) -> Draw:
@@ -563,6 +610,8 @@ def tasks(which: str) -> list[Task]:
         made = [Task("generated", name, 700, rows) for name in GENERATED for rows in (200, 600, 1500, 5000)]
         bundled = [name for name in REAL if name not in ("credit", "hmeq", "telco")]
         return [*made, *(Task("real", name, 0, rows) for name in bundled for rows in REAL[name][1])]
+    if which == "public":
+        return [Task("public", name, 1, rows) for name in PUBLIC for rows in PUBLIC_SIZES]
     if which == "check":
         return [*_tasks("held back", THEMES, range(300, 302)), *_tasks("other kinds", OTHER_THEMES, range(400, 403))]
     sizes = (200, 600, 1500, 5000)
@@ -588,25 +637,28 @@ def done(task: Task) -> dict[str, Any]:
     results, counts = [], []
     for repeat in range(repeats):
         training, others = draw(task.rows, np.random.default_rng([task.seed, task.rows, repeat]))
-        if len(np.unique(training.y)) < 2 or len(np.unique(others.y)) < 2:
+        is_small = len(others.y) < LEAST_LEFT or len(training.y) < task.rows
+        if is_small or len(np.unique(training.y)) < 2 or len(np.unique(others.y)) < 2:
             continue
         counts.append(counted_columns(training))
         results.append(as_clear(training, others) if task.is_clear else pooled(training, others))
+    if not results:
+        return {}
     means = {name: np.mean([result[name] for result in results], axis=0).tolist() for name in results[0]}
     numeric, levels = (round(float(number)) for number in np.mean(counts, axis=0))
     return {**vars(task), "numeric": numeric, "levels": levels, "results": means}
 
 
 def _draw_of(task: Task) -> Draw:
-    if task.group == "real":
-        return real(task.table)
+    if task.group in ("real", "public"):
+        return (real if task.group == "real" else public)(task.table)
     return generated(task.table) if task.group == "generated" else made_up(task.table, task.seed)
 
 
 def run(which: str, out: Path, processes: int) -> None:
     waiting = sorted(tasks(which), key=lambda task: task.rows)
     with out.open("w") as file, multiprocessing.Pool(processes) as pool:
-        for line in pool.imap_unordered(done, waiting):
+        for line in filter(None, pool.imap_unordered(done, waiting)):
             file.write(json.dumps(line) + "\n")
             file.flush()
 
@@ -673,7 +725,7 @@ def behind(line: dict[str, Any], name: str) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="encodings of numeric columns")
-    parser.add_argument("what", choices=["tune", "check", "generated", "clear", "show"])
+    parser.add_argument("what", choices=["tune", "check", "generated", "public", "clear", "show"])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--out", type=Path, default=Path("encodings.jsonl"))
     parser.add_argument("--processes", type=int, default=2)

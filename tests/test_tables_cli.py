@@ -69,6 +69,13 @@ def test_train_drafts_a_plan_from_files(
     assert "\nplain = true " in result["plan"]
     assert result["remarks"][0].startswith("Drafted for 240 training rows, 3 numeric columns and 3 levels")
     assert result["test_rows"] == 60
+    assert not any("fewer than" in remark for remark in result["remarks"])
+    bank = Path(files[0].partition("=")[2])
+    head, *lines = bank.read_text().replace(",yes", ",no").splitlines()
+    bank.write_text("\n".join([head, *(line[:-2] + "yes" for line in lines[:20]), *lines[20:]]) + "\n")
+    rare = trained(monkeypatch, capsys, files, "--drop", "name", "--new")
+    few = "about 16 training rows of the rarer class for 17 encoded columns are fewer than 2 for each"
+    assert any(few in remark for remark in rare["remarks"])
 
 
 def test_rows_without_a_label_are_left_out_on_request(

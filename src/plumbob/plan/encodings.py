@@ -26,8 +26,8 @@ EXPECTED_VARIANCE = 4.0
 """Of log-odds, from all columns together."""
 LEAST_C, MOST_C = 0.03, 1.0
 """Those that were tried."""
-FEW_ROWS = 10
-"""Rows for an encoded column below which a plan is told that it has few."""
+FEW_ROWS, FEW_OF_A_CLASS = 10, 2
+"""Rows, and rows of the rarer class, for an encoded column below which a plan is told that it has few."""
 ENCODING_KEYS = frozenset({"bins", "plain", "missing", "categorical"})
 """Whoever says one of them has chosen an encoding, and nothing is drafted."""
 ENCODED_FOR_NOISE = (
@@ -117,14 +117,21 @@ def encoding_of(bins: int, has_row_noise: bool = False) -> dict[str, Any]:
     return {"bins": 0, "plain": False, "missing": gaps, "categorical": "one-hot"}
 
 
-def few_rows(rows: int, columns: int) -> str:
-    """A sentence for a plan with few rows for each encoded column; nothing where there are enough."""
-    if rows >= FEW_ROWS * columns:
+def few_rows(rows: int, columns: int, rarer: int | None = None) -> str:
+    """A sentence for a plan with few rows for each encoded column, of both classes or, where that is known, the rarer.
+
+    Nothing where there are enough.
+    """
+    if rows < FEW_ROWS * columns:
+        few = f"{rows:,} training rows for {columns:,} encoded columns are fewer than {FEW_ROWS} for each"
+    elif rarer is not None and rarer < FEW_OF_A_CLASS * columns:
+        few = (
+            f"about {rarer:,} training rows of the rarer class for {columns:,} encoded columns are fewer than"
+            f" {FEW_OF_A_CLASS} for each"
+        )
+    else:
         return ""
-    return (
-        f"{rows:,} training rows for {columns:,} encoded columns are fewer than {FEW_ROWS} for each: the model may "
-        "learn chance; leave columns out, use fewer bins or raise l2"
-    )
+    return f"{few}: the model may learn chance; leave columns out, use fewer bins or raise l2"
 
 
 def needs_public_cuts(keys: Mapping[str, Any]) -> bool:

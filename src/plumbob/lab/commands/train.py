@@ -199,8 +199,10 @@ def _told_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
 
 
 def _few_rows(plan: Plan, loaded: LoadedTables) -> str:
-    rows = len(loaded.tables[plan.label_party.name])
-    return few_rows(rows - plan.held_out(rows), plan.columns)
+    table = loaded.tables[plan.label_party.name]
+    rows, positives = len(table), 0 if table.labels is None else int(table.labels.sum())
+    trained = rows - plan.held_out(rows)
+    return few_rows(trained, plan.columns, min(positives, rows - positives) * trained // rows)
 
 
 def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
