@@ -3,6 +3,7 @@
 import importlib
 import shutil
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,13 +19,16 @@ import pytest
 from plumbob.crypto import Draws, engines
 from plumbob.crypto.engines import workers
 from plumbob.crypto.lattice import native, sets
-from plumbob.data import Batch, Table
+from plumbob.data import Batch, Table, align, read_table, with_slots
+from plumbob.data.cells import ColumnChoices
 from plumbob.data.tables import Column
-from plumbob.errors import DataError, EngineError, PlumbobError, SettingsError
+from plumbob.errors import DataError, EngineError, JournalError, PlumbobError, SettingsError
+from plumbob.net.identity import Identity
 from plumbob.party import evidence, prediction, replay, sealing, training
 from plumbob.party.kept_numbers import follows, is_same_part, shapes
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
+from plumbob.party.signature import MessageSigner
 from plumbob.party.statements import (
     part_in_training,
     read_statement,
@@ -34,7 +38,7 @@ from plumbob.party.statements import (
 )
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
-from plumbob.protocol.account import FirstCommitment, digest_of_rows
+from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Seal, digest_of_rows
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.part import ModelPart
@@ -215,10 +219,33 @@ def test_a_stolen_journal_shows_no_draw_of_earlier_passes(tmp_path: Path, monkey
     assert not [one for one in secrets if one in disk]
 
 
-def test_three_parties_replay_cleanly(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """Three parties that keep to the protocol."""
+    return kept_run(tmp_path_factory.mktemp("three"), SPLITS["three"])
+
+
+def test_three_parties_replay_cleanly(three: Kept) -> None:
     """With masks and pair keys, too."""
-    kept = kept_run(tmp_path, SPLITS["three"])
-    assert all(kept.replayed(name)["honest"] for name in kept.tables)
+    assert all(three.replayed(name)["honest"] for name in three.tables)
+
+
+def test_rows_that_are_not_common_shape_columns_too(tmp_path: Path) -> None:
+    """How many levels a column has, its party's whole file says; that is fixed and kept with the common rows."""
+    keys = {"categorical": "one-hot", "rare": 1, "test_share": 0.2}
+    plan, auditors = accountable(Plan.for_columns(SPLITS["two"], epochs=1, **keys), tmp_path)
+    tables = tables_for(plan, *made_up(50, plan.columns))
+    levels = Column("level", np.array(["a", "b"] * 20 + ["c"] * 10, dtype=object))
+    features = with_slots(Table(tables["features"].ids, (tables["features"].columns[0], levels)), plan)
+    common = {"label": tables["label"].take(range(40)), "features": features.take(range(40))}
+    kept = kept_run(tmp_path, SPLITS["two"], tables=common, agreed=(plan, auditors))
+    assert kept.replayed("features")["honest"]
+
+    def without_slots(data: bytes) -> bytes:
+        return b"".join(evidence.packed_table(replace(evidence.unpacked_table(memoryview(data)), slots=None)))
+
+    resealed(kept, "features", "columns", without_slots)
+    assert "its settings that it kept is not what it committed to" in kept.replayed("features")["verdict"]
 
 
 class Dying(SqliteJournal):
@@ -353,10 +380,10 @@ def test_a_cheat_is_named_at_its_first_dishonest_message(tmp_path: Path, cheat: 
 def test_only_a_table_shows_invented_rows(honest: Kept, tmp_path: Path) -> None:
     """Honest messages about invented data replay cleanly; a file from the system of record does not agree with them."""
     real = honest.tables["features"]
-    assert honest.replayed("features", source=lambda table: table)["verdict"].endswith("before the run.")
+    assert honest.replayed("features", source=lambda table, place: table)["verdict"].endswith("before the run.")
     other = real.take(range(len(real)))
     other.columns[0].values[0] += 1.0
-    invented = honest.replayed("features", source=lambda table: other)
+    invented = honest.replayed("features", source=lambda table, place: other)
     assert not invented["honest"]
     assert "are not those of the table given" in invented["verdict"]
 
@@ -470,6 +497,42 @@ def test_a_statement_is_checked_against_ones_own_streams(honest: Kept, tmp_path:
     assert len(list(statement_mistakes(signed, record, pinned))) == 5
 
 
+def test_a_third_party_of_ones_own_making_is_noticed(three: Kept, tmp_path: Path) -> None:
+    """A replay takes certificates from the evidence; the receipt of any peer knows everybody's, and what was signed."""
+    kept = copied(three, tmp_path)
+    place, file = kept.place("features") / "head.json", tmp_path / "statement.json"
+    head, other = evidence.read_head(place), Identity.create(tmp_path / "identity", "features-2")
+    session, names = bytes.fromhex(head.account["session"]), list(head.account["commitments"])
+    head.certificates["features-2"] = other.certificate.der.hex()
+    place.write_bytes(msgspec.json.encode(head))
+
+    def signed_again(data: bytes) -> bytes:
+        return b"".join(signed(one) if what == evidence.RECEIVED else one for what, one in records_in(data))
+
+    def signed(record: bytes) -> bytes:
+        _, name, _ = evidence.RECORD.unpack_from(record)
+        start = evidence.RECORD.size + name
+        _, _, kind, step, _, _ = HEADER.unpack_from(record, start)
+        if kind != Kind.SEAL or record[evidence.RECORD.size : start] != b"features-2":
+            return record
+        seal = Seal.from_bytes(record[start + HEADER.size :], [one for one in names if one != "features-2"])
+        signature = MessageSigner(other, {}).sign(seal.to_sign(session, "features-2", step))
+        return record[:-SIGNATURE_BYTES] + signature
+
+    resealed(kept, "features", "messages-1", signed_again)
+    statement = kept.replayed("features")
+    assert statement["honest"]
+    write_statement(file, {**statement, "received": {**statement["received"], "features-2": "00" * 32}})
+    pinned = three.replayed("features")["fingerprints"]
+    mistakes = statement_mistakes(
+        sign_statement(kept.auditors["features"], file), RunFolder(three.folder / "label"), pinned
+    )
+    assert list(mistakes) == [
+        "the statement's hash of what features received from features-2: it is not what features signed in the run",
+        "the statement's certificate of features-2: another one is pinned here",
+    ]
+
+
 # Evidence that was tampered with.
 
 
@@ -483,7 +546,7 @@ def resealed(kept: Kept, name: str, file: str, change: Callable[[bytes], bytes])
     """As the party itself could write it: its auditor's public key is all that it needs."""
     place, keys = kept.place(name), kept.keys(name)
     head = evidence.read_head(place / "head.json")
-    data = sealing.read_sealed(place / file, keys[file], head.run_bytes, may_end_early=True)
+    data = sealing.SealedContents(place / file, keys[file], head.run_bytes, may_end_early=True).read()
     keeping = evidence.Keeping(place, "train", name, kept.plan, kept.auditors[name].public, {})
     keeping.seal(file, change(data))
 
@@ -525,10 +588,10 @@ def test_what_was_committed_to_cannot_be_exchanged(honest: Kept, tmp_path: Path,
 
     def change(data: bytes) -> bytes:
         if what == "settings":
-            table = evidence.unpacked_table(data)
+            table = evidence.unpacked_table(memoryview(data))
             return b"".join(evidence.packed_table(replace(table, choices=replace(table.choices, gaps=("none",)))))
         if what == "columns":
-            table = evidence.unpacked_table(data)
+            table = evidence.unpacked_table(memoryview(data))
             values = np.array(table.columns[0].values) + 1
             changed = table.take(range(len(table)))
             object.__setattr__(changed.columns[0], "values", values)
@@ -603,7 +666,7 @@ def test_a_run_that_was_cut_off_is_not_the_peers(honest: Kept, tmp_path: Path) -
     signed = sign_statement(kept.auditors["label"], file)
     mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features"), {}))
     assert mistakes == [
-        "the statement's hash of what label received: it is not what was sent from here",
+        "the statement's hash of what label received from features: it is not what label signed in the run",
         "the statement: label's evidence ends before the last signatures, and the run itself did not",
     ]
 
@@ -655,6 +718,59 @@ def test_a_process_that_dies_while_it_writes_loses_only_what_it_was_writing(hone
         assert kept.replayed("label")["honest"]
 
 
+def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(honest: Kept, tmp_path: Path) -> None:
+    """A party may die before it has noted that it is over, and again; or before it has kept its model part."""
+    kept = copied(honest, tmp_path)
+    place = kept.place("label")
+    evidence.Keeping(place, "train", "label", kept.plan, kept.auditors["label"].public, {}).witness().abandon()
+    assert kept.replayed("label")["settled"]
+    head = evidence.read_head(place / "head.json")
+    head.account = {}
+    del head.keys["encoder"]
+    (place / "head.json").write_bytes(msgspec.json.encode(head))
+    statement = kept.replayed("label")
+    assert (statement["honest"], statement["settled"], statement["part"]) == (True, False, "")
+
+
+def test_messages_need_not_fit_memory(honest: Kept, tmp_path: Path) -> None:
+    """They are hashed a segment at a time when evidence is opened, and read again when a replay asks for them."""
+    kept = copied(honest, tmp_path)
+    keeping = evidence.Keeping(kept.place("label"), "train", "label", kept.plan, kept.auditors["label"].public, {})
+    witness, long = keeping.witness(), bytes(3 << 20)
+    for number in range(10):
+        witness.received("features", Message(Kind.LATTICE_REPLY, 9, 1000 + number, long).encode())
+    witness.abandon()
+    keys = kept.keys("label")
+    tracemalloc.start()
+    opened = evidence.OpenedEvidence.open(kept.place("label"), keys)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 << 20
+    last = opened.received["features"].messages()[-1]
+    assert last.digest == Message(Kind.LATTICE_REPLY, 9, 1009, long).digest
+    assert last.body == long
+
+
+def test_a_full_disk_is_said_once(tmp_path: Path) -> None:
+    """By what to do about it; leaving the file then says nothing more."""
+    auditor = AuditorKeys.create(tmp_path / "auditor", "auditor").public
+    file = sealing.SealedFile(Path("/dev/full"), auditor, b"run")
+    with pytest.raises(JournalError, match=r"evidence could not be written.*make room"):
+        file.write(bytes(sealing.SEGMENT))
+    file.write(b"more")
+    file.abandon()
+
+
+def test_a_source_is_read_by_the_common_rule(tmp_path: Path) -> None:
+    """As the parties' own files are: blanks around an id do not count, and a pair has the party's own row."""
+    files = [tmp_path / "one.csv", tmp_path / "other.csv"]
+    files[0].write_text("id,x\na,1\nb,2\n")
+    files[1].write_text("id,y\n b ,3\na,4\na,5\n")
+    read = [read_table(file, "id", choices=ColumnChoices(duplicates="repeat")) for file in files]
+    for place, (file, kept) in enumerate(zip(files, align(read), strict=True)):
+        assert digest_of_rows(replay.source_of(file, "id", "")(kept, place)) == digest_of_rows(kept)
+
+
 def test_numbers_that_spell_a_text_are_another_table() -> None:
     """A table is fixed with what its columns are: whoever commits to one cannot bring the other one later."""
     texts = np.array(["abcde", "fgh"], dtype=object)
@@ -704,7 +820,7 @@ def test_a_head_in_another_partys_name_opens_nothing(honest: Kept, tmp_path: Pat
     head.party = "features"
     place.write_bytes(msgspec.json.encode(head))
     with pytest.raises(DataError, match="another run or another start"):
-        sealing.read_sealed(kept.place("label") / "root", kept.keys("label")["root"], head.run_bytes)
+        sealing.SealedContents(kept.place("label") / "root", kept.keys("label")["root"], head.run_bytes).read()
 
 
 def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
@@ -721,7 +837,7 @@ def test_a_party_cannot_read_its_evidence_back(honest: Kept) -> None:
     """Neither the root nor a row stands in the clear in the folder, and the journal never had the root."""
     keys = honest.keys("features")
     run = evidence.read_head(honest.place("features") / "head.json").run_bytes
-    root = sealing.read_sealed(honest.place("features") / "root", keys["root"], run)
+    root = sealing.SealedContents(honest.place("features") / "root", keys["root"], run).read()
     files = [file for file in (honest.folder / "features").rglob("*") if file.is_file()]
     assert len(root) == 32
     assert not [file for file in files if root in file.read_bytes()]

@@ -21,7 +21,8 @@ import numpy as np
 from plumbob import __version__
 from plumbob.counting import counted
 from plumbob.crypto import Draws, engines
-from plumbob.data import Table, read_table
+from plumbob.data import Table, in_agreed_order, read_table
+from plumbob.data.ids import canonical_ids, own_row
 from plumbob.errors import BudgetExceededError, DataError, EngineError, PlumbobError
 from plumbob.net import Data
 from plumbob.net.identity import Certificate
@@ -35,7 +36,7 @@ from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, 
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import NoJournal
-from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
@@ -50,6 +51,8 @@ WHAT = {
     "settings": "its settings",
     "brought": "what it brought from earlier sessions",
 }
+Source = Callable[[Table, int], Table]
+"""Reads from the system of record the rows that a party kept; with its place among the parties with rows."""
 
 
 class EndOfEvidence(Exception):  # No mistake: what comes later nobody has signed.
@@ -92,13 +95,13 @@ class ReplayJournal(NoJournal):
         if not self.sent[peer]:
             raise EndOfEvidence
         kept = self.sent[peer].popleft()
-        if kept.data[:-SIGNATURE_BYTES] != message.encode()[:-SIGNATURE_BYTES]:
+        if kept.read()[:-SIGNATURE_BYTES] != message.encode()[:-SIGNATURE_BYTES]:
             raise DeviationError(f"what it signed for {peer} in step {message.step} does not follow")
 
     def arrived(self, peer: str) -> bytes | None:
         if not self.received.get(peer):
             raise EndOfEvidence
-        return self.received[peer].popleft().data
+        return self.received[peer].popleft().read()
 
     def settle(self, calculated: Numbers) -> Numbers:
         if not calculated:
@@ -123,7 +126,7 @@ class ReplayJournal(NoJournal):
             return kept
         if kept[:1] == b"\0":
             raise DeviationError("it answered rows that the plan, or its own limit, did not allow")
-        if not self.may_refuse(kept):
+        if len(kept) != len(calculated) or not self.may_refuse(kept):
             raise DeviationError("the limit by which it refused to answer does not follow")
         return kept
 
@@ -178,7 +181,7 @@ class Replayed:
 def replay(
     folder: Path,
     keys: Mapping[str, bytes],
-    source: Callable[[Table], Table] | None = None,
+    source: Source | None = None,
     progress: AfterStep | None = None,
     engine: str = "auto",
     trained: str = "",
@@ -256,7 +259,7 @@ def _replayed(
     plan: Plan,
     journal: ReplayJournal,
     places: SignedPlaces,
-    source: Callable[[Table], Table] | None,
+    source: Source | None,
     progress: AfterStep | None,
     engine: str,
 ) -> Replayed:
@@ -293,7 +296,7 @@ def _run_again(
     evidence: OpenedEvidence,
     plan: Plan,
     journal: ReplayJournal,
-    source: Callable[[Table], Table] | None,
+    source: Source | None,
     progress: AfterStep | None,
     engine: str,
 ) -> str:
@@ -301,11 +304,13 @@ def _run_again(
     head = evidence.head
     with _readable(evidence.folder):
         root, table, brought = evidence.read("root"), evidence.table(), evidence.read("brought")
+        continued = Brought.from_bytes(brought) if head.purpose == "predict" else None
     commitment = FirstCommitment.to(root, table, brought)
     for name, item in commitment.items.items():
         if item.hex() != head.items.get(name):
             raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
-    if table is not None and source is not None and digest_of_rows(source(table)) != digest_of_rows(table):
+    place = [party.name for party in plan.learners].index(head.party) if table is not None else 0
+    if table is not None and source is not None and digest_of_rows(source(table, place)) != digest_of_rows(table):
         raise DeviationError("the rows that it calculated with are not those of the table given, and nothing follows")
     channels = {
         party.name: Channel(party.name, _NoLink(), journal=journal)
@@ -317,8 +322,7 @@ def _run_again(
         head.party, plan, channels, engines.choose(engine), Draws.begin(root), journal=journal, account=account
     )
     try:
-        if head.purpose == "predict":
-            continued = Brought.from_bytes(brought)
+        if continued is not None:
             journal.may_refuse = partial(continued.may_refuse, plan)
             with suppress(BudgetExceededError):
                 replay_prediction(participant, _table_of(table), continued)
@@ -340,7 +344,7 @@ def _swap_again(evidence: OpenedEvidence, channels: Mapping[str, Channel], plan:
     if (own := next(said, None)) is not None:
         ders = evidence.head.certificates.items()
         certificates = {name: Certificate.parse(bytes.fromhex(der)) for name, der in ders}
-        swap_signatures(channels, PlanSignature(own.data[HEADER.size :], certificates), plan)
+        swap_signatures(channels, PlanSignature(own.body, certificates), plan)
 
 
 def _table_of(table: Table | None) -> Table:
@@ -350,32 +354,31 @@ def _table_of(table: Table | None) -> Table:
 
 
 def _kept_part(evidence: OpenedEvidence, party: TrainingParty) -> str:
-    """Its digest, once it is what this training made: shares exactly, floating point as other processors round it."""
-    kept = evidence.read("encoder")
-    if not is_same_part(msgspec.json.decode(kept), msgspec.json.decode(party.model_part().brought())):
+    """Its digest, once it is what this training made: shares exactly, floating point as other processors round it.
+
+    None is there where the party died between its last message and keeping its part.
+    """
+    if not evidence.head.is_settled and "encoder" not in evidence.head.keys:
+        return ""
+    with _readable(evidence.folder):
+        kept = evidence.read("encoder")
+        said = msgspec.json.decode(kept, type=dict[str, Any])
+    if not is_same_part(said, msgspec.json.decode(party.model_part().brought())):
         raise DeviationError("the model part that it kept does not follow")
     return hashlib.sha256(kept).hexdigest()
 
 
-def source_of(file: Path, id_column: str, label_column: str) -> Callable[[Table], Table]:
-    """The same rows, read in the same way from a file that the auditor drew."""
+def source_of(file: Path, id_column: str, label_column: str) -> Source:
+    """The same rows, read in the same way from a file that the auditor drew; of pairs, the party's own ones."""
 
-    def read(kept: Table) -> Table:
+    def read(kept: Table, place: int) -> Table:
         if kept.labels is not None and not label_column:
             raise DataError(f"{file}: this party has the label; name its column in the file with --label COLUMN")
-        table = read_table(file, id_column, label_column if kept.labels is not None else "", choices=kept.choices)
-        if missing := len(set(kept.ids) - set(table.ids)):
+        table = read_table(file, id_column, label_column if kept.labels is not None else None, choices=kept.choices)
+        known = set(canonical_ids(table.ids))
+        if missing := sum(own_row(name, place) not in known for name in kept.ids):
             what = counted(missing, "row")
             raise DeviationError(f"{what} that it calculated with are not in the table given, and nothing follows")
-        found = table.select(kept.ids, "the file lacks rows that the party calculated with")
-        return Table(
-            found.ids,
-            found.columns,
-            found.labels,
-            found.classes,
-            choices=kept.choices,
-            held_out=kept.held_out,
-            weights=found.weights,
-        )
+        return replace(in_agreed_order(table, kept.ids, place=place), held_out=kept.held_out)
 
     return read

@@ -17,7 +17,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.account import Seal, SessionAccount
 from plumbob.protocol.channel import NOTHING, chained
 from plumbob.protocol.handshake import Hello, session_identity
-from plumbob.protocol.messages import HEADER, Kind
+from plumbob.protocol.messages import Kind
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[st
         raise DataError(
             "evidence: the run ended before everybody had said what it commits to; there is nothing to replay"
         )
-    hellos = {name: msgspec.json.decode(ones[0].data[HEADER.size :], type=Hello) for name, ones in said.items()}
+    hellos = {name: msgspec.json.decode(ones[0].body, type=Hello) for name, ones in said.items()}
     if hellos[head.party].commitment != head.run:
         raise DataError(f"evidence: {head.party} committed to something else before the run than what its head says")
     nonces = {name: hello.nonce for name, hello in hellos.items()}
@@ -96,7 +96,7 @@ def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[st
     rounds = [dict(account.commitments)]
     for number in range(1, min(map(len, said.values()))):
         for name in account.names:
-            account.add(name, said[name][number].data[HEADER.size :])
+            account.add(name, said[name][number].body)
         rounds.append(dict(account.commitments))
     return session, rounds
 
@@ -123,7 +123,7 @@ def _verified(
     certificates: Mapping[str, Certificate],
     known: set[bytes],
 ) -> Seal:
-    seal = Seal.from_bytes(message.data[HEADER.size :], [name for name in names if name != signer])
+    seal = Seal.from_bytes(message.body, [name for name in names if name != signer])
     try:
         verify_message(certificates[signer], seal.to_sign(session, signer, message.step), seal.signature)
     except (KeyError, IdentityError):
