@@ -5,6 +5,7 @@ import shutil
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -23,7 +24,8 @@ from plumbob.data import Batch, Table, align, read_table, with_slots
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.tables import Column
 from plumbob.errors import DataError, EngineError, JournalError, PlumbobError, SettingsError
-from plumbob.net.identity import Identity
+from plumbob.net.greeting import Purpose
+from plumbob.net.identity import Certificate, Identity
 from plumbob.party import evidence, prediction, replay, sealing, training
 from plumbob.party.kept_numbers import follows, is_same_part, shapes
 from plumbob.party.party_run import PartyRun
@@ -70,34 +72,16 @@ def kept_run(
     A run that broke off continues with what was `agreed` for it.
     """
     plan, auditors = agreed or accountable(Plan.for_columns(split, epochs=epochs, test_share=0.2), folder)
-    names = list(auditors)
-    board, signers = Switchboard(), signers_of(tuple(names))
     given = tables or tables_for(plan, *made_up(40, plan.columns))
-    certificates = {name: signer.identity.certificate for name, signer in signers.items()}
+    kept, board = Kept(plan, given, folder, auditors), Switchboard()
 
     def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
         return party_at(participant, table, progress, instead.get(participant.name))
 
     def start(name: str) -> Any:
-        place = folder / name
-        place.mkdir(mode=0o700, exist_ok=True)
-        RunFolder(place).plan_file.write_text(plan.to_toml())
-        keeping = evidence.Keeping(place / evidence.FOLDER, "train", name, plan, auditors[name].public, certificates)
         while True:
-            journal = journals.get(name, SqliteJournal)(place / JOURNAL)
-            party_run = PartyRun(
-                name,
-                plan,
-                given[name],
-                place,
-                board.connector(name),
-                engines.choose("auto", 1),
-                patience=PATIENCE,
-                lingering=0.2,
-                signer=signers[name],
-                keeping=keeping,
-                signature=None,
-            )
+            party_run = party_in(kept, name, "train", board)
+            journal = journals.get(name, SqliteJournal)(party_run.folder / JOURNAL)
             try:
                 return training.train(party_run, journal)
             except Killed:
@@ -107,8 +91,39 @@ def kept_run(
 
     with CASTING, pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "party_at", party_instead)
-        run_parties({name: partial(start, name) for name in names})
-    return Kept(plan, given, folder, auditors)
+        run_parties({name: partial(start, name) for name in auditors})
+    return kept
+
+
+def party_in(kept: Kept, name: str, purpose: Purpose, board: Switchboard) -> PartyRun:
+    """One that keeps evidence in its folder."""
+    signers, place = signers_of(tuple(kept.tables)), kept.folder / name
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    RunFolder(place).plan_file.write_text(kept.plan.to_toml())
+    certificates = {one: signer.identity.certificate for one, signer in signers.items()}
+    return PartyRun(
+        name,
+        kept.plan,
+        kept.tables[name],
+        place,
+        board.connector(name),
+        engines.choose("auto", 1),
+        patience=PATIENCE,
+        lingering=0.2,
+        signer=signers[name],
+        keeping=keeping_in(kept, name, purpose, certificates),
+    )
+
+
+def keeping_in(
+    kept: Kept,
+    name: str,
+    purpose: Purpose = "train",
+    certificates: Mapping[str, Certificate] = MappingProxyType({}),
+) -> evidence.Keeping:
+    """As the party has it: whoever changes evidence afterwards needs no certificates."""
+    auditor = kept.auditors[name].public
+    return evidence.Keeping(kept.place(name), purpose, name, kept.plan, auditor, certificates)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -190,7 +205,10 @@ class Stolen(SqliteJournal):
         return is_fresh
 
 
-def test_a_stolen_journal_shows_no_draw_of_earlier_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("split", ["two", pytest.param("three", marks=pytest.mark.soak)])
+def test_a_stolen_journal_shows_no_draw_of_earlier_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: str
+) -> None:
     """With evidence, too: nothing drawn in passes 1 to 6, nor what it was drawn from, is on the disk in pass 7."""
     links, drawn, read, restore = dict[int, list[bytes]](), dict[bytes, list[bytes]](), Draws._read, Draws.restore
 
@@ -205,7 +223,7 @@ def test_a_stolen_journal_shows_no_draw_of_earlier_passes(tmp_path: Path, monkey
 
     monkeypatch.setattr(Draws, "restore", noted)
     monkeypatch.setattr(Draws, "_read", heard)
-    kept_run(tmp_path, SPLITS["two"], journals={"features": Stolen}, epochs=7)
+    kept_run(tmp_path, SPLITS[split], journals={"features": Stolen}, epochs=7)
     now = (tmp_path / "last link").read_bytes()
     own = next(chain for chain in links.values() if now in chain)
     disk = b"".join(file.read_bytes() for file in (tmp_path / "stolen").rglob("*") if file.is_file())
@@ -393,39 +411,22 @@ def test_only_a_table_shows_invented_rows(honest: Kept, tmp_path: Path) -> None:
 
 def kept_session(kept: Kept, folder: Path, change: Callable[[ModelPart], ModelPart] = lambda part: part) -> Kept:
     """Some rows scored in two queries with the model of a run; the label party may have changed its part."""
-    board, signers = Switchboard(), signers_of(tuple(kept.tables))
-    certificates = {name: signer.identity.certificate for name, signer in signers.items()}
+    session, board = Kept(kept.plan, kept.tables, folder, kept.auditors), Switchboard()
 
     def start(name: str) -> Any:
-        place = folder / name
-        place.mkdir(mode=0o700, parents=True)
-        RunFolder(place).plan_file.write_text(kept.plan.to_toml())
-        keeping = evidence.Keeping(
-            place / evidence.FOLDER, "predict", name, kept.plan, kept.auditors[name].public, certificates
-        )
-        party_run = PartyRun(
-            name,
-            kept.plan,
-            kept.tables[name],
-            place,
-            board.connector(name),
-            engines.choose("auto", 1),
-            patience=PATIENCE,
-            signer=signers[name],
-            keeping=keeping,
-        )
+        party_run = party_in(session, name, "predict", board)
         part = ModelPart.load(RunFolder(kept.folder / name).part_file(name))
-        journal = SqliteJournal(place / JOURNAL)
+        journal = SqliteJournal(party_run.folder / JOURNAL)
         try:
             if name == "label":
                 return prediction.ask(party_run, journal, change(part), range(9))
-            ledger = prediction.AnsweredRows(place / "answered" / "count.json")
+            ledger = prediction.AnsweredRows(party_run.folder / "answered" / "count.json")
             return prediction.answer(party_run, journal, part, ledger, RowLimit(32, is_planned=True))
         finally:
             journal.close()
 
     run_parties({name: partial(start, name) for name in kept.tables})
-    return Kept(kept.plan, kept.tables, folder, kept.auditors)
+    return session
 
 
 @pytest.fixture(scope="module")
@@ -499,12 +500,11 @@ def test_a_statement_is_checked_against_ones_own_streams(honest: Kept, tmp_path:
 
 def test_a_third_party_of_ones_own_making_is_noticed(three: Kept, tmp_path: Path) -> None:
     """A replay takes certificates from the evidence; the receipt of any peer knows everybody's, and what was signed."""
-    kept = copied(three, tmp_path)
-    place, file = kept.place("features") / "head.json", tmp_path / "statement.json"
-    head, other = evidence.read_head(place), Identity.create(tmp_path / "identity", "features-2")
+    kept, file = copied(three, tmp_path), tmp_path / "statement.json"
+    other = Identity.create(tmp_path / "identity", "features-2")
+    with changed_head(kept, "features") as head:
+        head.certificates["features-2"] = other.certificate.der.hex()
     session, names = bytes.fromhex(head.account["session"]), list(head.account["commitments"])
-    head.certificates["features-2"] = other.certificate.der.hex()
-    place.write_bytes(msgspec.json.encode(head))
 
     def signed_again(data: bytes) -> bytes:
         return b"".join(signed(one) if what == evidence.RECEIVED else one for what, one in records_in(data))
@@ -547,8 +547,15 @@ def resealed(kept: Kept, name: str, file: str, change: Callable[[bytes], bytes])
     place, keys = kept.place(name), kept.keys(name)
     head = evidence.read_head(place / "head.json")
     data = sealing.SealedContents(place / file, keys[file], head.run_bytes, may_end_early=True).read()
-    keeping = evidence.Keeping(place, "train", name, kept.plan, kept.auditors[name].public, {})
-    keeping.seal(file, change(data))
+    keeping_in(kept, name).seal(file, change(data))
+
+
+@contextmanager
+def changed_head(kept: Kept, name: str) -> Iterator[evidence.Head]:
+    """To be changed, as the party could."""
+    file = kept.place(name) / "head.json"
+    yield (head := evidence.read_head(file))
+    file.write_bytes(msgspec.json.encode(head))
 
 
 def flipped(data: bytes, place: int) -> bytes:
@@ -632,10 +639,8 @@ def cut_off(data: bytes) -> bytes:
 
 def leave_out_numbers(kept: Kept) -> None:
     """The head does not name the file any more."""
-    place = kept.place("features") / "head.json"
-    head = evidence.read_head(place)
-    del head.keys["rows-1"]
-    place.write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "features") as head:
+        del head.keys["rows-1"]
 
 
 @pytest.mark.parametrize(
@@ -710,9 +715,8 @@ def test_evidence_without_signatures_shows_nothing(
 def test_a_process_that_dies_while_it_writes_loses_only_what_it_was_writing(honest: Kept, tmp_path: Path) -> None:
     """Segments end anywhere, in a record's first bytes too; what comes before it is read as it was written."""
     kept = copied(honest, tmp_path)
-    head = evidence.read_head(kept.place("label") / "head.json")
-    head.account = {}
-    (kept.place("label") / "head.json").write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "label") as head:
+        head.account = {}
     for cut in (3, 40):
         resealed(kept, "label", "messages-1", itemgetter(slice(-cut)))
         assert kept.replayed("label")["honest"]
@@ -721,13 +725,11 @@ def test_a_process_that_dies_while_it_writes_loses_only_what_it_was_writing(hone
 def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(honest: Kept, tmp_path: Path) -> None:
     """A party may die before it has noted that it is over, and again; or before it has kept its model part."""
     kept = copied(honest, tmp_path)
-    place = kept.place("label")
-    evidence.Keeping(place, "train", "label", kept.plan, kept.auditors["label"].public, {}).witness().abandon()
+    keeping_in(kept, "label").witness().abandon()
     assert kept.replayed("label")["settled"]
-    head = evidence.read_head(place / "head.json")
-    head.account = {}
-    del head.keys["encoder"]
-    (place / "head.json").write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "label") as head:
+        head.account = {}
+        del head.keys["encoder"]
     statement = kept.replayed("label")
     assert (statement["honest"], statement["settled"], statement["part"]) == (True, False, "")
 
@@ -735,8 +737,7 @@ def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(hone
 def test_messages_need_not_fit_memory(honest: Kept, tmp_path: Path) -> None:
     """They are hashed a segment at a time when evidence is opened, and read again when a replay asks for them."""
     kept = copied(honest, tmp_path)
-    keeping = evidence.Keeping(kept.place("label"), "train", "label", kept.plan, kept.auditors["label"].public, {})
-    witness, long = keeping.witness(), bytes(3 << 20)
+    witness, long = keeping_in(kept, "label").witness(), bytes(3 << 20)
     for number in range(10):
         witness.received("features", Message(Kind.LATTICE_REPLY, 9, 1000 + number, long).encode())
     witness.abandon()
@@ -746,7 +747,7 @@ def test_messages_need_not_fit_memory(honest: Kept, tmp_path: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10 << 20
-    last = opened.received["features"].messages()[-1]
+    last = opened.received["features"][-1]
     assert last.digest == Message(Kind.LATTICE_REPLY, 9, 1009, long).digest
     assert last.body == long
 
@@ -815,10 +816,8 @@ def test_evidence_of_another_run_is_refused(honest: Kept, tmp_path: Path) -> Non
 def test_a_head_in_another_partys_name_opens_nothing(honest: Kept, tmp_path: Path) -> None:
     """Nobody gets the keys of somebody else's evidence from an auditor that both have."""
     kept = copied(honest, tmp_path)
-    place = kept.place("label") / "head.json"
-    head = evidence.read_head(place)
-    head.party = "features"
-    place.write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "label") as head:
+        head.party = "features"
     with pytest.raises(DataError, match="another run or another start"):
         sealing.SealedContents(kept.place("label") / "root", kept.keys("label")["root"], head.run_bytes).read()
 
@@ -826,9 +825,8 @@ def test_a_head_in_another_partys_name_opens_nothing(honest: Kept, tmp_path: Pat
 def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
     """Sealed for somebody whom the plan does not name."""
     kept = copied(honest, tmp_path)
-    head = evidence.read_head(kept.place("label") / "head.json")
-    head.auditor = AuditorKeys.create(tmp_path / "own", "own").public.fingerprint
-    (kept.place("label") / "head.json").write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "label") as head:
+        head.auditor = AuditorKeys.create(tmp_path / "own", "own").public.fingerprint
     with pytest.raises(DataError, match="another auditor than the plan names"):
         kept.replayed("label")
 

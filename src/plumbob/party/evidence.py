@@ -14,6 +14,7 @@ Everything but the head is sealed for the auditor. docs/auditors.md says what it
 import hashlib
 import shutil
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -81,6 +82,9 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     def starts(self) -> int:
         return sum(name.startswith("messages-") for name in self.keys)
 
+    def parsed_certificates(self) -> dict[str, Certificate]:
+        return {name: Certificate.parse(bytes.fromhex(der)) for name, der in self.certificates.items()}
+
     @property
     def run_bytes(self) -> bytes:
         """Bound to every sealed file: a head in another party's name, or of another plan, opens nothing."""
@@ -121,19 +125,8 @@ class Keeping:
         self.folder.mkdir(mode=0o700, parents=True)
         items = {name: item.hex() for name, item in commitment.items.items()}
         certificates = {name: one.der.hex() for name, one in self.certificates.items()}
-        head = Head(
-            FORMAT,
-            __version__,
-            self.purpose,
-            self.party,
-            self.plan.hash(),
-            commitment.hash().hex(),
-            items,
-            self.auditor.fingerprint,
-            certificates,
-            {},
-        )
-        self._save(head)
+        whose = (FORMAT, __version__, self.purpose, self.party, self.plan.hash(), commitment.hash().hex())
+        self._save(Head(*whose, items, self.auditor.fingerprint, certificates, keys={}))
         self.seal("root", root)
         self.seal("brought", brought)
         if table is not None:
@@ -328,32 +321,28 @@ class KeptMessage:
 
 
 @dataclass(repr=False)
-class KeptStream:
-    """All messages in one direction with one peer, over all starts, each once and in order."""
-
-    by_place: dict[tuple[int, int, int], KeptMessage] = field(default_factory=dict)
-
-    def messages(self) -> list[KeptMessage]:
-        return [self.by_place[place] for place in sorted(self.by_place)]
-
-
-@dataclass(repr=False)
 class OpenedEvidence:
     """The evidence after the auditor has opened it."""
 
     folder: Path
     head: Head
     keys: Mapping[str, bytes]
-    received: dict[str, KeptStream] = field(default_factory=dict)
-    sent: dict[str, KeptStream] = field(default_factory=dict)
+    received: dict[str, list[KeptMessage]] = field(default_factory=dict)
+    """By peer, over all starts, each once and in order; `sent` likewise."""
+    sent: dict[str, list[KeptMessage]] = field(default_factory=dict)
     decisions: list[bytes] = field(default_factory=list)
 
     @classmethod
     def open(cls, folder: Path, keys: Mapping[str, bytes]) -> "OpenedEvidence":
         """Messages alone: nothing from which a secret could be derived."""
         evidence = cls(folder, read_head(folder / HEAD), keys)
+        placed: dict[tuple[bool, str], dict[tuple[int, int, int], KeptMessage]] = {}
         for start in range(1, evidence.head.starts + 1):
-            evidence._read_start(start)
+            for was_received, peer, place, message in evidence._read_start(start):
+                placed.setdefault((was_received, peer), {})[place] = message
+        for (was_received, peer), messages in placed.items():
+            streams = evidence.received if was_received else evidence.sent
+            streams[peer] = [messages[place] for place in sorted(messages)]
         return evidence
 
     def read(self, name: str) -> bytes:
@@ -376,39 +365,41 @@ class OpenedEvidence:
                 found = max(found, list(unpacked_numbers(memoryview(data))), key=len)
         return found
 
-    def _read_start(self, start: int) -> None:
-        """It may end early: what is missing then, somebody has signed or nobody has."""
-        contents, at = self._contents(f"messages-{start}", may_end_early=True), 0
-        seals: dict[tuple[str, bool], list[int]] = {}
-        decisions = []
-        while len(head := contents.read(at, RECORD.size)) == RECORD.size:
-            what, name_size, size = RECORD.unpack(head)
-            place = at + RECORD.size + name_size
-            peer, at = contents.read(at + RECORD.size, name_size).decode(), place + size
-            digest, found = hashlib.sha256(), 0
-            for piece in contents.pieces(place, size):
-                digest.update(piece)
-                found += len(piece)
-            if found < size:
-                # The process died while it wrote this one, and never used it: the next start has it again.
-                break
+    def _read_start(self, start: int) -> Iterator[tuple[bool, str, tuple[int, int, int], KeptMessage]]:
+        """Whether it was received, the peer, its place, the message.
+
+        A start may end early: either somebody signed what is missing, or nobody did.
+        """
+        contents = self._contents(f"messages-{start}", may_end_early=True)
+        seals, decisions = Counter[tuple[bool, str, int]](), []
+        for what, peer, digest, at, length in _records(contents):
             if what == DECIDED:
-                decisions.append(contents.read(place, size))
+                decisions.append(contents.read(at, length))
                 continue
-            _, _, kind, step, sequence, _ = HEADER.unpack(contents.read(place, HEADER.size))
-            if what == SENT:
-                message = KeptMessage(Kind(kind), step, contents.read(place + HEADER.size, size - HEADER.size))
-            else:
-                message = KeptMessage(Kind(kind), step, digest.digest(), partial(contents.read, place, size))
-            stream = (self.received if what == RECEIVED else self.sent).setdefault(peer, KeptStream())
-            if message.kind is Kind.SEAL:
-                # Seals do not count: several may stand before the same message.
-                before = seals.setdefault((peer, what == RECEIVED), [])
-                before.append(sequence)
-                stream.by_place[sequence, 0, before.count(sequence)] = message
-            else:
-                stream.by_place[sequence, 1, 0] = message
+            was_received, read = what == RECEIVED, partial(contents.read, at, length)
+            _, _, kind, step, sequence, _ = HEADER.unpack(contents.read(at, HEADER.size))
+            seals[was_received, peer, sequence] += kind == Kind.SEAL
+            # Seals do not count: several may stand before the same message.
+            place = (0, seals[was_received, peer, sequence]) if kind == Kind.SEAL else (1, 0)
+            content = (read()[HEADER.size :],) if what == SENT else (digest, read)
+            yield was_received, peer, (sequence, *place), KeptMessage(Kind(kind), step, *content)
         self.decisions = max(self.decisions, decisions, key=len)
+
+
+def _records(contents: SealedContents) -> Iterator[tuple[bytes, str, bytes, int, int]]:
+    """What each whole one is, the peer, the digest, where it begins and its size."""
+    at = 0
+    while len(head := contents.read(at, RECORD.size)) == RECORD.size:
+        what, name_size, size = RECORD.unpack(head)
+        start, digest, found = at + RECORD.size + name_size, hashlib.sha256(), 0
+        for piece in contents.pieces(start, size):
+            digest.update(piece)
+            found += len(piece)
+        if found < size:
+            # The process died while it wrote this one, and never used it: the next start has it again.
+            return
+        yield what, contents.read(start - name_size, name_size).decode(), digest.digest(), start, size
+        at = start + size
 
 
 def evidence_bytes(plan: Plan, name: str, rows: int) -> int:

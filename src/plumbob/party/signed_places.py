@@ -34,15 +34,15 @@ class SignedPlaces:
 def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
     """DataError where the kept messages are not those that were signed. Derives no secret."""
     head = evidence.head
-    certificates = {name: Certificate.parse(bytes.fromhex(der)) for name, der in head.certificates.items()}
+    certificates = head.parsed_certificates()
     session, rounds = _sessions(evidence, plan)
     names = list(rounds[0])
-    own_chains = {peer: places_in(evidence.sent[peer].messages()) for peer in evidence.sent}
+    own_chains = {peer: places_in(evidence.sent[peer]) for peer in evidence.sent}
     covered = dict.fromkeys(evidence.sent, 0)
     known, signed = {_all(one) for one in rounds}, dict.fromkeys(evidence.received, NOTHING)
     for peer, stream in evidence.received.items():
         chain = NOTHING
-        for message in stream.messages():
+        for message in stream:
             if message.kind is not Kind.SEAL:
                 chain = chained(chain, message.digest)
                 continue
@@ -56,7 +56,7 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
                 raise DataError(f"evidence: the messages to {peer} are not those that {peer} signed to have received")
             covered[peer], signed[peer] = max(covered[peer], own_chains[peer][received]), chain
     for stream in evidence.sent.values():
-        for message in stream.messages():
+        for message in stream:
             if message.kind is Kind.SEAL:
                 seal = _verified(message, head.party, names, session, certificates, known)
                 # Whomever it was for, it is about everybody: a party that died may not have sent it to all.
@@ -78,8 +78,8 @@ def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[st
     """The session's identity, and everybody's commitments after each round of them."""
     head, said = evidence.head, {}
     for peer, stream in evidence.received.items():
-        said[peer] = [one for one in stream.messages() if one.kind in (Kind.HELLO, Kind.NUMBERS)]
-    own = max((stream.messages() for stream in evidence.sent.values()), key=len, default=[])
+        said[peer] = [one for one in stream if one.kind in (Kind.HELLO, Kind.NUMBERS)]
+    own = max(evidence.sent.values(), key=len, default=[])
     said[head.party] = [one for one in own if one.kind in (Kind.HELLO, Kind.NUMBERS)]
     if any(not messages for messages in said.values()):
         raise DataError(
