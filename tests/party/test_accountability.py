@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from plumbob import cli
+from plumbob.checking.check import check
+from plumbob.checking.rules import assumes, leaves_a_trace
 from plumbob.crypto.lattice import Small
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
@@ -120,6 +122,17 @@ def test_a_replay_names_the_first_dishonest_message(
     assert not statement["honest"]
     assert statement["verdict"] == f"{by}: message {named} does not follow from what was fixed before the run."
     assert all(kept.replayed(name)["honest"] for name in kept.tables if name != by)
+
+
+@pytest.mark.parametrize("split", [TWO, THREE])
+def test_every_attack_on_such_a_plan_is_played_here(split: tuple[int, ...]) -> None:
+    """What `check` lists for a cheating party and says that a replay would name; the rest only a table shows."""
+    plan = Plan.for_columns(split)
+    keeping = plan.replace(evidence="keep", days=30, auditors={party.name: "ab" * 32 for party in plan.parties})
+    possible = {one.attack for one in check(keeping, 1000) if one.verdict in ("leaks", "degrades")}
+    cheats = {name for name in possible if assumes(name) == "cheating"}
+    assert {name for name in cheats if leaves_a_trace(name)} <= {name for name, *_ in CHEATS}
+    assert {name for name in cheats if not leaves_a_trace(name)} == {"chosen-labels", "score-control"}
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,9 @@
 import importlib
 import shutil
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -18,13 +20,17 @@ import pytest
 from plumbob.crypto import Draws, engines
 from plumbob.crypto.engines import workers
 from plumbob.crypto.lattice import native, sets
-from plumbob.data import Batch, Table
+from plumbob.data import Batch, Table, align, read_table, with_slots
+from plumbob.data.cells import ColumnChoices
 from plumbob.data.tables import Column
-from plumbob.errors import DataError, EngineError, PlumbobError, SettingsError
+from plumbob.errors import DataError, EngineError, JournalError, PlumbobError, SettingsError
+from plumbob.net.greeting import Purpose
+from plumbob.net.identity import Certificate, Identity
 from plumbob.party import evidence, prediction, replay, sealing, training
 from plumbob.party.kept_numbers import follows, is_same_part, shapes
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
+from plumbob.party.signature import MessageSigner
 from plumbob.party.statements import (
     part_in_training,
     read_statement,
@@ -34,7 +40,7 @@ from plumbob.party.statements import (
 )
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
-from plumbob.protocol.account import FirstCommitment, digest_of_rows
+from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Seal, digest_of_rows
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.part import ModelPart
@@ -66,34 +72,16 @@ def kept_run(
     A run that broke off continues with what was `agreed` for it.
     """
     plan, auditors = agreed or accountable(Plan.for_columns(split, epochs=epochs, test_share=0.2), folder)
-    names = list(auditors)
-    board, signers = Switchboard(), signers_of(tuple(names))
     given = tables or tables_for(plan, *made_up(40, plan.columns))
-    certificates = {name: signer.identity.certificate for name, signer in signers.items()}
+    kept, board = Kept(plan, given, folder, auditors), Switchboard()
 
     def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
         return party_at(participant, table, progress, instead.get(participant.name))
 
     def start(name: str) -> Any:
-        place = folder / name
-        place.mkdir(mode=0o700, exist_ok=True)
-        RunFolder(place).plan_file.write_text(plan.to_toml())
-        keeping = evidence.Keeping(place / evidence.FOLDER, "train", name, plan, auditors[name].public, certificates)
         while True:
-            journal = journals.get(name, SqliteJournal)(place / JOURNAL)
-            party_run = PartyRun(
-                name,
-                plan,
-                given[name],
-                place,
-                board.connector(name),
-                engines.choose("auto", 1),
-                patience=PATIENCE,
-                lingering=0.2,
-                signer=signers[name],
-                keeping=keeping,
-                signature=None,
-            )
+            party_run = party_in(kept, name, "train", board)
+            journal = journals.get(name, SqliteJournal)(party_run.folder / JOURNAL)
             try:
                 return training.train(party_run, journal)
             except Killed:
@@ -103,8 +91,39 @@ def kept_run(
 
     with CASTING, pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "party_at", party_instead)
-        run_parties({name: partial(start, name) for name in names})
-    return Kept(plan, given, folder, auditors)
+        run_parties({name: partial(start, name) for name in auditors})
+    return kept
+
+
+def party_in(kept: Kept, name: str, purpose: Purpose, board: Switchboard) -> PartyRun:
+    """One that keeps evidence in its folder."""
+    signers, place = signers_of(tuple(kept.tables)), kept.folder / name
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    RunFolder(place).plan_file.write_text(kept.plan.to_toml())
+    certificates = {one: signer.identity.certificate for one, signer in signers.items()}
+    return PartyRun(
+        name,
+        kept.plan,
+        kept.tables[name],
+        place,
+        board.connector(name),
+        engines.choose("auto", 1),
+        patience=PATIENCE,
+        lingering=0.2,
+        signer=signers[name],
+        keeping=keeping_in(kept, name, purpose, certificates),
+    )
+
+
+def keeping_in(
+    kept: Kept,
+    name: str,
+    purpose: Purpose = "train",
+    certificates: Mapping[str, Certificate] = MappingProxyType({}),
+) -> evidence.Keeping:
+    """As the party has it: whoever changes evidence afterwards needs no certificates."""
+    auditor = kept.auditors[name].public
+    return evidence.Keeping(kept.place(name), purpose, name, kept.plan, auditor, certificates)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -186,7 +205,10 @@ class Stolen(SqliteJournal):
         return is_fresh
 
 
-def test_a_stolen_journal_shows_no_draw_of_earlier_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("split", ["two", pytest.param("three", marks=pytest.mark.soak)])
+def test_a_stolen_journal_shows_no_draw_of_earlier_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: str
+) -> None:
     """With evidence, too: nothing drawn in passes 1 to 6, nor what it was drawn from, is on the disk in pass 7."""
     links, drawn, read, restore = dict[int, list[bytes]](), dict[bytes, list[bytes]](), Draws._read, Draws.restore
 
@@ -201,7 +223,7 @@ def test_a_stolen_journal_shows_no_draw_of_earlier_passes(tmp_path: Path, monkey
 
     monkeypatch.setattr(Draws, "restore", noted)
     monkeypatch.setattr(Draws, "_read", heard)
-    kept_run(tmp_path, SPLITS["two"], journals={"features": Stolen}, epochs=7)
+    kept_run(tmp_path, SPLITS[split], journals={"features": Stolen}, epochs=7)
     now = (tmp_path / "last link").read_bytes()
     own = next(chain for chain in links.values() if now in chain)
     disk = b"".join(file.read_bytes() for file in (tmp_path / "stolen").rglob("*") if file.is_file())
@@ -215,10 +237,33 @@ def test_a_stolen_journal_shows_no_draw_of_earlier_passes(tmp_path: Path, monkey
     assert not [one for one in secrets if one in disk]
 
 
-def test_three_parties_replay_cleanly(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """Three parties that keep to the protocol."""
+    return kept_run(tmp_path_factory.mktemp("three"), SPLITS["three"])
+
+
+def test_three_parties_replay_cleanly(three: Kept) -> None:
     """With masks and pair keys, too."""
-    kept = kept_run(tmp_path, SPLITS["three"])
-    assert all(kept.replayed(name)["honest"] for name in kept.tables)
+    assert all(three.replayed(name)["honest"] for name in three.tables)
+
+
+def test_rows_that_are_not_common_shape_columns_too(tmp_path: Path) -> None:
+    """How many levels a column has, its party's whole file says; that is fixed and kept with the common rows."""
+    keys = {"categorical": "one-hot", "rare": 1, "test_share": 0.2}
+    plan, auditors = accountable(Plan.for_columns(SPLITS["two"], epochs=1, **keys), tmp_path)
+    tables = tables_for(plan, *made_up(50, plan.columns))
+    levels = Column("level", np.array(["a", "b"] * 20 + ["c"] * 10, dtype=object))
+    features = with_slots(Table(tables["features"].ids, (tables["features"].columns[0], levels)), plan)
+    common = {"label": tables["label"].take(range(40)), "features": features.take(range(40))}
+    kept = kept_run(tmp_path, SPLITS["two"], tables=common, agreed=(plan, auditors))
+    assert kept.replayed("features")["honest"]
+
+    def without_slots(data: bytes) -> bytes:
+        return b"".join(evidence.packed_table(replace(evidence.unpacked_table(memoryview(data)), slots=None)))
+
+    resealed(kept, "features", "columns", without_slots)
+    assert "its settings that it kept is not what it committed to" in kept.replayed("features")["verdict"]
 
 
 class Dying(SqliteJournal):
@@ -353,10 +398,10 @@ def test_a_cheat_is_named_at_its_first_dishonest_message(tmp_path: Path, cheat: 
 def test_only_a_table_shows_invented_rows(honest: Kept, tmp_path: Path) -> None:
     """Honest messages about invented data replay cleanly; a file from the system of record does not agree with them."""
     real = honest.tables["features"]
-    assert honest.replayed("features", source=lambda table: table)["verdict"].endswith("before the run.")
+    assert honest.replayed("features", source=lambda table, place: table)["verdict"].endswith("before the run.")
     other = real.take(range(len(real)))
     other.columns[0].values[0] += 1.0
-    invented = honest.replayed("features", source=lambda table: other)
+    invented = honest.replayed("features", source=lambda table, place: other)
     assert not invented["honest"]
     assert "are not those of the table given" in invented["verdict"]
 
@@ -366,39 +411,22 @@ def test_only_a_table_shows_invented_rows(honest: Kept, tmp_path: Path) -> None:
 
 def kept_session(kept: Kept, folder: Path, change: Callable[[ModelPart], ModelPart] = lambda part: part) -> Kept:
     """Some rows scored in two queries with the model of a run; the label party may have changed its part."""
-    board, signers = Switchboard(), signers_of(tuple(kept.tables))
-    certificates = {name: signer.identity.certificate for name, signer in signers.items()}
+    session, board = Kept(kept.plan, kept.tables, folder, kept.auditors), Switchboard()
 
     def start(name: str) -> Any:
-        place = folder / name
-        place.mkdir(mode=0o700, parents=True)
-        RunFolder(place).plan_file.write_text(kept.plan.to_toml())
-        keeping = evidence.Keeping(
-            place / evidence.FOLDER, "predict", name, kept.plan, kept.auditors[name].public, certificates
-        )
-        party_run = PartyRun(
-            name,
-            kept.plan,
-            kept.tables[name],
-            place,
-            board.connector(name),
-            engines.choose("auto", 1),
-            patience=PATIENCE,
-            signer=signers[name],
-            keeping=keeping,
-        )
+        party_run = party_in(session, name, "predict", board)
         part = ModelPart.load(RunFolder(kept.folder / name).part_file(name))
-        journal = SqliteJournal(place / JOURNAL)
+        journal = SqliteJournal(party_run.folder / JOURNAL)
         try:
             if name == "label":
                 return prediction.ask(party_run, journal, change(part), range(9))
-            ledger = prediction.AnsweredRows(place / "answered" / "count.json")
+            ledger = prediction.AnsweredRows(party_run.folder / "answered" / "count.json")
             return prediction.answer(party_run, journal, part, ledger, RowLimit(32, is_planned=True))
         finally:
             journal.close()
 
     run_parties({name: partial(start, name) for name in kept.tables})
-    return Kept(kept.plan, kept.tables, folder, kept.auditors)
+    return session
 
 
 @pytest.fixture(scope="module")
@@ -470,6 +498,41 @@ def test_a_statement_is_checked_against_ones_own_streams(honest: Kept, tmp_path:
     assert len(list(statement_mistakes(signed, record, pinned))) == 5
 
 
+def test_a_third_party_of_ones_own_making_is_noticed(three: Kept, tmp_path: Path) -> None:
+    """A replay takes certificates from the evidence; the receipt of any peer knows everybody's, and what was signed."""
+    kept, file = copied(three, tmp_path), tmp_path / "statement.json"
+    other = Identity.create(tmp_path / "identity", "features-2")
+    with changed_head(kept, "features") as head:
+        head.certificates["features-2"] = other.certificate.der.hex()
+    session, names = bytes.fromhex(head.account["session"]), list(head.account["commitments"])
+
+    def signed_again(data: bytes) -> bytes:
+        return b"".join(signed(one) if what == evidence.RECEIVED else one for what, one in records_in(data))
+
+    def signed(record: bytes) -> bytes:
+        _, name, _ = evidence.RECORD.unpack_from(record)
+        start = evidence.RECORD.size + name
+        _, _, kind, step, _, _ = HEADER.unpack_from(record, start)
+        if kind != Kind.SEAL or record[evidence.RECORD.size : start] != b"features-2":
+            return record
+        seal = Seal.from_bytes(record[start + HEADER.size :], [one for one in names if one != "features-2"])
+        signature = MessageSigner(other, {}).sign(seal.to_sign(session, "features-2", step))
+        return record[:-SIGNATURE_BYTES] + signature
+
+    resealed(kept, "features", "messages-1", signed_again)
+    statement = kept.replayed("features")
+    assert statement["honest"]
+    write_statement(file, {**statement, "received": {**statement["received"], "features-2": "00" * 32}})
+    pinned = three.replayed("features")["fingerprints"]
+    mistakes = statement_mistakes(
+        sign_statement(kept.auditors["features"], file), RunFolder(three.folder / "label"), pinned
+    )
+    assert list(mistakes) == [
+        "the statement's hash of what features received from features-2: it is not what features signed in the run",
+        "the statement's certificate of features-2: another one is pinned here",
+    ]
+
+
 # Evidence that was tampered with.
 
 
@@ -483,9 +546,16 @@ def resealed(kept: Kept, name: str, file: str, change: Callable[[bytes], bytes])
     """As the party itself could write it: its auditor's public key is all that it needs."""
     place, keys = kept.place(name), kept.keys(name)
     head = evidence.read_head(place / "head.json")
-    data = sealing.read_sealed(place / file, keys[file], head.run_bytes, may_end_early=True)
-    keeping = evidence.Keeping(place, "train", name, kept.plan, kept.auditors[name].public, {})
-    keeping.seal(file, change(data))
+    data = sealing.SealedContents(place / file, keys[file], head.run_bytes, may_end_early=True).read()
+    keeping_in(kept, name).seal(file, change(data))
+
+
+@contextmanager
+def changed_head(kept: Kept, name: str) -> Iterator[evidence.Head]:
+    """To be changed, as the party could."""
+    file = kept.place(name) / "head.json"
+    yield (head := evidence.read_head(file))
+    file.write_bytes(msgspec.json.encode(head))
 
 
 def flipped(data: bytes, place: int) -> bytes:
@@ -525,10 +595,10 @@ def test_what_was_committed_to_cannot_be_exchanged(honest: Kept, tmp_path: Path,
 
     def change(data: bytes) -> bytes:
         if what == "settings":
-            table = evidence.unpacked_table(data)
+            table = evidence.unpacked_table(memoryview(data))
             return b"".join(evidence.packed_table(replace(table, choices=replace(table.choices, gaps=("none",)))))
         if what == "columns":
-            table = evidence.unpacked_table(data)
+            table = evidence.unpacked_table(memoryview(data))
             values = np.array(table.columns[0].values) + 1
             changed = table.take(range(len(table)))
             object.__setattr__(changed.columns[0], "values", values)
@@ -569,10 +639,8 @@ def cut_off(data: bytes) -> bytes:
 
 def leave_out_numbers(kept: Kept) -> None:
     """The head does not name the file any more."""
-    place = kept.place("features") / "head.json"
-    head = evidence.read_head(place)
-    del head.keys["rows-1"]
-    place.write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "features") as head:
+        del head.keys["rows-1"]
 
 
 @pytest.mark.parametrize(
@@ -603,7 +671,7 @@ def test_a_run_that_was_cut_off_is_not_the_peers(honest: Kept, tmp_path: Path) -
     signed = sign_statement(kept.auditors["label"], file)
     mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features"), {}))
     assert mistakes == [
-        "the statement's hash of what label received: it is not what was sent from here",
+        "the statement's hash of what label received from features: it is not what label signed in the run",
         "the statement: label's evidence ends before the last signatures, and the run itself did not",
     ]
 
@@ -647,12 +715,61 @@ def test_evidence_without_signatures_shows_nothing(
 def test_a_process_that_dies_while_it_writes_loses_only_what_it_was_writing(honest: Kept, tmp_path: Path) -> None:
     """Segments end anywhere, in a record's first bytes too; what comes before it is read as it was written."""
     kept = copied(honest, tmp_path)
-    head = evidence.read_head(kept.place("label") / "head.json")
-    head.account = {}
-    (kept.place("label") / "head.json").write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "label") as head:
+        head.account = {}
     for cut in (3, 40):
         resealed(kept, "label", "messages-1", itemgetter(slice(-cut)))
         assert kept.replayed("label")["honest"]
+
+
+def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(honest: Kept, tmp_path: Path) -> None:
+    """A party may die before it has noted that it is over, and again; or before it has kept its model part."""
+    kept = copied(honest, tmp_path)
+    keeping_in(kept, "label").witness().abandon()
+    assert kept.replayed("label")["settled"]
+    with changed_head(kept, "label") as head:
+        head.account = {}
+        del head.keys["encoder"]
+    statement = kept.replayed("label")
+    assert (statement["honest"], statement["settled"], statement["part"]) == (True, False, "")
+
+
+def test_messages_need_not_fit_memory(honest: Kept, tmp_path: Path) -> None:
+    """They are hashed a segment at a time when evidence is opened, and read again when a replay asks for them."""
+    kept = copied(honest, tmp_path)
+    witness, long = keeping_in(kept, "label").witness(), bytes(3 << 20)
+    for number in range(10):
+        witness.received("features", Message(Kind.LATTICE_REPLY, 9, 1000 + number, long).encode())
+    witness.abandon()
+    keys = kept.keys("label")
+    tracemalloc.start()
+    opened = evidence.OpenedEvidence.open(kept.place("label"), keys)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 << 20
+    last = opened.received["features"][-1]
+    assert last.digest == Message(Kind.LATTICE_REPLY, 9, 1009, long).digest
+    assert last.body == long
+
+
+def test_a_full_disk_is_said_once(tmp_path: Path) -> None:
+    """By what to do about it; leaving the file then says nothing more."""
+    auditor = AuditorKeys.create(tmp_path / "auditor", "auditor").public
+    file = sealing.SealedFile(Path("/dev/full"), auditor, b"run")
+    with pytest.raises(JournalError, match=r"evidence could not be written.*make room"):
+        file.write(bytes(sealing.SEGMENT))
+    file.write(b"more")
+    file.abandon()
+
+
+def test_a_source_is_read_by_the_common_rule(tmp_path: Path) -> None:
+    """As the parties' own files are: blanks around an id do not count, and a pair has the party's own row."""
+    files = [tmp_path / "one.csv", tmp_path / "other.csv"]
+    files[0].write_text("id,x\na,1\nb,2\n")
+    files[1].write_text("id,y\n b ,3\na,4\na,5\n")
+    read = [read_table(file, "id", choices=ColumnChoices(duplicates="repeat")) for file in files]
+    for place, (file, kept) in enumerate(zip(files, align(read), strict=True)):
+        assert digest_of_rows(replay.source_of(file, "id", "")(kept, place)) == digest_of_rows(kept)
 
 
 def test_numbers_that_spell_a_text_are_another_table() -> None:
@@ -699,20 +816,17 @@ def test_evidence_of_another_run_is_refused(honest: Kept, tmp_path: Path) -> Non
 def test_a_head_in_another_partys_name_opens_nothing(honest: Kept, tmp_path: Path) -> None:
     """Nobody gets the keys of somebody else's evidence from an auditor that both have."""
     kept = copied(honest, tmp_path)
-    place = kept.place("label") / "head.json"
-    head = evidence.read_head(place)
-    head.party = "features"
-    place.write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "label") as head:
+        head.party = "features"
     with pytest.raises(DataError, match="another run or another start"):
-        sealing.read_sealed(kept.place("label") / "root", kept.keys("label")["root"], head.run_bytes)
+        sealing.SealedContents(kept.place("label") / "root", kept.keys("label")["root"], head.run_bytes).read()
 
 
 def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
     """Sealed for somebody whom the plan does not name."""
     kept = copied(honest, tmp_path)
-    head = evidence.read_head(kept.place("label") / "head.json")
-    head.auditor = AuditorKeys.create(tmp_path / "own", "own").public.fingerprint
-    (kept.place("label") / "head.json").write_bytes(msgspec.json.encode(head))
+    with changed_head(kept, "label") as head:
+        head.auditor = AuditorKeys.create(tmp_path / "own", "own").public.fingerprint
     with pytest.raises(DataError, match="another auditor than the plan names"):
         kept.replayed("label")
 
@@ -721,7 +835,7 @@ def test_a_party_cannot_read_its_evidence_back(honest: Kept) -> None:
     """Neither the root nor a row stands in the clear in the folder, and the journal never had the root."""
     keys = honest.keys("features")
     run = evidence.read_head(honest.place("features") / "head.json").run_bytes
-    root = sealing.read_sealed(honest.place("features") / "root", keys["root"], run)
+    root = sealing.SealedContents(honest.place("features") / "root", keys["root"], run).read()
     files = [file for file in (honest.folder / "features").rglob("*") if file.is_file()]
     assert len(root) == 32
     assert not [file for file in files if root in file.read_bytes()]

@@ -11,12 +11,15 @@
 Everything but the head is sealed for the auditor. docs/auditors.md says what it shows and what it gives away.
 """
 
+import hashlib
 import shutil
 import struct
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -24,32 +27,33 @@ import numpy as np
 from plumbob import __version__
 from plumbob.counting import size
 from plumbob.data import ColumnChoices, Table
-from plumbob.data.tables import Column
+from plumbob.data.tables import Column, TableSlots
 from plumbob.errors import DataError, SettingsError
 from plumbob.net import Data
 from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.home import Home
-from plumbob.party.sealing import Auditor, SealedFile, read_sealed
+from plumbob.party.sealing import Auditor, SealedContents, SealedFile
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers, hash_fields
-from plumbob.protocol.channel import digest_of
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
+from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.outcome import account_record
 from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.widths import columns_of
 
-FORMAT = 1
+FORMAT = 2
 FOLDER, HEAD = "evidence", "head.json"
 SESSIONS = "predictions"  # The folder of a run that holds the evidence of its model's use.
 ROOM = 4 << 20  # Bytes besides messages and rows.
 BYTES_OF_A_CELL = 8 + 4 + 4  # As it was read, and as an integer to train with and to be scored.
 RECORD = struct.Struct("<cHQ")  # What it is, and the lengths of the peer's name and of the data.
+LENGTH = struct.Struct("<Q")
 RECEIVED, SENT, SAID, DECIDED = b"R", b"S", b"O", b"D"
 SAID_IN_FULL = (Kind.SIGNATURE, Kind.HELLO, Kind.NUMBERS, Kind.SEAL)
 """Own messages that show nothing, and that the signatures are checked with before any secret is derived."""
+Said = TypeVar("Said")
 
 
 class Head(msgspec.Struct, forbid_unknown_fields=True):
@@ -68,11 +72,18 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     keys: dict[str, str]
     """By file, the public half of its key."""
     account: dict[str, Any] = {}
-    """Once every last signature is there: session, commitments and signatures, and the hashes of all streams."""
+    """Once every last signature is there: session, commitments, and signatures with the hashes of all streams."""
 
     @property
     def is_settled(self) -> bool:
         return bool(self.account)
+
+    @property
+    def starts(self) -> int:
+        return sum(name.startswith("messages-") for name in self.keys)
+
+    def parsed_certificates(self) -> dict[str, Certificate]:
+        return {name: Certificate.parse(bytes.fromhex(der)) for name, der in self.certificates.items()}
 
     @property
     def run_bytes(self) -> bytes:
@@ -114,25 +125,14 @@ class Keeping:
         self.folder.mkdir(mode=0o700, parents=True)
         items = {name: item.hex() for name, item in commitment.items.items()}
         certificates = {name: one.der.hex() for name, one in self.certificates.items()}
-        head = Head(
-            FORMAT,
-            __version__,
-            self.purpose,
-            self.party,
-            self.plan.hash(),
-            commitment.hash().hex(),
-            items,
-            self.auditor.fingerprint,
-            certificates,
-            {},
-        )
-        self._save(head)
+        whose = (FORMAT, __version__, self.purpose, self.party, self.plan.hash(), commitment.hash().hex())
+        self._save(Head(*whose, items, self.auditor.fingerprint, certificates, keys={}))
         self.seal("root", root)
         self.seal("brought", brought)
         if table is not None:
             self.seal("columns", *packed_table(table))
 
-    def seal(self, name: str, *pieces: bytes) -> None:
+    def seal(self, name: str, *pieces: Data) -> None:
         """Seals one whole file for the auditor."""
         file = self.open_file(name)
         file.write(*pieces)
@@ -149,12 +149,7 @@ class Keeping:
     def settle(self, participant: Participant) -> None:
         """Every last signature is there."""
         head = read_head(self.folder / HEAD)
-        streams = {peer: channel.stream_hashes for peer, channel in participant.channels.items()}
-        head.account = {
-            **account_record(participant),
-            "sent": {peer: sent for peer, (sent, _) in streams.items()},
-            "received": {peer: received for peer, (_, received) in streams.items()},
-        }
+        head.account = account_record(participant)
         self._save(head)
 
     def _save(self, head: Head) -> None:
@@ -173,16 +168,12 @@ class Keeping:
         journal.witness.close(participant)
         journal.witness = None
 
-    @property
-    def starts(self) -> int:
-        return sum(name.startswith("messages-") for name in read_head(self.folder / HEAD).keys)
-
 
 class Witness:
     """Writes down, for one start of a session, what its journal sees."""
 
     def __init__(self, keeping: Keeping) -> None:
-        self._keeping, self._start = keeping, keeping.starts + 1
+        self._keeping, self._start = keeping, read_head(keeping.folder / HEAD).starts + 1
         self._messages = keeping.open_file(f"messages-{self._start}")
         self._rows: SealedFile | None = None
 
@@ -232,89 +223,86 @@ class Witness:
 def packed_numbers(numbers: Numbers) -> Iterator[bytes | memoryview]:
     """A header, then each array as it lies in memory."""
     arrays = {name: np.ascontiguousarray(values) for name, values in numbers.items()}
-    head = msgspec.msgpack.encode([(name, one.dtype.str, one.shape) for name, one in arrays.items()])
-    yield struct.pack("<Q", len(head)) + head
+    yield _framed([(name, one.dtype.str, one.shape) for name, one in arrays.items()])
     for one in arrays.values():
-        yield one.tobytes()
+        yield one.reshape(-1).view(np.uint8).data
 
 
-def unpacked_numbers(data: bytes) -> Iterator[Numbers]:
+def unpacked_numbers(data: memoryview) -> Iterator[Numbers]:
     """All that were settled, in their order."""
-    at = 0
-    while at < len(data):
-        (size,) = struct.unpack_from("<Q", data, at)
-        at += 8
-        listed = msgspec.msgpack.decode(data[at : at + size], type=list[tuple[str, str, list[int]]])
-        at += size
+    while data:
+        listed, data = _unframed(data, list[tuple[str, str, list[int]]])
         numbers = {}
         for name, kind, shape in listed:
-            count = int(np.prod(shape, dtype=np.int64))
-            numbers[name] = np.frombuffer(data, kind, count, at).reshape(shape)
-            at += numbers[name].nbytes
+            values = np.frombuffer(data, kind, int(np.prod(shape, dtype=np.int64))).reshape(shape)
+            numbers[name], data = values, data[values.nbytes :]
         yield numbers
 
 
 class _StoredColumn(msgspec.Struct):
     name: str
-    texts: list[str | None] | None
-    numbers: bytes
     is_stepped: bool
     is_monotone: bool
     stated: tuple[float, ...]
-    meaning: str
+    texts: list[str | None] | None
+    """None for numbers, which stand behind the table."""
 
 
 class _StoredTable(msgspec.Struct):
     ids: tuple[str, ...]
     columns: list[_StoredColumn]
-    labels: bytes | None
     classes: tuple[Any, Any] | None
-    choices: dict[str, Any]
-    held_out: bytes | None
-    weights: bytes | None = None
+    choices: ColumnChoices
+    slots: TableSlots | None
 
 
-def packed_table(table: Table) -> Iterable[bytes]:
-    """Cells as they were read, gaps included."""
+def packed_table(table: Table) -> Iterator[bytes | memoryview]:
+    """Cells as they were read, gaps included, and how many slots the party's whole file gave their columns."""
     columns = [
-        _StoredColumn(
-            column.name,
-            column.texts if column.is_text else None,
-            b"" if column.is_text else np.asarray(column.values, dtype=np.float64).tobytes(),
-            column.is_stepped,
-            column.is_monotone,
-            tuple(column.stated),
-            column.meaning,
-        )
-        for column in table.columns
+        _StoredColumn(one.name, one.is_stepped, one.is_monotone, one.stated, one.texts if one.is_text else None)
+        for one in table.columns
     ]
-    labels = None if table.labels is None else np.asarray(table.labels, dtype=np.int64).tobytes()
-    held_out = None if table.held_out is None else np.asarray(table.held_out, dtype=np.uint8).tobytes()
-    classes = None if table.classes is None else tuple(table.classes)
-    weights = None if table.weights is None else np.asarray(table.weights, dtype=np.float64).tobytes()
-    stored = _StoredTable(table.ids, columns, labels, classes, asdict(table.choices), held_out, weights)
-    yield msgspec.msgpack.encode([str(table.labels.dtype) if table.labels is not None else "", stored])
+    yield _framed(_StoredTable(table.ids, columns, table.classes, table.choices, table.slots))
+    arrays = {str(place): one.values for place, one in enumerate(table.columns) if not one.is_text}
+    others = {name: getattr(table, name) for name in ("labels", "held_out", "weights")}
+    yield from packed_numbers({**arrays, **{name: one for name, one in others.items() if one is not None}})
 
 
-def unpacked_table(data: bytes) -> Table:
+def unpacked_table(data: memoryview) -> Table:
     """The inverse of `packed_table`."""
-    kind, stored = msgspec.msgpack.decode(data, type=tuple[str, _StoredTable])
+    stored, data = _unframed(data, _StoredTable)
+    [arrays] = unpacked_numbers(data)
     columns = tuple(
         Column(
             one.name,
-            np.array(one.texts, dtype=object) if one.texts is not None else np.frombuffer(one.numbers),
+            arrays[str(place)] if one.texts is None else np.array(one.texts, dtype=object),
             one.is_stepped,
             one.is_monotone,
             one.stated,
-            one.meaning,
         )
-        for one in stored.columns
+        for place, one in enumerate(stored.columns)
     )
-    labels = None if stored.labels is None else np.frombuffer(stored.labels, dtype=np.int64).astype(kind)
-    held_out = None if stored.held_out is None else np.frombuffer(stored.held_out, dtype=np.uint8).astype(bool)
-    choices = msgspec.convert(stored.choices, type=ColumnChoices)
-    weights = None if stored.weights is None else np.frombuffer(stored.weights)
-    return Table(stored.ids, columns, labels, stored.classes, choices=choices, held_out=held_out, weights=weights)
+    return Table(
+        stored.ids,
+        columns,
+        arrays.get("labels"),
+        stored.classes,
+        stored.slots,
+        stored.choices,
+        held_out=arrays.get("held_out"),
+        weights=arrays.get("weights"),
+    )
+
+
+def _framed(said: object) -> bytes:
+    data = msgspec.msgpack.encode(said)
+    return LENGTH.pack(len(data)) + data
+
+
+def _unframed(data: memoryview, kind: type[Said]) -> tuple[Said, memoryview]:
+    """What was framed, and everything behind it."""
+    end = LENGTH.size + LENGTH.unpack_from(data)[0]
+    return msgspec.msgpack.decode(data[LENGTH.size : end], type=kind), data[end:]
 
 
 @dataclass(frozen=True, repr=False)
@@ -324,17 +312,12 @@ class KeptMessage:
     kind: Kind
     step: int
     digest: bytes
-    data: bytes = b""
+    read: Callable[[], bytes] = bytes
+    """All of it, from the disk: what a party received need not fit memory."""
 
-
-@dataclass(repr=False)
-class KeptStream:
-    """All messages in one direction with one peer, over all starts, each once and in order."""
-
-    by_place: dict[tuple[int, int, int], KeptMessage] = field(default_factory=dict)
-
-    def messages(self) -> list[KeptMessage]:
-        return [self.by_place[place] for place in sorted(self.by_place)]
+    @property
+    def body(self) -> bytes:
+        return self.read()[HEADER.size :]
 
 
 @dataclass(repr=False)
@@ -344,71 +327,79 @@ class OpenedEvidence:
     folder: Path
     head: Head
     keys: Mapping[str, bytes]
-    received: dict[str, KeptStream] = field(default_factory=dict)
-    sent: dict[str, KeptStream] = field(default_factory=dict)
+    received: dict[str, list[KeptMessage]] = field(default_factory=dict)
+    """By peer, over all starts, each once and in order; `sent` likewise."""
+    sent: dict[str, list[KeptMessage]] = field(default_factory=dict)
     decisions: list[bytes] = field(default_factory=list)
 
     @classmethod
     def open(cls, folder: Path, keys: Mapping[str, bytes]) -> "OpenedEvidence":
         """Messages alone: nothing from which a secret could be derived."""
         evidence = cls(folder, read_head(folder / HEAD), keys)
-        for start in range(1, evidence.starts + 1):
-            evidence._read_start(start)
+        placed: dict[tuple[bool, str], dict[tuple[int, int, int], KeptMessage]] = {}
+        for start in range(1, evidence.head.starts + 1):
+            for was_received, peer, place, message in evidence._read_start(start):
+                placed.setdefault((was_received, peer), {})[place] = message
+        for (was_received, peer), messages in placed.items():
+            streams = evidence.received if was_received else evidence.sent
+            streams[peer] = [messages[place] for place in sorted(messages)]
         return evidence
 
-    @property
-    def starts(self) -> int:
-        return sum(name.startswith("messages-") for name in self.head.keys)
+    def read(self, name: str) -> bytes:
+        return self._contents(name).read()
 
-    def read(self, name: str, *, may_end_early: bool = False) -> bytes:
+    def _contents(self, name: str, *, may_end_early: bool = False) -> SealedContents:
         if name not in self.keys:
             raise DataError(f"{name}: the key file has no key for this part of the evidence; open its head.json again")
-        return read_sealed(self.folder / name, self.keys[name], self.head.run_bytes, may_end_early=may_end_early)
+        return SealedContents(self.folder / name, self.keys[name], self.head.run_bytes, may_end_early=may_end_early)
 
     def table(self) -> Table | None:
-        return unpacked_table(self.read("columns")) if "columns" in self.head.keys else None
+        return unpacked_table(memoryview(self.read("columns"))) if "columns" in self.head.keys else None
 
     def numbers(self) -> list[Numbers]:
-        """As the last start settled them; a start repeats what those before it did."""
-        names = [f"rows-{start}" for start in range(1, self.starts + 1) if f"rows-{start}" in self.head.keys]
-        found = [list(unpacked_numbers(self.read(name, may_end_early=True))) for name in names]
-        return max(found, key=len, default=[])
+        """Of the start that settled most; a start repeats what those before it did."""
+        found: list[Numbers] = []
+        for name in self.head.keys:
+            if name.startswith("rows-"):
+                data = self._contents(name, may_end_early=True).read()
+                found = max(found, list(unpacked_numbers(memoryview(data))), key=len)
+        return found
 
-    def _read_start(self, start: int) -> None:
-        is_last = start == self.starts and self.head.is_settled
-        data, at = self.read(f"messages-{start}", may_end_early=not is_last), 0
-        seals: dict[tuple[str, bool], list[int]] = {}
-        decisions = []
-        while at + RECORD.size <= len(data):
-            what, name_size, size = RECORD.unpack_from(data, at)
-            at += RECORD.size
-            if at + name_size + size > len(data):
-                # The process died while it wrote this one, and never used it: the next start has it again.
-                break
-            peer, body = data[at : at + name_size].decode(), data[at + name_size : at + name_size + size]
-            at += name_size + size
+    def _read_start(self, start: int) -> Iterator[tuple[bool, str, tuple[int, int, int], KeptMessage]]:
+        """Whether it was received, the peer, its place, the message.
+
+        A start may end early: either somebody signed what is missing, or nobody did.
+        """
+        contents = self._contents(f"messages-{start}", may_end_early=True)
+        seals, decisions = Counter[tuple[bool, str, int]](), []
+        for what, peer, digest, at, length in _records(contents):
             if what == DECIDED:
-                decisions.append(body)
+                decisions.append(contents.read(at, length))
                 continue
-            streams = self.received if what == RECEIVED else self.sent
-            self._place(
-                streams.setdefault(peer, KeptStream()), what, body, seals.setdefault((peer, what == RECEIVED), [])
-            )
+            was_received, read = what == RECEIVED, partial(contents.read, at, length)
+            _, _, kind, step, sequence, _ = HEADER.unpack(contents.read(at, HEADER.size))
+            seals[was_received, peer, sequence] += kind == Kind.SEAL
+            # Seals do not count: several may stand before the same message.
+            place = (0, seals[was_received, peer, sequence]) if kind == Kind.SEAL else (1, 0)
+            content = (read()[HEADER.size :],) if what == SENT else (digest, read)
+            yield was_received, peer, (sequence, *place), KeptMessage(Kind(kind), step, *content)
         self.decisions = max(self.decisions, decisions, key=len)
 
-    def _place(self, stream: KeptStream, what: bytes, body: bytes, seals: list[int]) -> None:
-        if what == SENT:
-            _, _, kind, step, sequence, _ = HEADER.unpack_from(body)
-            message = KeptMessage(Kind(kind), step, body[HEADER.size :])
-        else:
-            kind, step, sequence = decode_header(body)
-            message = KeptMessage(kind, step, digest_of(body), body)
-        if message.kind is Kind.SEAL:
-            # Seals do not count: several may stand before the same message.
-            seals.append(sequence)
-            stream.by_place[sequence, 0, seals.count(sequence)] = message
-        else:
-            stream.by_place[sequence, 1, 0] = message
+
+def _records(contents: SealedContents) -> Iterator[tuple[bytes, str, bytes, int, int]]:
+    """What each whole one is, the peer, the digest, where it begins and its size."""
+    at = 0
+    while len(head := contents.read(at, RECORD.size)) == RECORD.size:
+        what, name_size, size = RECORD.unpack(head)
+        start, digest, found = at + RECORD.size + name_size, hashlib.sha256(), 0
+        for piece in contents.pieces(start, size):
+            digest.update(piece)
+            found += len(piece)
+        if found < size:
+            # The process died while it wrote this one, and never used it: the next start has it again.
+            return
+        yield what, contents.read(start - name_size, name_size).decode(), digest.digest(), start, size
+        at = start + size
 
 
 def evidence_bytes(plan: Plan, name: str, rows: int) -> int:

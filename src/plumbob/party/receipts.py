@@ -166,14 +166,19 @@ def peer_signatures(record: RunRecord, signed: Signed) -> list[PeerSignature]:
 
 def _has_signed(account: Mapping[str, Any], own: str, peer: str, stream: str, certificate: Certificate | None) -> bool:
     try:
-        peers = [name for name in account["commitments"] if name != peer]
-        seal = Seal.from_bytes(bytes.fromhex(account["seals"][peer]), peers)
+        seal = sealed_by(account, peer)
         if certificate is None or seal.streams[own][0].hex() != stream:
             return False
         verify_message(certificate, seal.to_sign(bytes.fromhex(account["session"]), peer, LAST), seal.signature)
     except (KeyError, ValueError, IndexError, IdentityError):
         return False
     return True
+
+
+def sealed_by(account: Mapping[str, Any], party: str) -> Seal:
+    """A party's last signature in a session, as a record or a head has it."""
+    peers = [name for name in account["commitments"] if name != party]
+    return Seal.from_bytes(bytes.fromhex(account["seals"][party]), peers)
 
 
 def _record_hash(run: RunFolder) -> str:

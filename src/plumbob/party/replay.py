@@ -21,7 +21,8 @@ import numpy as np
 from plumbob import __version__
 from plumbob.counting import counted
 from plumbob.crypto import Draws, engines
-from plumbob.data import Table, read_table
+from plumbob.data import Table, in_agreed_order, read_table
+from plumbob.data.ids import canonical_ids, own_row
 from plumbob.errors import BudgetExceededError, DataError, EngineError, PlumbobError
 from plumbob.net import Data
 from plumbob.net.identity import Certificate
@@ -35,7 +36,7 @@ from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, 
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import NoJournal
-from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
@@ -50,6 +51,8 @@ WHAT = {
     "settings": "its settings",
     "brought": "what it brought from earlier sessions",
 }
+Source = Callable[[Table, int], Table]
+"""Reads from the system of record the rows that a party kept; with its place among the parties with rows."""
 
 
 class EndOfEvidence(Exception):  # No mistake: what comes later nobody has signed.
@@ -65,8 +68,8 @@ class ReplayJournal(NoJournal):
 
     def __init__(self, evidence: OpenedEvidence, plan: Plan, places: SignedPlaces) -> None:
         self._plan, self._party = plan, evidence.head.party
-        self.received = {peer: deque(stream.messages()) for peer, stream in evidence.received.items()}
-        self.sent = {peer: deque(stream.messages()) for peer, stream in evidence.sent.items()}
+        self.received = {peer: deque(stream) for peer, stream in evidence.received.items()}
+        self.sent = {peer: deque(stream) for peer, stream in evidence.sent.items()}
         self.compared = 0
         self.may_refuse: Callable[[bytes], bool] = lambda verdict: False
         """Whether a refusal names the party's limit: other sessions may have used it up meanwhile."""
@@ -92,13 +95,13 @@ class ReplayJournal(NoJournal):
         if not self.sent[peer]:
             raise EndOfEvidence
         kept = self.sent[peer].popleft()
-        if kept.data[:-SIGNATURE_BYTES] != message.encode()[:-SIGNATURE_BYTES]:
+        if kept.read()[:-SIGNATURE_BYTES] != message.encode()[:-SIGNATURE_BYTES]:
             raise DeviationError(f"what it signed for {peer} in step {message.step} does not follow")
 
     def arrived(self, peer: str) -> bytes | None:
         if not self.received.get(peer):
             raise EndOfEvidence
-        return self.received[peer].popleft().data
+        return self.received[peer].popleft().read()
 
     def settle(self, calculated: Numbers) -> Numbers:
         if not calculated:
@@ -123,7 +126,7 @@ class ReplayJournal(NoJournal):
             return kept
         if kept[:1] == b"\0":
             raise DeviationError("it answered rows that the plan, or its own limit, did not allow")
-        if not self.may_refuse(kept):
+        if len(kept) != len(calculated) or not self.may_refuse(kept):
             raise DeviationError("the limit by which it refused to answer does not follow")
         return kept
 
@@ -139,18 +142,17 @@ def _named(kind: Kind, step: int) -> str:
     return f"{kind.name} of step {step}"
 
 
+@dataclass(frozen=True)
 class ReplaySigner:
     """Signs nothing: own signatures are those that were kept, and hold or do not."""
 
-    def __init__(self, evidence: OpenedEvidence) -> None:
-        head = evidence.head
-        self._certificates = {name: Certificate.parse(bytes.fromhex(der)) for name, der in head.certificates.items()}
+    certificates: Mapping[str, Certificate]
 
     def sign(self, data: bytes) -> bytes:
-        return bytes(64)
+        return bytes(SIGNATURE_BYTES)
 
     def verify(self, name: str, data: bytes, signature: bytes) -> None:
-        verify_message(self._certificates[name], data, signature)
+        verify_message(self.certificates[name], data, signature)
 
 
 class _NoLink:
@@ -164,21 +166,10 @@ class _NoLink:
         return
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """What a replay found."""
-
-    is_honest: bool
-    is_settled: bool
-    sentence: str
-    part: str = ""
-    """The digest of the model part that training made, or that a prediction used: they must be the same."""
-
-
 def replay(
     folder: Path,
     keys: Mapping[str, bytes],
-    source: Callable[[Table], Table] | None = None,
+    source: Source | None = None,
     progress: AfterStep | None = None,
     engine: str = "auto",
     trained: str = "",
@@ -202,13 +193,12 @@ def replay(
         evidence = OpenedEvidence.open(folder / FOLDER, keys)
         places = signed_places(evidence, plan)
         journal = ReplayJournal(evidence, plan, places)
-    found = _replayed(evidence, plan, journal, places, source, progress, engine)
+    found = _Replay(evidence, plan, journal, places, source, progress, engine).run()
     if trained and found.is_honest and found.part != trained:
         words = "the model part that it used is not the one that its training made, and nothing follows"
         found = replace(found, is_honest=False, sentence=_deviation(head.party, words))
     elif head.purpose == "predict" and not trained:
         found = replace(found, sentence=f"{found.sentence} {NOT_THE_TRAININGS}")
-    rows = head.items.get("rows", "")
     return {
         "format": 1,
         "party": head.party,
@@ -218,16 +208,14 @@ def replay(
         "commitments": {name: one.hex() for name, one in places.commitments.items()},
         "sent": {peer: _hash_after(evidence, peer, count) for peer, count in places.sent.items()},
         "received": {peer: chain.hex() for peer, chain in places.received.items()},
-        "rows": rows,
+        "rows": head.items.get("rows", ""),
         "part": found.part,
         "honest": found.is_honest,
         "settled": found.is_settled,
         "compared_with_source": source is not None,
         "compared_with_training": bool(trained),
         "verdict": found.sentence,
-        "fingerprints": {
-            name: Certificate.parse(bytes.fromhex(der)).fingerprint for name, der in head.certificates.items()
-        },
+        "fingerprints": {name: one.fingerprint for name, one in head.parsed_certificates().items()},
         "version": __version__,
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
@@ -247,135 +235,130 @@ def _readable(folder: Path) -> Iterator[None]:
 
 
 def _hash_after(evidence: OpenedEvidence, peer: str, count: int) -> str:
-    chains = places_in(evidence.sent[peer].messages())
+    chains = places_in(evidence.sent[peer])
     return next(chain.hex() for chain, place in chains.items() if place == count)
-
-
-def _replayed(
-    evidence: OpenedEvidence,
-    plan: Plan,
-    journal: ReplayJournal,
-    places: SignedPlaces,
-    source: Callable[[Table], Table] | None,
-    progress: AfterStep | None,
-    engine: str,
-) -> Replayed:
-    head = evidence.head
-    is_settled = head.is_settled and all(
-        places.sent[peer] == sum(one.kind is not Kind.SEAL for one in stream.messages())
-        for peer, stream in evidence.sent.items()
-    )
-    part = ""
-    try:
-        try:
-            part = _run_again(evidence, plan, journal, source, progress, engine)
-        except EndOfEvidence:
-            is_settled = False
-        # However it ended: whoever signed more than its evidence leads to has left something out.
-        journal.refuse_rest()
-    except DeviationError as deviation:
-        return Replayed(False, is_settled, _deviation(head.party, str(deviation)))
-    rows = f"the rows with digest {head.items['rows'][:16]}..." if "rows" in head.items else "no rows"
-    sentence = (
-        f"Every one of the {counted(journal.compared, 'message')} that {head.party} sent follows from the signed plan, "
-        f"{rows}, and the draws fixed before the run."
-    )
-    if not is_settled:
-        sentence += " The run is not settled: only what was signed before it ended was compared."
-    return Replayed(True, is_settled, sentence if source is not None else f"{sentence} {NOT_COMPARED}", part)
 
 
 def _deviation(party: str, words: str) -> str:
     return f"{party}: {words} from what was fixed before the run."
 
 
-def _run_again(
-    evidence: OpenedEvidence,
-    plan: Plan,
-    journal: ReplayJournal,
-    source: Callable[[Table], Table] | None,
-    progress: AfterStep | None,
-    engine: str,
-) -> str:
-    """The digest of the model part that was made or used."""
-    head = evidence.head
-    with _readable(evidence.folder):
-        root, table, brought = evidence.read("root"), evidence.table(), evidence.read("brought")
-    commitment = FirstCommitment.to(root, table, brought)
-    for name, item in commitment.items.items():
-        if item.hex() != head.items.get(name):
-            raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
-    if table is not None and source is not None and digest_of_rows(source(table)) != digest_of_rows(table):
-        raise DeviationError("the rows that it calculated with are not those of the table given, and nothing follows")
-    channels = {
-        party.name: Channel(party.name, _NoLink(), journal=journal)
-        for party in plan.parties
-        if party.name in evidence.received
-    }
-    account = SessionAccount(commitment.hash(), ReplaySigner(evidence))
-    participant = Participant(
-        head.party, plan, channels, engines.choose(engine), Draws.begin(root), journal=journal, account=account
-    )
-    try:
-        if head.purpose == "predict":
-            continued = Brought.from_bytes(brought)
-            journal.may_refuse = partial(continued.may_refuse, plan)
-            with suppress(BudgetExceededError):
-                replay_prediction(participant, _table_of(table), continued)
-            return hashlib.sha256(continued.part).hexdigest()
-        _swap_again(evidence, channels, plan)
-        party = party_at(participant, table, progress)
-        run_to_its_quality(party)
-    except EngineError:
-        # It says nothing about the party.
-        raise
-    except PlumbobError as error:
-        raise EndOfEvidence from error
-    return _kept_part(evidence, party) if isinstance(party, TrainingParty) else ""
+@dataclass(frozen=True)
+class Replayed:
+    """What a replay found."""
+
+    is_honest: bool
+    is_settled: bool
+    sentence: str
+    part: str = ""
+    """The digest of the model part that training made, or that a prediction used: they must be the same."""
 
 
-def _swap_again(evidence: OpenedEvidence, channels: Mapping[str, Channel], plan: Plan) -> None:
-    """Everybody's word for the plan came first."""
-    said = (one for stream in evidence.sent.values() for one in stream.messages() if one.kind is Kind.SIGNATURE)
-    if (own := next(said, None)) is not None:
-        ders = evidence.head.certificates.items()
-        certificates = {name: Certificate.parse(bytes.fromhex(der)) for name, der in ders}
-        swap_signatures(channels, PlanSignature(own.data[HEADER.size :], certificates), plan)
+@dataclass(frozen=True, repr=False)
+class _Replay:
+    evidence: OpenedEvidence
+    plan: Plan
+    journal: ReplayJournal
+    places: SignedPlaces
+    source: Source | None
+    progress: AfterStep | None
+    engine: str
+
+    def run(self) -> Replayed:
+        head, part = self.evidence.head, ""
+        is_settled = head.is_settled and all(
+            self.places.sent[peer] == sum(one.kind is not Kind.SEAL for one in stream)
+            for peer, stream in self.evidence.sent.items()
+        )
+        try:
+            try:
+                part = self._run_again()
+            except EndOfEvidence:
+                is_settled = False
+            # However it ended: whoever signed more than its evidence leads to has left something out.
+            self.journal.refuse_rest()
+        except DeviationError as deviation:
+            return Replayed(False, is_settled, _deviation(head.party, str(deviation)))
+        rows = f"the rows with digest {head.items['rows'][:16]}..." if "rows" in head.items else "no rows"
+        sentence = (
+            f"Every one of the {counted(self.journal.compared, 'message')} that {head.party} sent follows from the "
+            f"signed plan, {rows}, and the draws fixed before the run."
+        )
+        if not is_settled:
+            sentence += " The run is not settled: only what was signed before it ended was compared."
+        return Replayed(True, is_settled, sentence if self.source is not None else f"{sentence} {NOT_COMPARED}", part)
+
+    def _run_again(self) -> str:
+        """The digest of the model part that was made or used."""
+        head, plan, journal = self.evidence.head, self.plan, self.journal
+        with _readable(self.evidence.folder):
+            root, table, brought = self.evidence.read("root"), self.evidence.table(), self.evidence.read("brought")
+            continued = Brought.from_bytes(brought) if head.purpose == "predict" else None
+        commitment = FirstCommitment.to(root, table, brought)
+        for name, item in commitment.items.items():
+            if item.hex() != head.items.get(name):
+                raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
+        if table is not None and self.source is not None:
+            place = [party.name for party in plan.learners].index(head.party)
+            if digest_of_rows(self.source(table, place)) != digest_of_rows(table):
+                words = "the rows that it calculated with are not those of the table given, and nothing follows"
+                raise DeviationError(words)
+        names = [party.name for party in plan.parties if party.name in self.evidence.received]
+        channels = {name: Channel(name, _NoLink(), journal=journal) for name in names}
+        account = SessionAccount(commitment.hash(), ReplaySigner(head.parsed_certificates()))
+        engine, draws = engines.choose(self.engine), Draws.begin(root)
+        participant = Participant(head.party, plan, channels, engine, draws, journal=journal, account=account)
+        try:
+            if continued is not None and table is not None:
+                journal.may_refuse = partial(continued.may_refuse, plan)
+                with suppress(BudgetExceededError):
+                    replay_prediction(participant, table, continued)
+                return hashlib.sha256(continued.part).hexdigest()
+            self._swap_again(channels)
+            party = party_at(participant, table, self.progress)
+            run_to_its_quality(party)
+        except EngineError:
+            # It says nothing about the party.
+            raise
+        except PlumbobError as error:
+            raise EndOfEvidence from error
+        return self._kept_part(party) if isinstance(party, TrainingParty) else ""
+
+    def _swap_again(self, channels: Mapping[str, Channel]) -> None:
+        """Everybody's word for the plan came first."""
+        sent = self.evidence.sent.values()
+        said = (one for stream in sent for one in stream if one.kind is Kind.SIGNATURE)
+        if (own := next(said, None)) is not None:
+            certificates = self.evidence.head.parsed_certificates()
+            swap_signatures(channels, PlanSignature(own.body, certificates), self.plan)
+
+    def _kept_part(self, party: TrainingParty) -> str:
+        """Its digest, once it is what this training made: shares exactly, floating point as other processors round it.
+
+        None is there where the party died between its last message and keeping its part.
+        """
+        head = self.evidence.head
+        if not head.is_settled and "encoder" not in head.keys:
+            return ""
+        with _readable(self.evidence.folder):
+            kept = self.evidence.read("encoder")
+            said = msgspec.json.decode(kept, type=dict[str, Any])
+        if not is_same_part(said, msgspec.json.decode(party.model_part().brought())):
+            raise DeviationError("the model part that it kept does not follow")
+        return hashlib.sha256(kept).hexdigest()
 
 
-def _table_of(table: Table | None) -> Table:
-    if table is None:
-        raise DataError("evidence: the columns are missing")
-    return table
+def source_of(file: Path, id_column: str, label_column: str) -> Source:
+    """The same rows, read in the same way from a file that the auditor drew; of pairs, the party's own ones."""
 
-
-def _kept_part(evidence: OpenedEvidence, party: TrainingParty) -> str:
-    """Its digest, once it is what this training made: shares exactly, floating point as other processors round it."""
-    kept = evidence.read("encoder")
-    if not is_same_part(msgspec.json.decode(kept), msgspec.json.decode(party.model_part().brought())):
-        raise DeviationError("the model part that it kept does not follow")
-    return hashlib.sha256(kept).hexdigest()
-
-
-def source_of(file: Path, id_column: str, label_column: str) -> Callable[[Table], Table]:
-    """The same rows, read in the same way from a file that the auditor drew."""
-
-    def read(kept: Table) -> Table:
+    def read(kept: Table, place: int) -> Table:
         if kept.labels is not None and not label_column:
             raise DataError(f"{file}: this party has the label; name its column in the file with --label COLUMN")
-        table = read_table(file, id_column, label_column if kept.labels is not None else "", choices=kept.choices)
-        if missing := len(set(kept.ids) - set(table.ids)):
+        table = read_table(file, id_column, label_column if kept.labels is not None else None, choices=kept.choices)
+        known = set(canonical_ids(table.ids))
+        if missing := sum(own_row(name, place) not in known for name in kept.ids):
             what = counted(missing, "row")
             raise DeviationError(f"{what} that it calculated with are not in the table given, and nothing follows")
-        found = table.select(kept.ids, "the file lacks rows that the party calculated with")
-        return Table(
-            found.ids,
-            found.columns,
-            found.labels,
-            found.classes,
-            choices=kept.choices,
-            held_out=kept.held_out,
-            weights=found.weights,
-        )
+        return replace(in_agreed_order(table, kept.ids, place=place), held_out=kept.held_out)
 
     return read

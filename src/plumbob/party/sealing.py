@@ -11,7 +11,9 @@ An auditor is a certificate, by which it signs, and a sealing key. Plans name bo
 import hashlib
 import os
 import struct
-from contextlib import suppress
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -27,7 +29,7 @@ from cryptography.hazmat.primitives.ciphers.modes import GCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from plumbob.crypto.lattice.context import join
-from plumbob.errors import DataError, IdentityError, SettingsError
+from plumbob.errors import ROOM_ADVICE, DataError, IdentityError, JournalError, SettingsError
 from plumbob.net.identity import Certificate, Identity, refuse_loose, write_private
 
 SEGMENT = 1 << 20
@@ -46,7 +48,7 @@ class SealedFile:
         self.public = secret.public_key().public_bytes_raw()
         """Of the exchange: what the auditor needs besides its own key."""
         self._cipher = AES(_file_key(secret, auditor.sealing, self.public, auditor.sealing, run, file.name))
-        self._run, self._number, self._filled = run, 0, 0
+        self._file, self._run, self._number, self._filled = file, run, 0, 0
         self._segment = self._begin()
         self._buffer = memoryview(bytearray(SEGMENT + BLOCK))
         self._handle = os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb")
@@ -64,8 +66,12 @@ class SealedFile:
         """Everything so far is on the disk when it returns."""
         if self._filled:
             self._end()
-        self._handle.flush()
-        os.fsync(self._handle.fileno())
+        with self._on_disk():
+            self._handle.flush()
+            os.fsync(self._handle.fileno())
+        if hasattr(os, "posix_fadvise"):
+            # Nobody reads it back here, and memory that is used again takes a fifth of the time of fresh memory.
+            os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def close(self) -> None:
         """With the mark that nothing is missing: a last segment without anything in it."""
@@ -77,10 +83,11 @@ class SealedFile:
         self._handle.close()
 
     def abandon(self) -> None:
-        """Without that mark: the session broke off."""
-        with suppress(OSError):
+        """Without that mark: the session broke off, perhaps because the disk is full."""
+        with suppress(JournalError):
             self.flush()
-        self._handle.close()
+        with suppress(OSError):
+            self._handle.close()
 
     def _begin(self, is_last: bool = False) -> AEADEncryptionContext:
         place = NUMBER.pack(self._number, is_last)
@@ -90,37 +97,86 @@ class SealedFile:
 
     def _end(self) -> None:
         self._segment.finalize()
-        tag = self._segment.tag
-        for piece in (SIZE.pack(self._filled + len(tag)), self._buffer[: self._filled], tag):
-            self._handle.write(piece)
+        tag, sealed = self._segment.tag, self._buffer[: self._filled]
+        # Before it is written: a segment that could not be is not ended again.
         self._number, self._filled = self._number + 1, 0
         self._segment = self._begin()
+        with self._on_disk():
+            for piece in (SIZE.pack(len(sealed) + len(tag)), sealed, tag):
+                self._handle.write(piece)
+
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise JournalError(f"{self._file}: evidence could not be written ({error}); {ROOM_ADVICE}") from None
 
 
-def read_sealed(file: Path, key: bytes, run: bytes, *, may_end_early: bool = False) -> bytes:
-    """What was written; DataError where it is of another run or was changed. A process may have died while writing."""
-    try:
-        data, cipher = file.read_bytes(), AESGCM(key)
-    except OSError as error:
-        raise DataError(f"{file}: this part of the evidence is missing ({type(error).__name__})") from error
-    parts: list[bytes] = []
-    at, is_last = 0, False
-    while at < len(data) and not is_last:
-        size = SIZE.unpack_from(data, at)[0] if at + SIZE.size <= len(data) else len(data)
-        sealed = data[at + SIZE.size : at + SIZE.size + size]
-        if len(sealed) < size:
-            break
-        found = _opened(cipher, sealed, run, len(parts))
+class SealedContents:
+    """What was written into a sealed file: a segment is decrypted when somebody reads there, and only the last stays.
+
+    DataError where it is of another run or was changed, or, unless it may, ends early: a process may have died.
+    """
+
+    def __init__(self, file: Path, key: bytes, run: bytes, *, may_end_early: bool = False) -> None:
+        self._file, self._cipher, self._run, self._may_end_early = file, AESGCM(key), run, may_end_early
+        self._places, self._starts = [0], [0]
+        """Where each segment begins that was met so far, and the next one: in the file, and in what was written."""
+        self._is_over = False
+        self._kept = -1, b""
+
+    def read(self, start: int = 0, size: int | None = None) -> bytes:
+        """Less than asked for where it ends."""
+        return b"".join(self.pieces(start, size))
+
+    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[memoryview]:
+        number, end = bisect_right(self._starts, start) - 1, None if size is None else start + size
+        while end is None or start < end:
+            if (segment := self._segment(number)) is None:
+                return
+            first = self._starts[number]
+            piece = memoryview(segment)[start - first : None if end is None else end - first]
+            yield piece
+            start, number = start + len(piece), number + 1
+
+    def _segment(self, number: int) -> bytes | None:
+        """None behind the end."""
+        if number == self._kept[0]:
+            return self._kept[1]
+        is_next = number == len(self._places) - 1
+        if self._is_over and is_next:
+            return None
+        sealed, end, is_whole_file = self._sealed(self._places[number])
+        if not sealed:
+            if not self._may_end_early:
+                raise DataError(f"{self._file}: its end is missing")
+            self._is_over = True
+            return None
+        found = _opened(self._cipher, sealed, self._run, number)
         if found is None:
-            raise DataError(f"{file}: it is of another run or another start, or was changed")
-        part, is_last = found
-        parts.append(part)
-        at += SIZE.size + size
-    if not is_last and not may_end_early:
-        raise DataError(f"{file}: its end is missing")
-    if is_last and at != len(data):
-        raise DataError(f"{file}: something was added behind its end")
-    return b"".join(parts)
+            raise DataError(f"{self._file}: it is of another run or another start, or was changed")
+        segment, is_last = found
+        if is_last and not is_whole_file:
+            raise DataError(f"{self._file}: something was added behind its end")
+        if is_next:
+            self._places.append(end)
+            self._starts.append(self._starts[-1] + len(segment))
+            self._is_over = is_last
+        self._kept = number, segment
+        return segment
+
+    def _sealed(self, place: int) -> tuple[bytes, int, bool]:
+        """(a segment as it lies there, nothing where it is torn; where it ends; whether the file does, too)."""
+        try:
+            with self._file.open("rb") as handle:
+                handle.seek(place)
+                head = handle.read(SIZE.size)
+                size = SIZE.unpack(head)[0] if len(head) == SIZE.size else 0
+                sealed = handle.read(size)
+                return (sealed if len(sealed) == size else b""), handle.tell(), not handle.read(1)
+        except OSError as error:
+            raise DataError(f"{self._file}: this part of the evidence is missing ({type(error).__name__})") from error
 
 
 def _opened(cipher: AESGCM, sealed: bytes, run: bytes, number: int) -> tuple[bytes, bool] | None:

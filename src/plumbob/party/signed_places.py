@@ -17,7 +17,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.account import Seal, SessionAccount
 from plumbob.protocol.channel import NOTHING, chained
 from plumbob.protocol.handshake import Hello, session_identity
-from plumbob.protocol.messages import HEADER, Kind
+from plumbob.protocol.messages import Kind
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class SignedPlaces:
 def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
     """DataError where the kept messages are not those that were signed. Derives no secret."""
     head = evidence.head
-    certificates = {name: Certificate.parse(bytes.fromhex(der)) for name, der in head.certificates.items()}
+    certificates = head.parsed_certificates()
     session, rounds = _sessions(evidence, plan)
     names = list(rounds[0])
-    own_chains = {peer: places_in(evidence.sent[peer].messages()) for peer in evidence.sent}
+    own_chains = {peer: places_in(evidence.sent[peer]) for peer in evidence.sent}
     covered = dict.fromkeys(evidence.sent, 0)
     known, signed = {_all(one) for one in rounds}, dict.fromkeys(evidence.received, NOTHING)
     for peer, stream in evidence.received.items():
         chain = NOTHING
-        for message in stream.messages():
+        for message in stream:
             if message.kind is not Kind.SEAL:
                 chain = chained(chain, message.digest)
                 continue
@@ -56,7 +56,7 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
                 raise DataError(f"evidence: the messages to {peer} are not those that {peer} signed to have received")
             covered[peer], signed[peer] = max(covered[peer], own_chains[peer][received]), chain
     for stream in evidence.sent.values():
-        for message in stream.messages():
+        for message in stream:
             if message.kind is Kind.SEAL:
                 seal = _verified(message, head.party, names, session, certificates, known)
                 # Whomever it was for, it is about everybody: a party that died may not have sent it to all.
@@ -78,14 +78,14 @@ def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[st
     """The session's identity, and everybody's commitments after each round of them."""
     head, said = evidence.head, {}
     for peer, stream in evidence.received.items():
-        said[peer] = [one for one in stream.messages() if one.kind in (Kind.HELLO, Kind.NUMBERS)]
-    own = max((stream.messages() for stream in evidence.sent.values()), key=len, default=[])
+        said[peer] = [one for one in stream if one.kind in (Kind.HELLO, Kind.NUMBERS)]
+    own = max(evidence.sent.values(), key=len, default=[])
     said[head.party] = [one for one in own if one.kind in (Kind.HELLO, Kind.NUMBERS)]
     if any(not messages for messages in said.values()):
         raise DataError(
             "evidence: the run ended before everybody had said what it commits to; there is nothing to replay"
         )
-    hellos = {name: msgspec.json.decode(ones[0].data[HEADER.size :], type=Hello) for name, ones in said.items()}
+    hellos = {name: msgspec.json.decode(ones[0].body, type=Hello) for name, ones in said.items()}
     if hellos[head.party].commitment != head.run:
         raise DataError(f"evidence: {head.party} committed to something else before the run than what its head says")
     nonces = {name: hello.nonce for name, hello in hellos.items()}
@@ -96,7 +96,7 @@ def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[st
     rounds = [dict(account.commitments)]
     for number in range(1, min(map(len, said.values()))):
         for name in account.names:
-            account.add(name, said[name][number].data[HEADER.size :])
+            account.add(name, said[name][number].body)
         rounds.append(dict(account.commitments))
     return session, rounds
 
@@ -123,7 +123,7 @@ def _verified(
     certificates: Mapping[str, Certificate],
     known: set[bytes],
 ) -> Seal:
-    seal = Seal.from_bytes(message.data[HEADER.size :], [name for name in names if name != signer])
+    seal = Seal.from_bytes(message.body, [name for name in names if name != signer])
     try:
         verify_message(certificates[signer], seal.to_sign(session, signer, message.step), seal.signature)
     except (KeyError, IdentityError):

@@ -10,6 +10,7 @@ import msgspec
 from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import write_over
 from plumbob.party.evidence import FOLDER, HEAD, SESSIONS, read_head
+from plumbob.party.receipts import sealed_by
 from plumbob.party.sealing import Auditor, AuditorKeys
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
@@ -57,9 +58,9 @@ def read_statement(file: Path) -> SignedStatement:
 
 
 def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints: Mapping[str, str]) -> Iterator[str]:
-    """What speaks against it: another signer than the plan names, or other streams than those kept here."""
+    """What speaks against it: another signer than the plan names, or other streams than the party signed for us."""
     said, record = stored.statement, folder.record()
-    party, own = str(said.get("party", "")), record.parties[0].name
+    party = str(said.get("party", ""))
     yield from signer_mistakes(stored, record.parsed_plan)
     account = _own_account(folder, record, said)
     expected = {
@@ -70,15 +71,16 @@ def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints:
     for name, value in expected.items():
         if said.get(name) != value:
             yield f"the statement's {name}: it is about another run than this one"
-    if said.get("sent", {}).get(own) != account.get("received", {}).get(party):
-        yield f"the statement's hash of what {party} sent: it is not what arrived here"
-    # Without this a party could replay against messages, and certificates, of its own making.
-    if said.get("received", {}).get(own) != account.get("sent", {}).get(party):
-        yield f"the statement's hash of what {party} received: it is not what was sent from here"
+    # With everybody: otherwise a party could replay against a third one's messages, and certificate, of its own making.
+    for way, streams in _signed_streams(account, party).items():
+        for peer, stream in streams.items():
+            if said.get(way, {}).get(peer) != stream:
+                between = f"{party} sent to" if way == "sent" else f"{party} received from"
+                yield f"the statement's hash of what {between} {peer}: it is not what {party} signed in the run"
     if account and not said.get("settled"):
         yield f"the statement: {party}'s evidence ends before the last signatures, and the run itself did not"
-    for name in (party, own) if fingerprints else ():
-        if said.get("fingerprints", {}).get(name) != fingerprints.get(name):
+    for name, fingerprint in fingerprints.items():
+        if said.get("fingerprints", {}).get(name) != fingerprint:
             yield f"the statement's certificate of {name}: another one is pinned here"
 
 
@@ -108,10 +110,17 @@ def part_in_training(file: Path, plan: Plan, party: str) -> str:
 def _own_account(folder: RunFolder, record: RunRecord, said: Mapping[str, Any]) -> dict[str, Any]:
     """What this side holds of the session that a statement is about; a session of prediction left a head."""
     if said.get("purpose") != "predict":
-        own = record.parties[0]
-        return {**record.account, "sent": own.streams, "received": own.received_streams}
+        return record.account
     heads = (read_head(file).account for file in (folder.path / SESSIONS).glob(f"*/{FOLDER}/{HEAD}"))
     return next((account for account in heads if account.get("session") == said.get("session")), {})
+
+
+def _signed_streams(account: Mapping[str, Any], party: str) -> dict[str, dict[str, str]]:
+    """The hashes of a party's streams with everybody, both ways, as it last signed them in this session."""
+    if party not in account.get("seals", {}):
+        return {}
+    streams = sealed_by(account, party).streams.items()
+    return {way: {peer: pair[place].hex() for peer, pair in streams} for place, way in enumerate(("sent", "received"))}
 
 
 def _signer(stored: SignedStatement) -> Auditor | None:

@@ -87,12 +87,13 @@ def digest_of_ids(table: Table) -> bytes:
 
 
 def digest_of_settings(table: Table) -> bytes:
-    """How the party chose to read its columns: what it states of them shapes every number."""
+    """How the party chose to read its columns, and what its whole file says of them: both shape every number."""
     said = asdict(table.choices)
     if said["weight"] is None:
         # Evidence from before there were weights holds.
         del said["weight"]
-    return hash_fields(b"settings", json.dumps(said, sort_keys=True).encode())
+    slots = [] if table.slots is None else [json.dumps(asdict(table.slots), sort_keys=True).encode()]
+    return hash_fields(b"settings", json.dumps(said, sort_keys=True).encode(), *slots)
 
 
 def digest_of_numbers(numbers: Numbers) -> bytes:
