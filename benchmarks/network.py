@@ -117,6 +117,8 @@ class Relay:
                 caller.close()
                 continue
             for source, target in ((caller, called), (called, caller)):
+                # The end of a message must not wait for the receiver's word on what came before, as no line does.
+                target.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
                 waiting: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
                 threading.Thread(target=self._read, args=(source, waiting), daemon=True).start()
                 threading.Thread(target=self._write, args=(waiting, target), daemon=True).start()

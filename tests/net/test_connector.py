@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from hypothesis import given, settings
@@ -208,6 +209,30 @@ def test_fragments_are_put_together_within_the_limit(bank: Identity, fund: Ident
             sock.sendall(b"\x02" + piece)
             sock.sendall(b"\x80" + piece)
             assert "above" in ended(connection)
+
+
+def test_answers_to_pings_stand_between_messages(bank: Identity, fund: Identity) -> None:
+    """A peer that asks for signs of life while a long message comes gets both whole: no frame lies within another."""
+    long, pings = os.urandom(8 * LARGEST), 200
+    with listening(fund, bank, largest=len(long)) as server:
+        sock, _ = speaking(bank, where(server))
+        with sock, sock.makefile("rb") as file:
+            connection = server.next()
+            sender = threading.Thread(target=connection.send, args=(b"head", long[4:]), daemon=True)
+            sender.start()
+            for _ in range(pings):
+                sock.sendall(b"\x89\x84maskABCD")
+            frames = [whole_frame(file) for _ in range(pings + 1)]
+            sender.join(PATIENCE)
+    assert [body for opcode, body in frames if opcode == 0x82] == [b"head" + long[4:]]
+    assert sum(opcode == 0x8A for opcode, _ in frames) == pings
+
+
+def whole_frame(file: BinaryIO) -> tuple[int, bytes]:
+    """The first byte and the contents of the next frame from a server."""
+    opcode, length = file.read(2)
+    more = {126: 2, 127: 8}.get(length, 0)
+    return opcode, file.read(int.from_bytes(file.read(more), "big") if more else length)
 
 
 # What ends a connection, and how the next one comes.

@@ -1,9 +1,11 @@
 """Messages as frames of a WebSocket (RFC 6455, section 5), made and read with as few copies as can be.
 
-The `websockets` library copies what it reads four times. Here the bytes of a message are copied once, to their place in
-it; everything that is not a proper part of a message, pings and mistakes for example, is left to the library.
+The `websockets` library copies what it reads four times. Here a long message is one frame, so that its head says how
+much room it needs, and its bytes come to their place at once; everything that is not a proper part of a message, pings
+and mistakes for example, is left to the library.
 """
 
+import secrets
 import struct
 from collections.abc import Iterator, Sequence
 
@@ -18,40 +20,43 @@ from plumbob.errors import LocalProtocolError
 from plumbob.net.memory import Data
 
 CHUNK = 1 << 18  # Bytes that are read, or handed to TLS, at once: they stay within the processor's cache.
-FRAGMENT = 1 << 20
-"""A longer message travels in fragments (RFC 6455, section 5.4), so that a sign of life can come between two."""
 LONG_HEAD = struct.Struct("!BBQ")
 FIN, MASKED, LONG_LENGTH, SHORT_LENGTH = 0x80, 0x80, 127, 126
-LONGEST_HEAD = 14
+LONGEST_HEAD, MASK_BYTES = 14, 4
 
 
-def fragments(parts: Sequence[Data], *, is_masked: bool) -> Iterator[Data]:
-    """One message as frames, in pieces that are made when they are asked for. Only the last part may be long.
+def framed(parts: Sequence[Data], *, is_masked: bool) -> Iterator[Data]:
+    """One message as a frame, in pieces that are made when they are asked for. Only the last part may be long.
 
     Without a mask, a long one is not copied.
     """
     *short, last = parts
-    first = b"".join([*short, last[:CHUNK]])
-    cuts: list[Data] = [first, *(memoryview(last)[at : at + FRAGMENT] for at in range(CHUNK, len(last), FRAGMENT))]
-    for place, cut in enumerate(cuts):
-        opcode, is_last = Opcode.CONT if place else Opcode.BINARY, place == len(cuts) - 1
-        if is_masked or len(cut) < CHUNK:
-            yield Frame(opcode, cut, fin=is_last).serialize(mask=is_masked)
-        else:
-            yield LONG_HEAD.pack(opcode | (FIN if is_last else 0), LONG_LENGTH, len(cut))
-            yield cut
+    size = sum(map(len, parts))
+    if size < CHUNK:
+        yield Frame(Opcode.BINARY, b"".join(parts)).serialize(mask=is_masked)
+        return
+    mask = secrets.token_bytes(MASK_BYTES) if is_masked else b""
+    head = LONG_HEAD.pack(FIN | Opcode.BINARY, LONG_LENGTH | (MASKED if mask else 0), size) + mask
+    # The mask begins anew with each piece, because the lengths of all but the last are its multiples.
+    start = CHUNK - sum(map(len, short))
+    first = b"".join([*short, last[:start]])
+    yield head + (apply_mask(first, mask) if mask else first)
+    rest = memoryview(last)
+    for at in range(start, len(rest), CHUNK):
+        piece = rest[at : at + CHUNK]
+        yield apply_mask(piece, mask) if mask else piece
 
 
 class MessageFrames:
-    """Puts messages together from what comes; whatever is not a proper part of one is left to the library.
-
-    The library would copy a frame four times. Here a message's bytes are copied once, to their place in it.
-    """
+    """Puts messages together from what comes; whatever is not a proper part of one is left to the library."""
 
     def __init__(self, protocol: ClientProtocol | ServerProtocol, largest: int) -> None:
         self._protocol, self._largest = protocol, largest
         self._is_masked = protocol.side is not CLIENT
         self._message: bytearray | None = None
+        """A short one, or one in several frames, as far as it is there."""
+        self._room = memoryview(b"")
+        """Of a long one in a single frame."""
         self._is_last = False
         self._left = 0
         """Bytes of the frame that are still to come."""
@@ -60,6 +65,19 @@ class MessageFrames:
         """The beginning of a frame whose head is not there as a whole."""
         self._foreign = 0
         """Bytes of the library's frame that are still to come."""
+
+    @property
+    def place(self) -> memoryview:
+        """Where what comes next may be put at once, to be `placed`; empty if it has to be looked at."""
+        return self._room[len(self._room) - self._left :] if self._room and not self._mask else self._room[:0]
+
+    def placed(self, size: int) -> memoryview | None:
+        """The message, if it is whole now."""
+        self._left -= size
+        if self._left:
+            return None
+        message, self._room = self._room, memoryview(b"")
+        return message
 
     def messages_in(self, data: memoryview) -> Iterator[memoryview]:
         """Those that these bytes complete."""
@@ -71,27 +89,35 @@ class MessageFrames:
             if self._foreign:
                 self._protocol.receive_data(bytes(data[: self._foreign]))
                 data, self._foreign = data[self._foreign :], max(0, self._foreign - len(data))
+            elif self._room:
+                piece, data = self._unmasked(data)
+                at = len(self._room) - self._left
+                self._room[at : at + len(piece)] = piece
+                if (message := self.placed(len(piece))) is not None:
+                    yield message
             elif self._left:
-                data = self._take(data)
+                piece, data = self._unmasked(data)
+                self._append(piece)
             else:
                 data = self._begin(data)
             if self._message is not None and self._is_last and not self._left:
                 yield memoryview(self._message)
                 self._message, self._is_last = None, False
 
-    def _take(self, data: memoryview) -> memoryview:
-        """As much of the frame as there is; what comes after it."""
+    def _unmasked(self, data: memoryview) -> tuple[Data, memoryview]:
+        """As much of the frame as there is, and what comes after it."""
         piece, rest = data[: self._left], data[self._left :]
-        self._left -= len(piece)
+        if not self._mask:
+            return piece, rest
+        turn = len(piece) % MASK_BYTES
+        mask, self._mask = self._mask, self._mask[turn:] + self._mask[:turn]
+        return apply_mask(piece, mask), rest
+
+    def _append(self, piece: Data) -> None:
         if self._message is None:
             raise LocalProtocolError("a frame without a message")
-        if self._mask:
-            self._message += apply_mask(piece, self._mask)
-            turn = len(piece) % len(self._mask)
-            self._mask = self._mask[turn:] + self._mask[:turn]
-        else:
-            self._message += piece
-        return rest
+        self._message += piece
+        self._left -= len(piece)
 
     def _begin(self, data: memoryview) -> memoryview:
         """A frame's head, once it is there as a whole; what comes after it."""
@@ -111,10 +137,17 @@ class MessageFrames:
             self._protocol.parser_exc = PayloadTooBig(length, self._largest)
             self._protocol.fail(CloseCode.MESSAGE_TOO_BIG)
         else:
-            self._message = bytearray() if self._message is None else self._message
-            self._left, self._is_last = length, bool(head[0] & FIN)
-            self._mask = head[size - 4 : size] if is_masked else b""
+            self._begin_message(length, is_last=bool(head[0] & FIN))
+            self._mask = head[size - MASK_BYTES : size] if is_masked else b""
         return data[size - known :]
+
+    def _begin_message(self, length: int, *, is_last: bool) -> None:
+        """Or continue one."""
+        self._left = length
+        if self._message is None and is_last and length >= CHUNK:
+            self._room = memoryview(bytearray(length))
+            return
+        self._message, self._is_last = self._message or bytearray(), is_last
 
 
 def _head_of(head: bytes) -> tuple[int, int]:

@@ -114,7 +114,9 @@ class ReliableLink:
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
         self._is_closed = False
         self._outdated = 0
-        self._changed = threading.Condition()
+        # Under one lock: whoever writes is not woken by what comes.
+        lock = threading.RLock()
+        self._changed, self._to_write = threading.Condition(lock), threading.Condition(lock)
         self._taking = threading.Lock()
 
     # What the protocol's thread calls.
@@ -133,7 +135,7 @@ class ReliableLink:
             if self._next >= self._first:
                 self._outbox.append(parts)
             self._next += 1
-            self._changed.notify_all()
+            self._to_write.notify_all()
 
     def receive(self, seconds: float) -> Data:
         with self._changed:
@@ -155,7 +157,7 @@ class ReliableLink:
         """Nothing more will be sent: told to the peer behind everything that was."""
         with self._changed:
             self._says_goodbye = True
-            self._changed.notify_all()
+            self._to_write.notify_all()
 
     def wait_for_goodbye(self, seconds: float) -> bool:
         """At the end: wait until both ends have everything and said so. False if the peer did not in time."""
@@ -179,7 +181,7 @@ class ReliableLink:
         with self._changed:
             self._is_closed = True
             connection, self._connection = self._connection, None
-            self._changed.notify_all()
+            self._notify_everybody()
         if connection is not None:
             connection.close()
 
@@ -237,7 +239,7 @@ class ReliableLink:
             with self._changed:
                 if self._connection is connection:
                     self._connection = None
-                self._changed.notify_all()
+                self._notify_everybody()
             connection.close()
 
     def _note_end(self, connection: Connection, error: TransportError) -> None:
@@ -326,7 +328,7 @@ class ReliableLink:
             older, self._connection = self._connection, connection
             self._peer_run, self._peer_number = theirs.run, theirs.number
             self._outdated = 0
-            self._changed.notify_all()
+            self._notify_everybody()
         if older is not None:
             older.close()
         log.debug("%s: connected, continues from message %d", self.peer, theirs.received)
@@ -356,7 +358,7 @@ class ReliableLink:
     ) -> tuple[int, int, Sequence[Data]] | None:
         """What to send next, and its number, once there is something; None when another connection has taken over."""
         with self._changed:
-            self._changed.wait_for(lambda: self._has_something_for(connection, position, said_goodbye))
+            self._to_write.wait_for(lambda: self._has_something_for(connection, position, said_goodbye))
             if self._connection is not connection:
                 return None
             # What an older connection's last frames confirmed meanwhile is not here any more, and not needed.
@@ -364,6 +366,10 @@ class ReliableLink:
             if number < self._next:
                 return MESSAGE, number, self._outbox[number - self._first]
             return GOODBYE, number, ()
+
+    def _notify_everybody(self) -> None:
+        self._changed.notify_all()
+        self._to_write.notify_all()
 
     def _note_goodbye(self) -> None:
         with self._changed:

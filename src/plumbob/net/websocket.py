@@ -30,7 +30,7 @@ from websockets.uri import parse_uri
 
 from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
-from plumbob.net.frames import CHUNK, MessageFrames, fragments
+from plumbob.net.frames import CHUNK, MessageFrames, framed
 from plumbob.net.memory import Data
 from plumbob.net.tls import Deadline
 
@@ -80,8 +80,9 @@ class WebSocketConnection:
         self._protocol = protocol
         self._largest = largest
         self._timeouts = timeouts
-        # Shared with other threads, under `_changed`.
-        self._changed = threading.Condition()
+        # Shared with other threads, under one lock: whoever waits for one of them is not woken by the other.
+        lock = threading.RLock()
+        self._arrived, self._taken_over = threading.Condition(lock), threading.Condition(lock)
         self._inbox: deque[Data] = deque()
         self._inbox_bytes = 0
         self._outgoing: tuple[Data, ...] = ()
@@ -100,8 +101,10 @@ class WebSocketConnection:
         self._incoming = memoryview(bytearray(CHUNK))
         self._broke: OSError | None = None
         self._frames = MessageFrames(protocol, largest)
-        self._fragments: Iterator[Data] | None = None
+        self._pieces: Iterator[Data] | None = None
         """Of the message that is being sent, those that are not in the backlog yet."""
+        self._answers: list[bytes] = []
+        """What the library has to say once that message has left: a frame has no room for another."""
         self._backlog: deque[memoryview] = deque()
         self._backlog_bytes = 0
         self._reason: str | None = None
@@ -115,7 +118,7 @@ class WebSocketConnection:
                 f"our message to {self.peer} has {size} bytes, the plan allows {self._largest}; do its rows agree "
                 "with those that were aligned?"
             )
-        with self._one_sender, self._changed:
+        with self._one_sender, self._taken_over:
             # A message whose sender was interrupted may still be under way.
             self._wait_until_taken_over()
             self._outgoing = parts
@@ -125,23 +128,25 @@ class WebSocketConnection:
 
     def receive(self, seconds: float) -> Data:
         """The next message; DeadlineError if none comes in time, TransportError when the connection has ended."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._inbox or self._end is not None, timeout=max(seconds, 0))
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._inbox or self._end is not None, timeout=max(seconds, 0))
             if not self._inbox:
                 if self._end is None:
                     raise DeadlineError(
                         f"expected a message from {self.peer} within {counting.seconds(seconds)}, none came"
                     )
                 raise TransportError(self._end)
+            was_full = self._is_full()
             data = self._inbox.popleft()
             self._inbox_bytes -= len(data)
-            self._wake()
+            if was_full:
+                self._wake()
         log.debug("received %d bytes from %s", len(data), self.peer)
         return data
 
     def close(self) -> None:
         """Say goodbye; what was sent before still arrives. Returns when the connection has ended."""
-        with self._changed:
+        with self._arrived:
             self._is_closing = True
             self._wake()
         if threading.current_thread() is not self._thread:
@@ -157,7 +162,7 @@ class WebSocketConnection:
 
     def _wait_until_taken_over(self) -> None:
         """Raises TransportError if the connection ends before the network has the whole message."""
-        self._changed.wait_for(lambda: not self._outgoing or self._end is not None)
+        self._taken_over.wait_for(lambda: not self._outgoing or self._end is not None)
         if self._outgoing:
             raise TransportError(self._end)
 
@@ -215,12 +220,12 @@ class WebSocketConnection:
         """What other threads asked for: one message to send, or the end."""
         if self._protocol.state is not OPEN:
             return
-        with self._changed:
+        with self._taken_over:
             message = () if self._is_taken else self._outgoing
             self._is_taken = bool(self._outgoing)
             wants_end = self._is_closing
         if message:
-            self._fragments = fragments(message, is_masked=self._protocol.side is CLIENT)
+            self._pieces = framed(message, is_masked=self._protocol.side is CLIENT)
         self._keep_alive()
         if wants_end:
             self._say_goodbye()
@@ -253,24 +258,29 @@ class WebSocketConnection:
         for _ in range(CHUNKS_A_TURN):
             if self._may_not_read():
                 return
-            size, is_over = self._fill()
+            place = self._frames.place[:CHUNK]
+            view = place or self._incoming
+            size, is_over = self._fill(view)
             if size:
                 self._heard = time.monotonic()
-                self._understand(self._incoming[:size])
+            if size and place:
+                self._deliver(self._frames.placed(size))
+            elif size:
+                self._understand(view[:size])
             if is_over:
                 self._protocol.receive_eof()
                 self._take_in(self._protocol.events_received())
-            if is_over or size < len(self._incoming):
+            if is_over or size < len(view):
                 return
 
-    def _fill(self) -> tuple[int, bool]:
+    def _fill(self, view: memoryview) -> tuple[int, bool]:
         """How many bytes have come, and whether the stream has ended. TLS gives 16 KB at a time, so ask repeatedly."""
         if self._broke is not None:
             raise self._broke
         size = 0
-        while size < len(self._incoming):
+        while size < len(view):
             try:
-                more = self._socket.recv_into(self._incoming[size:])
+                more = self._socket.recv_into(view[size:])
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 return size, False
             except OSError as error:
@@ -288,9 +298,12 @@ class WebSocketConnection:
         if self._protocol.state is not OPEN:
             # What is still coming is thrown away, so it cannot fill anything.
             return False
-        with self._changed:
-            is_full = self._inbox_bytes > self._largest or len(self._inbox) >= INBOX_MESSAGES
+        with self._arrived:
+            is_full = self._is_full()
         return is_full or self._backlog_bytes > self._largest + BACKLOG_SLACK
+
+    def _is_full(self) -> bool:
+        return self._inbox_bytes > self._largest or len(self._inbox) >= INBOX_MESSAGES
 
     def _understand(self, data: memoryview) -> None:
         for message in self._frames.messages_in(data):
@@ -303,11 +316,13 @@ class WebSocketConnection:
                 self._because(f"{self.peer} sent text, where only bytes are spoken")
                 self._protocol.fail(CloseCode.UNSUPPORTED_DATA)
 
-    def _deliver(self, message: memoryview) -> None:
-        with self._changed:
+    def _deliver(self, message: memoryview | None) -> None:
+        if message is None:
+            return
+        with self._arrived:
             self._inbox.append(message)
             self._inbox_bytes += len(message)
-            self._changed.notify_all()
+            self._arrived.notify_all()
 
     def _write(self) -> None:
         for _ in range(CHUNKS_A_TURN):
@@ -327,27 +342,30 @@ class WebSocketConnection:
                 self._backlog[0] = first[sent:]
 
     def _collect(self) -> None:
-        """What the library has to say; the next fragment once nothing else is left."""
+        """The next piece of the message once nothing else is left; what the library has to say, between messages."""
         for data in self._protocol.data_to_send():
-            self._queue(data)
-        if self._fragments is not None and self._protocol.state is not OPEN:
+            self._answers.append(data)
+            self._backlog_bytes += len(data)
+        if self._pieces is not None and self._protocol.state is not OPEN:
             # Whoever sends the message hears how the connection ended.
-            self._fragments, self._is_taken = None, False
-        if self._fragments is None or self._backlog:
-            return
-        fragment = next(self._fragments, None)
-        if fragment is None:
-            self._fragments = None
-        else:
-            self._queue(fragment)
+            self._pieces, self._is_taken = None, False
+        if self._pieces is not None and not self._backlog:
+            self._queue_piece(self._pieces)
+        if self._pieces is None:
+            self._backlog.extend(map(memoryview, self._answers))
+            self._answers.clear()
 
-    def _queue(self, data: Data) -> None:
-        self._backlog.append(memoryview(data))
-        self._backlog_bytes += len(data)
+    def _queue_piece(self, pieces: Iterator[Data]) -> None:
+        piece = next(pieces, None)
+        if piece is None:
+            self._pieces = None
+        else:
+            self._backlog.append(memoryview(piece))
+            self._backlog_bytes += len(piece)
 
     @property
     def _has_more_to_write(self) -> bool:
-        return bool(self._backlog) or self._fragments is not None
+        return bool(self._backlog) or self._pieces is not None
 
     def _half_close(self) -> int:
         # Past the TLS layer, whose own goodbye cannot be said while the peer is still sending; WebSockets have theirs.
@@ -357,11 +375,11 @@ class WebSocketConnection:
 
     def _hand_back(self) -> None:
         """Tell the sender that its message is on its way."""
-        with self._changed:
+        with self._taken_over:
             if self._is_taken and not self._has_more_to_write:
                 self._outgoing = ()
                 self._is_taken = False
-                self._changed.notify_all()
+                self._taken_over.notify_all()
 
     def _sleep(self, selector: selectors.BaseSelector) -> None:
         wanted = 0 if self._may_not_read() else selectors.EVENT_READ
@@ -395,11 +413,12 @@ class WebSocketConnection:
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         self._socket.close()
         self._backlog.clear()
-        with self._changed:
+        with self._arrived:
             self._end = self._last_words()
             self._waker.close()
             self._wake_up.close()
-            self._changed.notify_all()
+            self._arrived.notify_all()
+            self._taken_over.notify_all()
         log.debug("%s", self._end)
 
     def _last_words(self) -> str:
