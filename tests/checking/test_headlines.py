@@ -7,8 +7,10 @@ import pytest
 
 import plumbob
 from plumbob.checking.findings import Findings
-from plumbob.checking.gains import GAINS, share
-from plumbob.checking.headlines import Headlines, headlines
+from plumbob.checking.gains import GAINS
+from plumbob.checking.headlines import headlines
+from plumbob.checking.judgement import Headlines
+from plumbob.counting import share
 from plumbob.plan import Plan
 from plumbob.record import Finding
 

@@ -21,9 +21,9 @@ from plumbob.lab.commands import train
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report import results
+from plumbob.report.audit import conditions_table, kept_sentence, theorems_table
 from plumbob.report.page import as_text
-from plumbob.report.run import conditions_table, partial_sentence
-from plumbob.report.verdicts import kept_sentence, theorems_table
+from plumbob.report.run import partial_sentence
 from plumbob.run_folder import RunFolder
 
 

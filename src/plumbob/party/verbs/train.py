@@ -25,6 +25,7 @@ from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
 if TYPE_CHECKING:
+    from plumbob.checking.judgement import Judgement
     from plumbob.party.evidence import Keeping
 
 
@@ -100,26 +101,26 @@ def _book(home: Home, party_run: PartyRun, journal: SqliteJournal, tell: Tell) -
 
 def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
     """Its page and its signed receipt; what was signed once keeps its date."""
-    from plumbob.checking.filing import with_predictions
+    from plumbob.party.judged import judged_record
     from plumbob.report.results import write_report
 
+    # One party alone cannot score an attack: its page shows what the plan alone says.
+    shown, judgement = judged_record(home, record)
     receipt = receipts.signature_of(run)
     if receipt.is_valid:
         again = f"this run was finished already, and signed on {receipt.date}; --new starts another run of the plan"
-        result = _result(record, run)
+        result = _result(record, run, judgement)
         return {**result, "lines": [again, *result["lines"]]}
-    # One party alone cannot score an attack: its page shows what the plan alone says.
-    shown = with_predictions(record)
     run.keep(shown)
-    write_report(shown, run.path)
+    write_report(shown, run.path, judgement)
     receipts.sign_record(home, run, [party.name for party in plan.parties])
-    return _result(shown, run)
+    return _result(shown, run, judgement)
 
 
-def _result(record: RunRecord, run: RunFolder) -> Result:
+def _result(record: RunRecord, run: RunFolder, judgement: "Judgement") -> Result:
     from plumbob.report.results import lines_of
 
-    lines = [*lines_of(record, run.path), f"to see the signed receipt: plumbob receipt {run.path}"]
+    lines = [*lines_of(record, run.path, judgement), f"to see the signed receipt: plumbob receipt {run.path}"]
     return {"out": str(run.path), "report": str(run.report_file), **record.to_dict(), "lines": lines}
 
 
