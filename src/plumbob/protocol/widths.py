@@ -10,9 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Encoding, Slots
-from plumbob.crypto.profiles import Profile, for_key_bits, insecure_for_tests
-from plumbob.data import largest_batch
+from plumbob.crypto.fixed_point import Encoding
 from plumbob.data.whitening import CLIP, gamma_for
 from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
@@ -90,18 +88,3 @@ def columns_of(plan: Plan, name: str) -> int:
     """A party's columns, with the intercept's at the label party."""
     party = plan.party(name)
     return party.features + (1 if plan.intercept and party.role == "label" else 0)
-
-
-def profile_of(plan: Plan) -> Profile:
-    """The encryption parameters for the plan's key length."""
-    return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
-
-
-def slots_for(plan: Plan, widths: Widths, columns: int, training_rows: int) -> Slots:
-    """How a learner's sums travel under a helper's key."""
-    # In `arbiter` the joint residuals hold the learner's own part too.
-    helpers = len(plan.learners) - (1 if plan.arbiter is None else 0)
-    bits, profile = widths.sums(largest_batch(training_rows, plan), helpers), profile_of(plan)
-    if plan.replies == "packed":
-        return Slots.packed(profile, columns, bits, plan.reply_slots)
-    return Slots.paper(profile, columns, bits)

@@ -43,10 +43,11 @@ from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
 from plumbob.privacy.noise_cost import label_scale
 from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.paillier.keys import profile_of
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.shape import has_penalty_products
 from plumbob.protocol.shares.training import LatticeParty
-from plumbob.protocol.widths import columns_of, profile_of
+from plumbob.protocol.widths import columns_of
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 

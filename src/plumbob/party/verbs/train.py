@@ -1,15 +1,16 @@
 """`party train`: this party's part in a run, its page and its signed receipt."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
 from plumbob.errors import UnsafePlanError
-from plumbob.party import prediction, receipts, signature, training
+from plumbob.party import receipts, signature, training
+from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
 from plumbob.party.conversation import OtherNumber
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
-from plumbob.party.ledger import book_labels
 from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
@@ -93,10 +94,17 @@ def _book(home: Home, party_run: PartyRun, journal: SqliteJournal, tell: Tell) -
         return
     with party_run.tell_refusals("train"):
         if home.identity.name == plan.label_party.name:
-            own = home.settings
-            book_labels(home.ledger_file, plan, journal.identity(), table.ids, own.label_epsilon, own.most_delta)
+            _book_labels(home, plan, journal.identity(), table.ids)
         else:
-            prediction.book_held_out(home, plan, journal, len(table))
+            book_held_out(home, plan, journal, len(table))
+
+
+def _book_labels(home: Home, plan: Plan, run: str, ids: Sequence[str]) -> None:
+    """Where the plan's noise promises something for labels."""
+    if plan.noise == "sound":
+        from plumbob.party.ledger import book_labels  # Late: other plans have no such budget.
+
+        book_labels(home.ledger_file, plan, run, ids, home.settings.label_epsilon, home.settings.most_delta)
 
 
 def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
@@ -128,8 +136,8 @@ def has_room_for_all(home: Home, plan: Plan, rows: int, runs: int) -> bool:
     """Whether every aligned row may still be scored, as far as this party knows: the label party keeps no count."""
     is_asking = home.identity.name == plan.label_party.name
     held_out = plan.held_out(rows) if shows_quality(plan, rows) else 0
-    used = held_out * runs if is_asking else prediction.AnsweredRows.of(home, plan).answered()
-    limit = prediction.row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
+    used = held_out * runs if is_asking else AnsweredRows.of(home, plan).answered()
+    limit = row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
     return limit is None or used + rows <= limit.rows
 
 
