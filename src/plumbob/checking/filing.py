@@ -13,7 +13,7 @@ from plumbob.checking.check import check
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.headlines import headlines
-from plumbob.checking.judgement import Judgement
+from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.row_notes import after_second_run, noise_in_words, promise_in_numbers
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
@@ -36,7 +36,7 @@ def predictions(plan: Plan, training_rows: int) -> list[Finding]:
     return check(_of_training_rows(plan), training_rows)
 
 
-def judgement_of_run(record: RunRecord) -> Judgement:
+def judgement_of_run(record: RunRecord) -> PlanJudgement:
     """What was found, or what the plan lets expect where nobody attacked the run."""
     found = record.findings or record.predicted
     return judgement(figures_of_run(record), found, tuple(attacks_not_run(record)))
@@ -49,13 +49,13 @@ def attacks_not_run(record: RunRecord) -> list[str]:
     return [name for name in named if run and name not in run and name not in (WEAK_KEYS, MASKED_RULE.name)]
 
 
-def judgement(figures: Figures, findings: Sequence[Finding], left_out: tuple[str, ...] = ()) -> Judgement:
+def judgement(figures: Figures, findings: Sequence[Finding], left_out: tuple[str, ...] = ()) -> PlanJudgement:
     """Findings about a plan on so many rows, with all that a page says beside them."""
     protected, opened, limits, assumed = (
         tuple(said(place, figures))
         for place in (SaidWhere.PROTECTED, SaidWhere.OPENED, SaidWhere.LIMITS, SaidWhere.ASSUMED)
     )
-    return Judgement(
+    return PlanJudgement(
         headlines(findings, figures, is_partial=bool(left_out)),
         protected,
         tuple(promise_in_numbers(figures)),

@@ -90,7 +90,7 @@ class Headlines:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class PlanJudgement:
     """A plan on the rows of a run: the headlines of its findings, and what pages say beside them."""
 
     headlines: Headlines

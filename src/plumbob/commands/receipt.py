@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from plumbob.checking.judgement import Judgement
+from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import counted
 from plumbob.errors import DataError
 from plumbob.party.home import RUNS
@@ -245,7 +245,7 @@ def _counts(party: PartyRecord) -> dict[str, object]:
     return {name: fields[name] for name in shown}
 
 
-def _lines(record: RunRecord, judgement: Judgement, channels: list[dict[str, str]], plan_agrees: bool) -> list[str]:
+def _lines(record: RunRecord, judgement: PlanJudgement, channels: list[dict[str, str]], plan_agrees: bool) -> list[str]:
     plan = record.parsed_plan
     lines = [
         summary(record),

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from plumbob import __version__
-from plumbob.checking.judgement import Judgement
+from plumbob.checking.judgement import PlanJudgement
 from plumbob.net.identity import make_private_folder, write_over
 from plumbob.party.home import Home
 from plumbob.plan import Plan
@@ -21,7 +21,7 @@ class KeptJudgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     test_rows: int
     predicted: list[Finding]
     ledger: list[LedgerCurve]
-    judgement: Judgement
+    judgement: PlanJudgement
 
     def is_about(self, record: RunRecord) -> bool:
         return (self.plumbob, self.rows, self.test_rows) == (record.plumbob, record.rows, record.test_rows)
@@ -40,7 +40,7 @@ def keep_judgement(home: Home, plan: Plan, rows: int) -> None:
     write_over(file, msgspec.json.encode(kept))
 
 
-def judged_record(home: Home, record: RunRecord) -> tuple[RunRecord, Judgement]:
+def judged_record(home: Home, record: RunRecord) -> tuple[RunRecord, PlanJudgement]:
     """With what `check` predicts; judged again only where it was signed for other rows, or by another version."""
     try:
         kept = msgspec.json.decode(_file(home, record.parsed_plan).read_bytes(), type=KeptJudgement)

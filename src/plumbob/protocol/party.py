@@ -27,7 +27,7 @@ from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
-from plumbob.protocol.widths import Widths, columns_of, widths_for
+from plumbob.protocol.widths import columns_of, feature_encoding
 
 Quantity = TypeVar("Quantity")
 AfterStep = Callable[[Batch, int], None]
@@ -64,7 +64,6 @@ class TrainingParty(AnyParty):
 
     session: Session
     shard: Shard
-    widths: Widths
     start: Vector
     weights: Vector
 
@@ -95,10 +94,10 @@ class TrainingParty(AnyParty):
         self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
         self.training_rows, self.seed = len(self.shard), self.session.seed
         self._refuse_steep_rate()
-        self.widths = widths_for(self.plan, len(self.shard))
+        encoding = feature_encoding(self.plan, len(self.shard))
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.
         for piece in store.pieces(len(self.shard)):
-            self.widths.features.encode(self.shard.X[piece], "features")
+            encoding.encode(self.shard.X[piece], "features")
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
         self.take_numbers(self.participant.fix_numbers(self.own_numbers()))
         self.prepare()

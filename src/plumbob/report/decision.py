@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from plumbob.checking.judgement import HeadlineBlock, Judgement
+from plumbob.checking.judgement import HeadlineBlock, PlanJudgement
 from plumbob.checking.names import joined_names, sentence, spoken_names
 from plumbob.counting import counted
 from plumbob.plan import Plan
@@ -33,7 +33,7 @@ class Decision:
     rows: int
     """To train on; 0 where nobody knows them yet."""
     findings: Sequence[Finding]
-    judgement: Judgement
+    judgement: PlanJudgement
     plan_hash: str
     version: str
     record: RunRecord | None = None
@@ -97,7 +97,7 @@ class Decision:
         return self.record is not None and bool(self.record.findings)
 
 
-def decision_on_run(record: RunRecord, judgement: Judgement | None = None) -> Decision:
+def decision_on_run(record: RunRecord, judgement: PlanJudgement | None = None) -> Decision:
     """After a run: what was found, or what the plan lets expect where nobody attacked it."""
     findings = record.findings or record.predicted
     return Decision(
@@ -114,7 +114,7 @@ def decision_on_run(record: RunRecord, judgement: Judgement | None = None) -> De
 # The page.
 
 
-def summary_of(record: RunRecord, judgement: Judgement | None = None) -> str:
+def summary_of(record: RunRecord, judgement: PlanJudgement | None = None) -> str:
     """The decision sheet of a run, as a page."""
     return summary_page(decision_on_run(record, judgement))
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plumbob.checking.judgement import Judgement
+from plumbob.checking.judgement import PlanJudgement
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.decision import summary_of
@@ -14,13 +14,13 @@ SHOWN_METRICS = ("auc", "log_loss")
 """On a terminal; the page has all of them."""
 
 
-def write_report(record: RunRecord, out: Path, judgement: Judgement | None = None) -> None:
+def write_report(record: RunRecord, out: Path, judgement: PlanJudgement | None = None) -> None:
     """The report beside the record, and the decision sheet."""
     judgement = judgement or judged(record)
     RunFolder(out).keep_pages(page_of(record, judgement), summary_of(record, judgement))
 
 
-def lines_of(record: RunRecord, out: Path, judgement: Judgement | None = None) -> list[str]:
+def lines_of(record: RunRecord, out: Path, judgement: PlanJudgement | None = None) -> list[str]:
     """What ran, how good the model is, what it gives away, and where the page lies."""
     lines = [summary(record), *warnings(record)]
     for rows, models in record.quality.items():

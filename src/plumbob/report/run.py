@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from plumbob.checking.judgement import Judgement
+from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import counted, decimal, percent, plain, seconds, size
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey, in_words
@@ -49,7 +49,7 @@ WARNING_BY_PLACE = (
 WARNING_RANDOMNESS = "The randomness did not come from the operating system: nothing in this run was secret."
 
 
-def page_of(record: RunRecord, judgement: Judgement | None = None) -> str:
+def page_of(record: RunRecord, judgement: PlanJudgement | None = None) -> str:
     """The page of a run: the verdict first, then how it came about. What the record does not hold is left out.
 
     `judgement` is what was judged before; without it, the run is judged here.
@@ -58,7 +58,7 @@ def page_of(record: RunRecord, judgement: Judgement | None = None) -> str:
     return render(title, list(sections_of(record, judgement)), summary(record))
 
 
-def judged(record: RunRecord) -> Judgement:
+def judged(record: RunRecord) -> PlanJudgement:
     """By the rules of `check`."""
     # Late: a party shows what it judged when it signed, and needs no rule for that.
     from plumbob.checking.filing import judgement_of_run
@@ -66,7 +66,7 @@ def judged(record: RunRecord) -> Judgement:
     return judgement_of_run(record)
 
 
-def sections_of(record: RunRecord, judgement: Judgement | None = None) -> Iterator[Section]:
+def sections_of(record: RunRecord, judgement: PlanJudgement | None = None) -> Iterator[Section]:
     """From what decides to what proves it."""
     judgement = judgement or judged(record)
     yield verdict_section(record, judgement)
@@ -87,7 +87,7 @@ def sections_of(record: RunRecord, judgement: Judgement | None = None) -> Iterat
     yield Section("What is not protected", special=bullets(limits_of(record, judgement)))
 
 
-def limits_of(record: RunRecord, judgement: Judgement) -> list[str]:
+def limits_of(record: RunRecord, judgement: PlanJudgement) -> list[str]:
     """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
     told: set[str] = set()
     if record.findings:
@@ -97,7 +97,7 @@ def limits_of(record: RunRecord, judgement: Judgement) -> list[str]:
     return [*judgement.limits, *(note for note in record.notes if note not in told)]
 
 
-def verdict_section(record: RunRecord, judgement: Judgement) -> Section:
+def verdict_section(record: RunRecord, judgement: PlanJudgement) -> Section:
     """Both headlines, and the utility beside them."""
     heading = "The verdict" if record.findings else "What the plan lets happen"
     sentences = [] if record.is_finished else [f"The run did not finish: {record.status}."]

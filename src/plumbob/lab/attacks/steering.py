@@ -29,9 +29,9 @@ from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.plan import Party, Plan
-from plumbob.privacy.noise_cost import label_scale
-from plumbob.protocol.paillier.keys import slots_for
+from plumbob.plan.settings import label_scale
 from plumbob.protocol.paillier.party import LARGEST_SCORE
+from plumbob.protocol.paillier.widths import slots_for
 from plumbob.protocol.widths import columns_of
 
 OF_THE_LIMIT = 0.02

@@ -26,7 +26,7 @@ from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
 if TYPE_CHECKING:
-    from plumbob.checking.judgement import Judgement
+    from plumbob.checking.judgement import PlanJudgement
     from plumbob.party.evidence import Keeping
 
 
@@ -125,7 +125,7 @@ def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result
     return _result(shown, run, judgement)
 
 
-def _result(record: RunRecord, run: RunFolder, judgement: "Judgement") -> Result:
+def _result(record: RunRecord, run: RunFolder, judgement: "PlanJudgement") -> Result:
     from plumbob.report.results import lines_of
 
     lines = [*lines_of(record, run.path, judgement), f"to see the signed receipt: plumbob receipt {run.path}"]

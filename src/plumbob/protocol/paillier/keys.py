@@ -1,15 +1,12 @@
-"""Paillier keys in a session: each party makes its own and proves it, and what travels under them has a known width."""
+"""Paillier keys in a session: each party makes its own, and proves it to every peer."""
 
 from collections.abc import Collection
 
-from plumbob.crypto import PrivateKey, ProofContext, PublicKey, Slots, admit_paillier, paillier, prove
-from plumbob.crypto.profiles import Profile, for_key_bits, insecure_for_tests
-from plumbob.data import largest_batch
+from plumbob.crypto import PrivateKey, ProofContext, PublicKey, admit_paillier, paillier, prove
 from plumbob.errors import KeyRefusedError
-from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, Session
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.widths import Widths
+from plumbob.protocol.paillier.widths import profile_of
 
 
 def make_key(participant: Participant) -> PrivateKey:
@@ -47,18 +44,3 @@ def _admit_paillier(participant: Participant, session: Session, peer: str, known
     return admit_paillier(
         body[:size], body[size:], context, profile, participant.engine, known=known, randomness=randomness
     )
-
-
-def profile_of(plan: Plan) -> Profile:
-    """The encryption parameters for the plan's key length."""
-    return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
-
-
-def slots_for(plan: Plan, widths: Widths, columns: int, training_rows: int) -> Slots:
-    """How a learner's sums travel under a helper's key."""
-    # In `arbiter` the joint residuals hold the learner's own part too.
-    helpers = len(plan.learners) - (1 if plan.arbiter is None else 0)
-    bits, profile = widths.sums(largest_batch(training_rows, plan), helpers), profile_of(plan)
-    if plan.replies == "packed":
-        return Slots.packed(profile, columns, bits, plan.reply_slots)
-    return Slots.paper(profile, columns, bits)

@@ -13,10 +13,12 @@ from plumbob.data import Batch
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.model import logistic
 from plumbob.plan import Plan
+from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.noise_cost import LabelReleases, label_scale
+from plumbob.privacy.noise_cost import LabelReleases
 from plumbob.protocol import defences
+from plumbob.protocol.paillier.widths import Widths, widths_for
 from plumbob.protocol.party import TrainingParty
 
 # One party's part of a score stays below this in a run that converges; the sigmoid is flat long before.
@@ -26,6 +28,10 @@ NOISE_REACH = 9.0  # Standard deviations: beyond them once in 10**18 draws.
 
 class GradientParty(TrainingParty):
     """Its residuals leave encrypted, with the plan's noise."""
+
+    @cached_property
+    def widths(self) -> Widths:
+        return widths_for(self.plan, len(self.shard))
 
     @cached_property
     def noise_std(self) -> float:

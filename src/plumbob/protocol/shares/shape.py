@@ -21,9 +21,8 @@ from plumbob.crypto.lattice import Layout, MaskedOpening, ParameterSet, SlotLayo
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.plan.settings import STEP_BITS
+from plumbob.plan.settings import STEP_BITS, label_scale
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.privacy.noise_cost import label_scale
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.widths import LATTICE_BITS, columns_of
 
