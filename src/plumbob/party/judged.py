@@ -32,8 +32,10 @@ def keep_judgement(home: Home, plan: Plan, rows: int) -> None:
     from plumbob.checking.filing import judgement_of_run, with_predictions
     from plumbob.protocol.outcome import unfinished_record
 
-    test_rows = plan.held_out(rows)
-    run = with_predictions(replace(unfinished_record(plan, rows - test_rows, ""), test_rows=test_rows))
+    held_out = plan.held_out(rows)
+    # As in the run's record: whoever gets no score has tested no row.
+    test_rows = held_out if home.identity.name == plan.label_party.name else 0
+    run = with_predictions(replace(unfinished_record(plan, rows - held_out, ""), test_rows=test_rows))
     kept = KeptJudgement(__version__, run.rows, test_rows, run.predicted, run.ledger, judgement_of_run(run))
     file = _file(home, plan)
     make_private_folder(file.parent)
