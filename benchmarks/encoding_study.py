@@ -40,7 +40,8 @@ from sklearn import datasets
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
-from plumbob.plan.encodings import BIN_SCALE, encoding_for
+from plumbob.plan.encodings import encoding_for
+from plumbob.plan.settings import BIN_SCALE
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.intp]

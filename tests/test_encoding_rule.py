@@ -7,8 +7,16 @@ import pytest
 
 from plumbob.checking.check import notes
 from plumbob.party.verbs.sign import few_of_drafted
-from plumbob.plan import Plan, TableSize, suggested_keys
-from plumbob.plan.encodings import LEAST_C, MOST_C, DraftedEncoding, encoding_for, rows_drafted_for
+from plumbob.plan import Plan
+from plumbob.plan.encodings import (
+    LEAST_C,
+    MOST_C,
+    DraftedEncoding,
+    TableSize,
+    encoding_for,
+    rows_drafted_for,
+    suggested_keys,
+)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 
 Written = Callable[[float | None], str]
+WORSE_THAN_NOTHING = "worse than guessing the mean"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -28,6 +29,13 @@ def percent(share: float) -> str:
     """0.788 as 78.8 %: one decimal at most."""
     # Added to 0, a rounded -0.0 loses its sign.
     return f"{round(100 * share, 1) + 0.0:,.1f}".removesuffix(".0") + " %"
+
+
+def share(value: float | None) -> str:
+    """Of labels, or an R² of what a claim explains; one below 0 has no percentage."""
+    if value is None:
+        return percent(None)
+    return WORSE_THAN_NOTHING if value < 0 else percent(min(value, 1.0))
 
 
 @_or_dash

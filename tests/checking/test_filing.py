@@ -6,7 +6,7 @@ from plumbob.checking import filing
 from plumbob.checking.filing import agreements, predictions
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.report.verdicts import agreement_section
+from plumbob.report.audit import agreement_section
 
 PLAN = Plan.for_columns((2, 3), protocol="exchange", batch_size=16)
 

@@ -8,8 +8,10 @@ import pytest
 
 import plumbob
 from plumbob.checking.findings import Findings
-from plumbob.checking.gains import GAINS, share
-from plumbob.checking.headlines import Headlines, headlines
+from plumbob.checking.gains import GAINS
+from plumbob.checking.headlines import headlines, short_lines
+from plumbob.checking.judgement import Headlines
+from plumbob.counting import share
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
@@ -54,7 +56,7 @@ def test_each_pair_and_target_has_one_line_at_most(split: tuple[int, ...], keys:
     assert len({block.remedy for block in findings.headlines.blocks if block.remedy}) == shown.count("What helps")
     assert "features'" not in shown
     assert " label can" not in shown
-    short = findings.headlines.short_lines()
+    short = short_lines(findings.headlines)
     # An audit's quality, report and what shows the rest take three of the fifteen lines.
     assert len(short) <= 12
     assert all(any(line.says in one for one in short) for block in findings.headlines.blocks for line in block.lines)

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from plumbob.checking.check import notes
-from plumbob.checking.row_notes import row_notes
+from plumbob.checking.row_notes import noise_in_words, row_notes
 from plumbob.plan import Plan
-from plumbob.report.receipt import noise_in_words
 
 KEYS: dict[str, Any] = {
     "protocol": "clear",

@@ -5,6 +5,6 @@ import gc
 from plumbob.cli import root
 
 # Each process would put all verbs together again, and each collection of garbage would copy pages to look at them.
-root.command()
+root.command("party")
 gc.collect()
 gc.freeze()

@@ -21,9 +21,9 @@ from plumbob.crypto import Randomness, engines, paillier
 from plumbob.crypto.draws import LINK_BYTES
 from plumbob.data import Column, Table
 from plumbob.plan import Plan
+from plumbob.protocol.paillier.widths import profile_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
-from plumbob.protocol.widths import profile_of
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Command, Organisations, steps_finished
 from tests.protocol.support import made_up, plan_for

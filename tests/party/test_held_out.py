@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from plumbob.errors import BudgetExceededError
+from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
 from plumbob.party.home import Home
-from plumbob.party.prediction import AnsweredRows, book_held_out, row_limit
 from plumbob.party.scores import write_scores
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.train import has_room_for_all, next_commands
 from plumbob.plan import Plan
-from plumbob.protocol.prediction import RowLimit
+from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import plumbob
 from plumbob.crypto import engines
+from plumbob.party.home import Home
 from plumbob.plan import Plan
+from plumbob.report.decision import summary_of
+from plumbob.report.run import page_of
+from plumbob.run_folder import RunFolder
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
@@ -47,6 +52,26 @@ UPSTAIRS = (
     "plumbob.crypto.lattice.cluster",
     "plumbob.jobs",
 )
+# What a run of `shares` never needs, and what another party's run, another verb or the page of a red team does.
+NOT_FOR_SHARES = (
+    "plumbob.checking.check",
+    "plumbob.checking.figures",
+    "plumbob.checking.rules",
+    "plumbob.commands",
+    "plumbob.crypto.lattice.reference",
+    "plumbob.crypto.packing",
+    "plumbob.crypto.paillier",
+    "plumbob.plan.encodings",
+    "plumbob.privacy",
+    "plumbob.protocol.alignment",
+    "plumbob.protocol.clear",
+    "plumbob.protocol.paillier",
+    "plumbob.protocol.prediction",
+    "plumbob.report.audit",
+)
+HOUSE = Path(plumbob.__file__).parent
+MOST_LINES, MOST_FILES = 24_000, 152
+"""Of this package: what has to be read to review a `party train` of `shares`. Neither may grow."""
 PLANS = {
     "exchange": plan_for((2, 3), protocol="exchange"),
     "arbiter": plan_for((2, 3), protocol="arbiter"),
@@ -119,6 +144,36 @@ def test_party_train_imports_the_party_floor_only(tmp_path: Path, witness: Witne
     for name in finished(witness, words):
         assert (organisations.run_folder(name) / "report.html").exists()
         assert_party_floor_only(witness.imported(name))
+
+
+@pytest.mark.skipif(not engines.native_is_built(), reason="without the kernel, the reference engine is loaded")
+def test_party_train_loads_little_beside_its_protocol(tmp_path: Path, witness: Witness) -> None:
+    """No rule of `check`, no other protocol's program: the page shows what was judged when the plan was signed."""
+    plan = PLANS["shares"]
+    organisations = Organisations(plan, tables_for(plan, *made_up()), tmp_path)
+    words = {}
+    for name in organisations.names:
+        home = organisations.home(name)
+        Home.open(home).sign(organisations.plan_file, accept_leaks=True, accept_cheating=True, verbose=False)
+        words[name] = ("party", "train", str(organisations.plan_file), "--home", str(home))
+    for name in finished(witness, words):
+        loaded = witness.imported(name)
+        assert {module for module in loaded if module.startswith(NOT_FOR_SHARES)} == set()
+        files = [file for module in loaded if (file := file_of(module)) is not None]
+        lines = sum(len(file.read_text().splitlines()) for file in files)
+        assert (lines <= MOST_LINES, len(files) <= MOST_FILES) == (True, True), (lines, len(files))
+        run = RunFolder(organisations.run_folder(name))
+        assert run.report_file.read_text() == page_of(run.record())
+        assert run.summary_file.read_text() == summary_of(run.record())
+
+
+def file_of(module: str) -> Path | None:
+    """Where a module of this package is written; None for others, and for the compiled kernel."""
+    package, *inside = module.split(".")
+    if package != "plumbob":
+        return None
+    place = HOUSE.joinpath(*inside)
+    return next((file for file in (place / "__init__.py", place.with_suffix(".py")) if file.exists()), None)
 
 
 def finished(witness: Witness, words: Mapping[str, tuple[str, ...]]) -> Iterator[str]:

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from plumbob.data import Table, read_table
-from plumbob.data.fitting import size_of
+from plumbob.data.table_sizes import size_of
 from plumbob.party.noise_draft import MOST_LOSS, drafted, noise_keys, runs_in_words
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import _Drafts
 from plumbob.party.verbs.setup import MOST_EPSILON
-from plumbob.plan import Party, Plan, TableSize
+from plumbob.plan import Party, Plan
+from plumbob.plan.encodings import TableSize
 
 PARTIES = (Party("bank", "label", 2), Party("fund", "features", 3))
 

@@ -16,13 +16,14 @@ from plumbob.errors import BudgetExceededError, DataError, PeerAwayError, Plumbo
 from plumbob.lab.simulate import Run
 from plumbob.net.reliable import FRAME, MESSAGE
 from plumbob.party import aligned, prediction
+from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
-from plumbob.party.prediction import AnsweredRows
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import RowLimit, Served
+from plumbob.protocol.prediction import Served
 from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties

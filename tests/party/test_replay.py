@@ -21,12 +21,13 @@ from plumbob.crypto import Draws, engines
 from plumbob.crypto.engines import workers
 from plumbob.crypto.lattice import native, sets
 from plumbob.data import Batch, Table, align, read_table, with_slots
-from plumbob.data.cells import ColumnChoices
+from plumbob.data.choices import ColumnChoices
 from plumbob.data.tables import Column
 from plumbob.errors import DataError, EngineError, JournalError, PlumbobError, SettingsError
 from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, Identity
 from plumbob.party import evidence, prediction, replay, sealing, training
+from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.kept_numbers import follows, is_same_part, shapes
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
@@ -43,9 +44,10 @@ from plumbob.protocol import schedules
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Seal, digest_of_rows
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AfterStep
-from plumbob.protocol.prediction import BEYOND_ITS_OWN, BEYOND_THE_PLAN, VERDICT, RowLimit
+from plumbob.protocol.prediction import BEYOND_ITS_OWN, BEYOND_THE_PLAN, VERDICT
 from plumbob.protocol.program import party_at
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -420,7 +422,7 @@ def kept_session(kept: Kept, folder: Path, change: Callable[[ModelPart], ModelPa
         try:
             if name == "label":
                 return prediction.ask(party_run, journal, change(part), range(9))
-            ledger = prediction.AnsweredRows(party_run.folder / "answered" / "count.json")
+            ledger = AnsweredRows(party_run.folder / "answered" / "count.json")
             return prediction.answer(party_run, journal, part, ledger, RowLimit(32, is_planned=True))
         finally:
             journal.close()

@@ -24,8 +24,8 @@ from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Message
+from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.program import party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
@@ -317,11 +317,11 @@ class EndingJournal(SqliteJournal):
 
 def test_the_ledger_equals_a_recount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the label party died, every label's releases are booked once a visit."""
-    parties: list[TrainingParty] = []
+    parties: list[GradientParty] = []
 
     def remembered(participant: Participant, table: Table | None, progress: Any = None) -> Any:
         party = party_at(participant, table, progress)
-        if isinstance(party, TrainingParty) and participant.name == "label":
+        if isinstance(party, GradientParty) and participant.name == "label":
             parties.append(party)
         return party
 

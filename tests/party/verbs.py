@@ -28,8 +28,8 @@ from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.program import party_at
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -226,7 +226,7 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
 def keep_secrets(folder: Path) -> None:
     """From now on, what this process must not show lies in this folder too."""
     folder.mkdir(exist_ok=True)
-    random_mask, noise_of = PublicKey.random_mask, TrainingParty._noise
+    random_mask, noise_of = PublicKey.random_mask, GradientParty._noise
     read_stream, restore_link, open_chain = Draws._read, Draws.restore, SqliteJournal.open_chain
 
     def keep(name: str, data: bytes) -> None:
@@ -254,14 +254,14 @@ def keep_secrets(folder: Path) -> None:
         keep("masks", "".join(f"{value}\n" for value in masks).encode())
         return masks
 
-    def noise(party: TrainingParty, count: int) -> NDArray[np.int64]:
+    def noise(party: GradientParty, count: int) -> NDArray[np.int64]:
         values = noise_of(party, count)
         keep("noise", values.tobytes())
         return values
 
     # A checker cannot see that these are the same functions, with a copy.
     setattr(PublicKey, "random_mask", mask)  # noqa: B010  # A checker would refuse the assignment.
-    setattr(TrainingParty, "_noise", noise)  # noqa: B010  # The same.
+    setattr(GradientParty, "_noise", noise)  # noqa: B010  # The same.
     setattr(Draws, "_read", read)  # noqa: B010  # The same.
     setattr(Draws, "restore", restore)  # noqa: B010  # The same.
     setattr(SqliteJournal, "open_chain", keep_leaf)  # noqa: B010  # The same.

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from plumbob.privacy.noise_cost import flip_probability, flips, label_scale
+from plumbob.plan.settings import flip_probability, label_scale
+from plumbob.privacy.noise_cost import flips
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])

@@ -12,8 +12,9 @@ import pytest
 from plumbob.crypto import SYSTEM_RANDOMNESS, Draws
 from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Session, admit_key, agree, agree_pair_keys, greet, make_key, offer_key
+from plumbob.protocol.handshake import Session, agree, agree_pair_keys, greet
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.paillier.keys import admit_key, make_key, offer_key
 from plumbob.protocol.paillier.schedule import ExchangeSchedule
 from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated
 

@@ -33,7 +33,7 @@ from plumbob.protocol.shares.products import SIGMOID, Products
 from plumbob.protocol.shares.shape import WEIGHT_BITS, LatticeShape
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.report.receipt import keys_in_words
-from plumbob.report.run import headlines_of
+from plumbob.report.run import judged
 from tests.crypto.lattice.support import to_floats
 from tests.protocol.support import (
     Labels,
@@ -389,7 +389,7 @@ def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
     assert f"sees {shape.masked_numbers:,} masked numbers" in why
     assert f"reads up to {shape.most_bits_behind_a_mask} bits of each number" in why
     assert {one.assumes for one in found if one.attack == "masked-shares"} == {"cheating"}
-    told = headlines_of(with_predictions(closed_run.record))
+    told = judged(with_predictions(closed_run.record)).headlines
     assert any("masked-shares" in line.attacks for line in told.cheating.lines)
     assert not any("masked-shares" in line.attacks for line in told.honest.lines)
     assert "masks reveal something in at most one of 2**" in words

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from plumbob.checking.check import check
+from plumbob.checking.row_notes import noise_in_words
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.row_promise import promised_cost
 from plumbob.record import RunRecord
-from plumbob.report.decision import Decision, decision_on_plan, decision_on_run, summary_of, summary_page
-from plumbob.report.receipt import noise_in_words
+from plumbob.report.decision import Decision, decision_on_run, summary_of, summary_page
+from plumbob.report.plan_page import decision_on_plan
 from tests.browser.support import noisy_record, own_side
 
 
@@ -52,14 +53,14 @@ def test_the_promise_has_an_example_and_its_conditions() -> None:
     """A coin's bound in times out of 100, whom the promise does not bind, and what a second run makes of the factor."""
     page = decided(noise="rows", epsilon=1.0, delta=1e-6, open="own")
     assert "is right at most 73.1 times in 100" in " ".join(page.protected)
-    assumed = " ".join(page.assumed)
+    assumed = " ".join(page.judgement.assumed)
     assert "the promise does not bind one that cheats" in assumed
     assert "after a second run like this one, the factor is 4.2" in assumed
-    assert "one equation about labels per column" not in " ".join(page.not_protected)
+    assert "one equation about labels per column" not in " ".join(page.judgement.limits)
     without = decided(open="own")
-    assert "the promise" not in " ".join(without.assumed)
-    assert "what several runs tell adds up" in " ".join(without.assumed)
-    assert "one equation about labels per column" in " ".join(without.not_protected)
+    assert "the promise" not in " ".join(without.judgement.assumed)
+    assert "what several runs tell adds up" in " ".join(without.judgement.assumed)
+    assert "one equation about labels per column" in " ".join(without.judgement.limits)
 
 
 @pytest.mark.parametrize(
@@ -88,29 +89,31 @@ def test_shares_protect_against_all_others_together() -> None:
 
 def test_what_is_opened() -> None:
     """Weights where they are opened, gradients where they are seen, scores with the plan's limit."""
-    assert "Nobody is sent a weight: the model stays split between the parties." in decided().opened[0]
-    assert "the joint score of each of up to 455 people." in decided().opened[0]
-    assert "each of up to 409 people, 46 held out for testing included" in decided(test_share=0.1).opened[0]
-    assert "each of up to 50 people" in decided(most_rows=50, test_share=0.1).opened[0]
-    assert decided(open="own").opened[0] == "When training ends, each party gets the weights of its own columns."
-    opened = decided(protocol="exchange").opened
+    assert "Nobody is sent a weight: the model stays split between the parties." in decided().judgement.opened[0]
+    assert "the joint score of each of up to 455 people." in decided().judgement.opened[0]
+    assert "each of up to 409 people, 46 held out for testing included" in decided(test_share=0.1).judgement.opened[0]
+    assert "each of up to 50 people" in decided(most_rows=50, test_share=0.1).judgement.opened[0]
+    assert (
+        decided(open="own").judgement.opened[0] == "When training ends, each party gets the weights of its own columns."
+    )
+    opened = decided(protocol="exchange").judgement.opened
     assert "In every step" in opened[0]
     assert "every person that it asks about" in opened[1]
 
 
 def test_that_parties_keep_to_the_protocol_is_assumed() -> None:
     """First of all, and for the first headline only."""
-    assert decided().assumed[0].startswith("For the first headline: every organisation keeps to the protocol")
-    assert any("arbiter, which holds the key" in line for line in decided(protocol="arbiter").assumed)
+    assert decided().judgement.assumed[0].startswith("For the first headline: every organisation keeps to the protocol")
+    assert any("arbiter, which holds the key" in line for line in decided(protocol="arbiter").judgement.assumed)
 
 
 def test_both_headlines_are_on_the_sheet() -> None:
     """Those of `check`, whether or not anything leaks; without findings the page says that it cannot help."""
     for keys in ({"protocol": "exchange", "batch_size": 5}, {}):
         plan = Plan.for_columns((8, 22), rows=455, **keys)
-        assert decided(**keys).headlines == check(plan).headlines
+        assert decided(**keys).judgement.headlines == check(plan).headlines
         page = summary_page(decided(**keys))
-        assert all(block.heading in page for block in decided(**keys).headlines.blocks)
+        assert all(block.heading in page for block in decided(**keys).judgement.headlines.blocks)
     assert "Nothing was checked" in decision_on_plan(Plan.for_columns((2, 3)), [], "0.1.0").basis
 
 
@@ -120,7 +123,7 @@ def test_what_was_not_tested(record: RunRecord) -> None:
     partial = decision_on_run(replace(record, findings=record.findings[:1]))
     assert partial.not_tested[0].startswith("Attacks that were not run: ")
     assert "decides nothing" in partial.basis
-    assert "settles nothing" in partial.headlines.honest.nothing
+    assert "settles nothing" in partial.judgement.headlines.honest.nothing
     assert "Calculated from the plan alone" in decision_on_run(own_side(record)).basis
     failed = decision_on_run(replace(own_side(record), status="failed at step 1"))
     assert failed.not_tested[0] == "The run did not finish: failed at step 1."

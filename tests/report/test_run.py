@@ -16,6 +16,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report import figures
+from plumbob.report.audit import epoch_charts
 from plumbob.report.run import page_of, sections_of
 from tests.lab.audit.support import small_run
 
@@ -127,8 +128,8 @@ def test_no_equation_at_all_is_a_sentence() -> None:
 def test_two_epochs_are_no_curve() -> None:
     """Two points are as well said by numbers."""
     two = AttackCurve("label-sign", "fund", "bank", "labels", [1, 2], [0.9] * 2, [0.8] * 2, [1.0] * 2, 0.6, 0.5)
-    assert list(figures.epoch_charts([two])) == []
-    (chart,) = figures.epoch_charts([replace(two, epochs=[1, 2, 3], rates=[0.9] * 3, low=[0.8] * 3, high=[1.0] * 3)])
+    assert list(epoch_charts([two])) == []
+    (chart,) = epoch_charts([replace(two, epochs=[1, 2, 3], rates=[0.9] * 3, low=[0.8] * 3, high=[1.0] * 3)])
     assert [series.name for series in chart.series] == ["label-sign", "best baseline", "larger class"]
 
 

@@ -10,7 +10,13 @@ import numpy as np
 
 from plumbob.checking import ledger
 from plumbob.checking.check import check
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
+from plumbob.checking.headlines import headlines
+from plumbob.checking.judgement import PlanJudgement
+from plumbob.checking.row_notes import after_second_run, noise_in_words, promise_in_numbers
+from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
+from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.plan import Plan
 from plumbob.record import Finding, LedgerCurve, RunRecord
@@ -28,6 +34,37 @@ def with_predictions(record: RunRecord) -> RunRecord:
 def predictions(plan: Plan, training_rows: int) -> list[Finding]:
     """What `check` says of a plan on this many rows, all of them for training, whatever else was held out."""
     return check(_of_training_rows(plan), training_rows)
+
+
+def judgement_of_run(record: RunRecord) -> PlanJudgement:
+    """What was found, or what the plan lets expect where nobody attacked the run."""
+    found = record.findings or record.predicted
+    return judgement(figures_of_run(record), found, tuple(attacks_not_run(record)))
+
+
+def attacks_not_run(record: RunRecord) -> list[str]:
+    """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
+    run = {finding.attack for finding in record.findings}
+    named = dict.fromkeys(finding.attack for finding in record.predicted)
+    return [name for name in named if run and name not in run and name not in (WEAK_KEYS, MASKED_RULE.name)]
+
+
+def judgement(figures: Figures, findings: Sequence[Finding], left_out: tuple[str, ...] = ()) -> PlanJudgement:
+    """Findings about a plan on so many rows, with all that a page says beside them."""
+    protected, opened, limits, assumed = (
+        tuple(said(place, figures))
+        for place in (SaidWhere.PROTECTED, SaidWhere.OPENED, SaidWhere.LIMITS, SaidWhere.ASSUMED)
+    )
+    return PlanJudgement(
+        headlines(findings, figures, is_partial=bool(left_out)),
+        protected,
+        tuple(promise_in_numbers(figures)),
+        opened,
+        limits,
+        (*assumed, f"These rows are used once: {after_second_run(figures)}."),
+        noise_in_words(figures.plan, 0 if figures.is_assumed else figures.rows),
+        left_out,
+    )
 
 
 def figures_of_run(record: RunRecord) -> Figures:

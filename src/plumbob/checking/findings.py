@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.gains import share
-from plumbob.checking.headlines import Headlines, counts, headlines, is_named
+from plumbob.checking.headlines import counts, headlines, is_named
+from plumbob.checking.judgement import Headlines
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, HOW_OFTEN, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
-from plumbob.counting import decimal
+from plumbob.counting import decimal, share
 from plumbob.errors import DataError
 from plumbob.record import Finding
 

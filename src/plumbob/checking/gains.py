@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.verdict_words import CHEATING, DEGRADES
-from plumbob.counting import counted, decimal, percent
+from plumbob.counting import counted, decimal, percent, share
 from plumbob.record import Finding
 
 ONE_COLUMN = "altered-shares"
 """What it reads is a column of every scored row, and no more."""
-WORSE_THAN_NOTHING = "worse than guessing the mean"
 
 
 def gain(finding: Finding, figures: Figures | None, whose: str, has_one_victim: bool = True) -> str:
@@ -24,13 +23,6 @@ def gain(finding: Finding, figures: Figures | None, whose: str, has_one_victim: 
     if figures is None or finding.attack not in GAINS:
         return IN_GENERAL.get(finding.target, "learn something about {whose} data").format(whose=whose)
     return GAINS[finding.attack](_Case(finding, figures, whose, has_one_victim))
-
-
-def share(value: float | None) -> str:
-    """Of labels, or an R² of what a claim explains; one below 0 has no percentage."""
-    if value is None:
-        return percent(None)
-    return WORSE_THAN_NOTHING if value < 0 else percent(min(value, 1.0))
 
 
 def _measured(finding: Finding, whose: str, figures: Figures | None) -> str:

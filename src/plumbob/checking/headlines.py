@@ -6,134 +6,31 @@ people understand; `check`, `audit`, `sign`, the report, the decision sheet, the
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from plumbob.checking.advice import flags_of, price_of, remedy
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.gains import gain
+from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines, shown
 from plumbob.checking.names import joined_names, sentence, spoken_names
 from plumbob.checking.rules import leaves_a_trace
 from plumbob.checking.rules.prediction_equations import RULE as EQUATIONS
-from plumbob.checking.verdict_words import (
-    ASSUMPTIONS,
-    BLOCKED,
-    CHEATING,
-    DEGRADES,
-    HONEST,
-    HOW_OFTEN,
-    LEAKS,
-    MEANINGS,
-    ORDER,
-)
+from plumbob.checking.verdict_words import ASSUMPTIONS, CHEATING, DEGRADES, HONEST, LEAKS, ORDER
 from plumbob.counting import counted
 from plumbob.record import Finding
 
-HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
 NOTHING = {
     HONEST: "No known attack is shown to tell anybody more.",
     CHEATING: "No known way of cheating is shown to tell anybody more.",
 }
 NOT_JUDGED = "No attack of this kind was judged."
 PARTIAL = " Not all attacks were run, so this settles nothing."
-FEW_PARTIES = 3
-"""Up to this many, each pair of parties has a line of its own."""
 MOST_GAINS = 3
 SHORT_TRACE = 56
 """Characters of a sentence that fits into a headline on a terminal."""
 TARGETS = ("labels", "features", "scores", "weights", "ids")
 OF_SEVERAL = {LEAKS: "leak", DEGRADES: "degrade"}
-
-
-@dataclass(frozen=True)
-class HeadlineLine:
-    """What one party, or several, can work out about another's labels, columns, scores or weights."""
-
-    verdict: str
-    by: tuple[str, ...]
-    against: tuple[str, ...]
-    target: str
-    attacks: tuple[str, ...]
-    gains: tuple[str, ...]
-    """What they come to, the words after "can"."""
-    says: str
-
-
-@dataclass(frozen=True)
-class HeadlineBlock:
-    """One of the two headlines."""
-
-    assumes: str
-    heading: str
-    agreed: tuple[str, ...]
-    """What is opened on purpose, and to whom; or, of cheating, what would show it."""
-    lines: tuple[HeadlineLine, ...]
-    nothing: str
-    """What is said of the parties that no line is about; of all of them where there is none."""
-    remedy: str
-    """Flags to type against what leaks; empty where nothing does, or no flag helps."""
-    price: str
-    counts: str
-
-    @property
-    def leaks(self) -> bool:
-        return any(line.verdict == LEAKS for line in self.lines)
-
-    @property
-    def verdict(self) -> str:
-        return LEAKS if self.leaks else DEGRADES if self.lines else BLOCKED
-
-
-@dataclass(frozen=True)
-class Headlines:
-    """Both blocks, in the order in which they are read."""
-
-    honest: HeadlineBlock
-    cheating: HeadlineBlock
-
-    @property
-    def blocks(self) -> tuple[HeadlineBlock, HeadlineBlock]:
-        return self.honest, self.cheating
-
-    @property
-    def legend(self) -> str:
-        """What the word means that needs it most, and how often these verdicts are right."""
-        lines = [line for block in self.blocks for line in block.lines]
-        return (
-            f"{DEGRADES}: {MEANINGS[DEGRADES]}. {HOW_OFTEN[DEGRADES]}"
-            if any(one.verdict == DEGRADES for one in lines)
-            else ""
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The block as it stands in the JSON."""
-        return asdict(self)
-
-    @property
-    def in_short(self) -> str:
-        """Both verdicts in one line."""
-        return "; ".join(f"{block.heading.lower()}: {block.verdict}" for block in self.blocks)
-
-    def lines(self) -> list[str]:
-        """The block as it is printed on a terminal."""
-        told = [line for block in self.blocks for line in (*_shown(block), "")][:-1]
-        return [*told, *(["", self.legend] if self.legend else [])]
-
-    def short_lines(self) -> list[str]:
-        """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest."""
-        honest, cheating = replace(self.honest, agreed=(), price=""), replace(self.cheating, price="")
-        if flags_of(cheating.remedy).items() >= flags_of(honest.remedy).items():
-            honest = replace(honest, remedy="")
-        told = {line.says for line in honest.lines}
-        fresh = tuple(line for line in cheating.lines if line.says not in told)
-        if cheating.lines and not fresh:
-            cheating = replace(cheating, nothing=NOTHING[CHEATING])
-        trace = cheating.agreed[0].rstrip(".") if cheating.agreed else ""
-        if 0 < len(trace) < SHORT_TRACE:
-            heading = f"{cheating.heading} ({trace[0].lower()}{trace[1:]})"
-            cheating = replace(cheating, agreed=cheating.agreed[1:], heading=heading)
-        return [line for block in (honest, replace(cheating, lines=fresh)) for line in _shown(block)]
 
 
 def headlines(
@@ -155,6 +52,22 @@ def headlines(
     elif figures is not None:
         cheating = replace(cheating, price=price_of(figures, fresh))
     return Headlines(honest, cheating)
+
+
+def short_lines(of: Headlines) -> list[str]:
+    """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest."""
+    honest, cheating = replace(of.honest, agreed=(), price=""), replace(of.cheating, price="")
+    if flags_of(cheating.remedy).items() >= flags_of(honest.remedy).items():
+        honest = replace(honest, remedy="")
+    told = {line.says for line in honest.lines}
+    fresh = tuple(line for line in cheating.lines if line.says not in told)
+    if cheating.lines and not fresh:
+        cheating = replace(cheating, nothing=NOTHING[CHEATING])
+    trace = cheating.agreed[0].rstrip(".") if cheating.agreed else ""
+    if 0 < len(trace) < SHORT_TRACE:
+        heading = f"{cheating.heading} ({trace[0].lower()}{trace[1:]})"
+        cheating = replace(cheating, agreed=cheating.agreed[1:], heading=heading)
+    return [line for block in (honest, replace(cheating, lines=fresh)) for line in shown(block)]
 
 
 def _block(
@@ -299,19 +212,3 @@ def _actors(by: Sequence[str], spoken: dict[str, str], parties: set[str]) -> str
     if len(by) > 1 or len(parties) > FEW_PARTIES:
         return "all the others together"
     return f"{joined_names([spoken.get(name, name) for name in by[0].split('+')])} together"
-
-
-# In a terminal.
-
-
-def _shown(block: HeadlineBlock) -> Iterator[str]:
-    yield f"{block.heading}:"
-    if block.assumes == HONEST:
-        yield from (f"  {line}" for line in block.agreed)
-    yield from (f"  {line.verdict:<8}  {line.says}" for line in block.lines)
-    if block.nothing:
-        yield f"  {block.nothing}"
-    if block.assumes == CHEATING:
-        yield from (f"  {line}" for line in block.agreed)
-    if block.remedy:
-        yield f"  What helps: {block.remedy}" + (f" (its price: {block.price})" if block.price else "")

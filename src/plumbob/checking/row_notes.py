@@ -1,5 +1,6 @@
 """What a promise about whole rows means, in sentences: for whoever must say yes or no, before anything moves."""
 
+import math
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
@@ -11,7 +12,8 @@ from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
 from plumbob.privacy.rows import RowCost, RowRule, coin_flip_bound, failures_in_delta, odds_factor, row_rule
 from plumbob.protocol.defences import label_cost, noise_std
-from plumbob.protocol.row_promise import promised_cost
+from plumbob.protocol.row_noise import norms
+from plumbob.protocol.row_promise import kept_cost, promised_cost
 
 SMALLEST = 0.001
 """Below it, no forecast of AUC is worth a digit."""
@@ -171,3 +173,74 @@ def _not_covered(plan: Plan) -> Iterator[str]:
     )
     if not plan.kind.is_encrypted:
         yield "In clear the noise comes from a seed: this is an experiment and protects nobody."
+
+
+# On the decision sheet and the receipt.
+
+
+def promise_in_numbers(figures: Figures) -> Iterator[str]:
+    """What noise promises in numbers, first of all the sentence that a lawyer understands."""
+    plan = figures.plan
+    if plan.noise == "rows" and (cost := kept_cost(plan, figures.rows)) is not None:
+        yield next(row_notes(plan, figures.rows))
+        coin = 100 * coin_flip_bound(cost.epsilon(plan.delta), plan.delta)
+        yield (
+            f"For example: whoever would otherwise toss a coin about a person is right at most {coin:.1f} times in 100."
+        )
+        if not plan.kind.is_encrypted:
+            yield "Here the noise comes from a seed: this is an experiment, and the promise protects nobody."
+    elif plan.noise == "sound":
+        yield from label_promise(plan)
+    elif plan.noise == "none":
+        yield "No noise is added: there is no promise in numbers about what a finished model says about one person."
+    else:
+        yield "Noise is added, but nobody has proved what it promises."
+
+
+def after_second_run(figures: Figures) -> str:
+    """What a second run on the same rows would do to the promise."""
+    plan = figures.plan
+    cost = kept_cost(plan, 0 if figures.is_assumed else figures.rows)
+    if cost is None:
+        return "what several runs tell adds up"
+    epsilon = (cost.spending + cost.spending).epsilon(plan.delta)
+    if math.isinf(epsilon):
+        return "after a second run like this one, no promise is left"
+    return f"after a second run like this one, the factor is {odds_factor(epsilon):.3g}"
+
+
+def noise_in_words(plan: Plan, rows: int = 0) -> str:
+    """Its kind, each party's deviation and, where that is a promise, what a row or a label costs.
+
+    `rows` are training rows, 0 before they are known.
+    """
+    if plan.noise == "none":
+        return "none"
+    if (of_rows := kept_cost(plan, rows)) is not None:
+        return _row_noise_in_words(plan, of_rows)
+    if plan.noise == "rows":
+        return "rows: the arithmetic of this run fails too often for its delta to pay for, so that nothing is promised"
+    stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)
+    cost = label_cost(plan)
+    if cost is None:
+        return f"{plan.noise}: {stds}"
+    proved, analytic = cost.zcdp_epsilon(plan.delta), cost.analytic_epsilon(plan.delta)
+    return (
+        f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (differential privacy by zCDP, proved) or"
+        f" {analytic:.3g} (analytic)"
+    )
+
+
+def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
+    """Norms, deviation, sensitivity, passes, what was spent at home, the accountant and its figure."""
+    limits = ", ".join(f"{norm:.4g}" for norm in norms(plan))
+    at_home = (
+        f", {percent(sum(cost.at_home) / cost.rho)} of the budget spent on scaling at home" if cost.at_home else ""
+    )
+    return (
+        f"rows: rows clipped to {limits}; every party adds noise of {cost.std / cost.sensitivity:.4g} sensitivities"
+        f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"
+        f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (differential privacy by zCDP, proved); a"
+        f" privacy loss distribution says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is"
+        f" drawn; the promise holds against all other parties together, {BOUND}"
+    )

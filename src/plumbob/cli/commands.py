@@ -2,25 +2,36 @@
 
 import inspect
 import json
+import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
-from plumbob.cli.help import CommandOfVerb
+from plumbob.plan import suggestion
 from plumbob.terminal import StatusLine, print_line, print_progress
-from plumbob.verb import Caller, Result, Verb
+from plumbob.verb import DONE, Caller, Result, Verb
 from plumbob.verb.plan_flags import PlanKeys, keys_given, plan_flags
 
 LAST = ("verbose", "home")
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+
+# What the parser says of numbers, in the words of each version, and what we say instead.
+EXPECTED = {
+    r"valid int": "a whole number",
+    r"valid (number|float)": "a number",
+    r"greater than or equal to (\S+)|range x>=([\d.]+)\.": r"\1\2 or more",
+    r"less than or equal to (\S+)|range [\d.]+<=x<=([\d.]+)\.": r"at most \1\2",
+}
 
 
 def add_to(group: typer.Typer, verb: type[Verb]) -> None:
@@ -122,3 +133,73 @@ def _default(one: "Field[Any]") -> Any:
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+# What the parser calls.
+
+
+class CommandOfVerb(TyperCommand):
+    """A command whose help ends with an example and its exit codes."""
+
+    example = ""
+    codes: Mapping[int, str] = DONE
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # Parsing takes the words out of the list.
+        typed = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            in_our_words(error, typed)
+            raise
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from plumbob.cli.help import page_of_verb  # Late: most commands are not asked for help.
+
+        formatter.write(page_of_verb(self, ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        from plumbob.cli.help import arguments_of, usage_of  # As above.
+
+        return [*map(usage_of, arguments_of(self)), "[OPTIONS]"]
+
+
+class VerbGroup(TyperGroup):
+    """A group whose help lists its verbs as people use them."""
+
+    sections: Mapping[str, Sequence[str]] = {}
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from plumbob.cli.help import page_of_group  # As above.
+
+        formatter.write(page_of_group(self, ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return ["VERB", "[OPTIONS]"]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Whoever forgets the group, as in `plumbob doctor`, is told the whole command."""
+        word = args[0] if args else ""
+        holders = [name for name, one in self.commands.items() if word in getattr(one, "commands", {})]
+        if word not in self.commands and holders:
+            ctx.fail(f"there is no verb '{word}'; type: {ctx.command_path} {holders[0]} {word}")
+        if word not in self.commands and not word.startswith("-"):
+            close = suggestion(word, list(self.commands))
+            ctx.fail(f"there is no verb '{word}'{close or f'; {ctx.command_path} --help lists them'}")
+        return super().resolve_command(ctx, args)
+
+
+def in_our_words(error: Any, args: Sequence[str]) -> None:
+    """What is wrong with a number or a flag, what was expected, and what came; other errors stay as they are."""
+    message = str(getattr(error, "message", ""))
+    if flag := getattr(error, "option_name", None):
+        if message.startswith("No such option"):
+            close = suggestion(flag, getattr(error, "possibilities", None) or [])
+            error.message, error.possibilities = f"{flag}: there is no such flag{close}", None
+        return
+    names: Sequence[str] = getattr(getattr(error, "param", None), "opts", ())
+    given = next((after for before, after in pairwise(args) if before in names), None)
+    for pattern, expected in EXPECTED.items():
+        if given is not None and (found := re.search(pattern, message)):
+            told = f"{names[0]}: expected {found.expand(expected)}, got {given}"
+            error.format_message = lambda told=told: told

@@ -13,9 +13,8 @@ from typing import Annotated, TextIO
 
 import typer
 
-from plumbob import __version__, commands
-from plumbob.cli.commands import add_to
-from plumbob.cli.help import VerbGroup
+from plumbob import __version__
+from plumbob.cli.commands import VerbGroup, add_to
 from plumbob.errors import ROOM_ADVICE, PlumbobError
 from plumbob.party import verbs as party_verbs
 from plumbob.terminal import LogHandler, complain
@@ -32,6 +31,7 @@ HELP = {
     "party": "Run your organisation's side: set it up, agree on a plan, train with peers.",
     "auditor": "Open one run's evidence, and sign what its replay found.",
 }
+PARTY_SIDE = ("party", "auditor")
 # Under these headings, in this order, the first page lists what can be typed after `plumbob`.
 SECTIONS = (
     "Start here",
@@ -52,7 +52,7 @@ def main() -> None:
 
         completion_init()
     try:
-        command(_needs_lab())(prog_name="plumbob")
+        command(sys.argv[1] if sys.argv[1:] else "")(prog_name="plumbob")
     except PlumbobError as error:
         complain(f"plumbob: {error}")
         raise SystemExit(1) from None
@@ -67,20 +67,15 @@ def main() -> None:
 
 
 @cache
-def command(with_lab: bool = True) -> Callable[..., None]:
+def command(first: str = "") -> Callable[..., None]:
     """All verbs with their options, put together once: that takes longer than many verbs themselves."""
-    return typer.main.get_command(application(with_lab))
+    return typer.main.get_command(application(first))
 
 
 @cache
-def application(with_lab: bool = True) -> typer.Typer:
-    """What can be typed: every verb of the modules that declare them."""
-    verbs = [verb for module in (party_verbs, commands) for verb in verbs_in(module)]
-    if with_lab:
-        # Late: what an organisation runs beside its keys loads nothing of the lab, not even its verbs.
-        from plumbob.lab import commands as studies
-
-        verbs += [*verbs_in(studies), Completion]
+def application(first: str = "") -> typer.Typer:
+    """What can be typed, or, where the first word is known, what can be typed after it."""
+    verbs = _verbs_after(first)
     made: dict[tuple[str, ...], typer.Typer] = {(): _group("plumbob", first_page(verbs), plumbob.__doc__)}
     made[()].callback()(plumbob)
     for name, text in HELP.items():
@@ -90,6 +85,21 @@ def application(with_lab: bool = True) -> typer.Typer:
     for verb in verbs:
         add_to(made[tuple(verb.words.split()[:-1])], verb)
     return made[()]
+
+
+def _verbs_after(first: str) -> list[type[Verb]]:
+    """Those of the modules that this word may need: beside its keys, an organisation loads no other verb."""
+    verbs = verbs_in(party_verbs)
+    if first in PARTY_SIDE:
+        return verbs
+    from plumbob import commands
+
+    verbs += verbs_in(commands)
+    if first not in {*HELP, *(verb.words for verb in verbs)}:
+        from plumbob.lab import commands as studies
+
+        verbs += [*verbs_in(studies), Completion]
+    return verbs
 
 
 def verbs_in(module: ModuleType) -> list[type[Verb]]:
@@ -124,12 +134,6 @@ def _group(name: str, sections: Mapping[str, Sequence[str]], text: str | None) -
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-
-
-def _needs_lab() -> bool:
-    """Whether what was typed may be a verb of the lab: where it begins with another one, the lab stays on the disk."""
-    others = [*HELP, *(verb.words for verb in verbs_in(commands))]
-    return not sys.argv[1:] or sys.argv[1] not in others
 
 
 def show_warning(

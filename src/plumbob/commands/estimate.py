@@ -20,8 +20,8 @@ from plumbob.crypto.engines import Engine, ProductShape
 from plumbob.data import store
 from plumbob.party.evidence import evidence_bytes
 from plumbob.plan import Plan, in_words
+from plumbob.protocol.paillier.widths import slots_for
 from plumbob.protocol.schedules import training_schedule
-from plumbob.protocol.widths import slots_for
 
 MEBIBYTE = 2**20
 CLEAR_STEP_SECONDS = 2e-4

@@ -8,11 +8,12 @@ from typing import Any, Literal
 from plumbob.commands import NewPlan
 from plumbob.data import Table, column_names, read_table
 from plumbob.data.encoder import choices_of
-from plumbob.data.fitting import sizes_of
 from plumbob.data.ids import id_column_of, refuse_other_parties
 from plumbob.data.summary import TableSummary, summarise
+from plumbob.data.table_sizes import sizes_of
 from plumbob.errors import DataError, PlanError
-from plumbob.plan import Plan, suggested_keys
+from plumbob.plan import Plan
+from plumbob.plan.encodings import suggested_keys
 from plumbob.verb import Result
 from plumbob.verb.plan_flags import plan_from
 from plumbob.verb.table_flags import id_columns

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import counted
 from plumbob.errors import DataError
 from plumbob.party.home import RUNS
@@ -29,8 +30,8 @@ from plumbob.protocol.defences import noise_std
 from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text
-from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
-from plumbob.report.run import consents, headlines_of, summary, warnings, work_table
+from plumbob.report.receipt import compared_streams, keys_in_words, transcript_hash
+from plumbob.report.run import consents, judged, summary, warnings, work_table
 from plumbob.run_folder import RunFolder
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
@@ -40,7 +41,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
     refuse_unsettled(RunFolder(folder))
     record, signed = RunFolder(folder).record(), signature_of(RunFolder(folder))
-    plan, begun = record.parsed_plan, runs_begun(folder)
+    plan, begun, judgement = record.parsed_plan, runs_begun(folder), judged(record)
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
     consistent = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)
@@ -70,7 +71,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "accepted_leaks": record.accepted_leaks,
         "accepted_cheating": record.accepted_cheating,
         "accepted_evidence": record.accepted_evidence,
-        "headlines": headlines_of(record).to_dict(),
+        "headlines": judgement.headlines.to_dict(),
         "by_place": record.by_place,
         "runs_begun": begun,
         "warnings": [*warnings(record), *record.notes],
@@ -86,7 +87,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "fingerprints": dict(signed.fingerprints),
         "opened_bits": {party.name: opened_bits(plan, party.name) for party in plan.learners},
         "lines": [
-            *_lines(record, plan, channels, plan_agrees),
+            *_lines(record, judgement, channels, plan_agrees),
             *([f"begun        {counted(begun, 'run')} under this plan, finished or not"] if begun else []),
             *(_peer_in_words(one) for one in peers),
             *([] if stated is None else [f"statement    {_statement_in_words(stated.statement, mistakes)}"]),
@@ -244,7 +245,8 @@ def _counts(party: PartyRecord) -> dict[str, object]:
     return {name: fields[name] for name in shown}
 
 
-def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_agrees: bool) -> list[str]:
+def _lines(record: RunRecord, judgement: PlanJudgement, channels: list[dict[str, str]], plan_agrees: bool) -> list[str]:
+    plan = record.parsed_plan
     lines = [
         summary(record),
         *warnings(record),
@@ -252,10 +254,10 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
         *([f"descent      {in_words(plan.levels(record.rows))}"] if plan.batches == "full" and record.rows else []),
         f"keys         {keys_in_words(record)}",
-        f"noise        {noise_in_words(plan, record.rows)}",
+        f"noise        {judgement.noise}",
         f"randomness   {record.randomness}",
         *(f"{what:<18} {value}" for what, value in consents(record).items()),
-        *headlines_of(record).lines(),
+        *judgement.headlines.lines(),
     ]
     lines += [
         f"opened bits  {party.name} can get {opened_bits(plan, party.name)} bits about the others through its weights"

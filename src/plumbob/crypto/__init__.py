@@ -5,18 +5,35 @@
     sums = slots.pack(ours @ features.encode(X))    # integers times ciphertexts
     back = (sums + mask).randomised()               # may be sent again
 
-docs/protocol.md says what each step hides and from whom.
+docs/protocol.md says what each step hides and from whom. Each name is imported when it is asked for: a party whose
+protocol has lattices loads no Paillier.
 """
 
-from plumbob.crypto import engines, lattice, paillier, profiles
-from plumbob.crypto.admission import admit_paillier
-from plumbob.crypto.draws import Draws, FirstWords, new_root
-from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
-from plumbob.crypto.packing import Slots
-from plumbob.crypto.paillier import PrivateKey, PublicKey
-from plumbob.crypto.proof import ProofContext, prove
-from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
-from plumbob.crypto.vector import EncryptedVector, Sendable, admit
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plumbob.crypto import engines, lattice, paillier, profiles
+    from plumbob.crypto.admission import admit_paillier
+    from plumbob.crypto.draws import Draws, FirstWords, new_root
+    from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
+    from plumbob.crypto.packing import Slots
+    from plumbob.crypto.paillier import PrivateKey, PublicKey
+    from plumbob.crypto.proof import ProofContext, prove
+    from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
+    from plumbob.crypto.vector import EncryptedVector, Sendable, admit
+
+_OFFERED = {
+    "admission": ("admit_paillier",),
+    "draws": ("Draws", "FirstWords", "new_root"),
+    "fixed_point": ("Encoded", "Encoding", "sum_bits"),
+    "packing": ("Slots",),
+    "paillier": ("PrivateKey", "PublicKey"),
+    "proof": ("ProofContext", "prove"),
+    "randomness": ("SYSTEM_RANDOMNESS", "Randomness"),
+    "vector": ("EncryptedVector", "Sendable", "admit"),
+}
+_MODULE_OF = {name: module for module, names in _OFFERED.items() for name in names}
 
 __all__ = [
     "SYSTEM_RANDOMNESS",
@@ -41,3 +58,11 @@ __all__ = [
     "prove",
     "sum_bits",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        return getattr(import_module(f"plumbob.crypto.{_MODULE_OF[name]}"), name)
+    if name in __all__:
+        return import_module(f"plumbob.crypto.{name}")
+    raise AttributeError(f"module 'plumbob.crypto' has no attribute {name!r}")

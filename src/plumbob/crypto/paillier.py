@@ -76,6 +76,10 @@ class PublicKey:
         """Draw the bases now, that would otherwise be drawn at the first use."""
         _ = self._table
 
+    def counted(self) -> tuple[int, int, int]:
+        """Encryptions, decryptions and randomisations so far."""
+        return 0, 0, self.randomisations
+
     def counters(self) -> bytes:
         """What was counted so far, in a form that `restore_counters` takes up again."""
         return COUNTER.pack(self.randomisations)
@@ -125,6 +129,10 @@ class PrivateKey:
     def prepare(self) -> None:
         """Draw the bases now, that would otherwise be drawn at the first use."""
         _ = self._own_bases
+
+    def counted(self) -> tuple[int, int, int]:
+        """Encryptions, decryptions and randomisations so far."""
+        return self.encryptions, self.decryptions, self.public.randomisations
 
     def counters(self) -> bytes:
         """What was counted so far, in a form that `restore_counters` takes up again."""

@@ -11,7 +11,7 @@ from plumbob.data.batches import (
     steps_per_epoch,
     stream,
 )
-from plumbob.data.cells import ColumnChoices
+from plumbob.data.choices import ColumnChoices
 from plumbob.data.encoder import Encoder, with_slots
 from plumbob.data.encoding import PlainColumn
 from plumbob.data.frames import table_from

@@ -5,22 +5,18 @@ refusal counts those cells and names the well-known marks of a gap among them; n
 """
 
 import re
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 
 from plumbob.arrays import Texts, Vector
 from plumbob.data import amounts, dates
-from plumbob.data.ids import DATE, DUPLICATES, NUMBER
+from plumbob.data.choices import type_flag
 from plumbob.errors import DataError
 
 LEADING_ZERO = re.compile(r"[+-]?0\d")
-POWER = re.compile(r"\s*\d(\.\d+)?[eE]\+?\d+\s*")
 GAP_MARKS = frozenset(
     (
         *("", "?", "??", "???", "-", "--", "---", ".", "..", "...", "*", "_", "/", "na", "n/a", "n.a.", "n.a", "#n/a"),
@@ -29,70 +25,9 @@ GAP_MARKS = frozenset(
         *("#value!", "#ref!", "#div/0!", "#num!", "#name?", "#null!", "tbd", "tba", "<na>", "<null>", "(null)"),
     )
 )
-TOTALS = frozenset(("total", "totals", "sum", "grand total", "subtotal", "overall", "summe", "gesamt", "somme"))
 TRUE_WORDS = frozenset(("true", "t", "yes", "y", "1", "on", "ja", "oui", "si", "sí"))
 FALSE_WORDS = frozenset(("false", "f", "no", "n", "0", "off", "nein", "non"))
 BLANKS = " \t\N{NO-BREAK SPACE}"
-TYPES = ("number", "category", "boolean", "date")
-UNLABELLED = ("refuse", "drop")
-
-
-@dataclass(frozen=True)
-class ColumnChoices:
-    """What a party says about its own file; empty where it says nothing."""
-
-    columns: tuple[str, ...] | None = None
-    """The features, in this order; None for all columns."""
-    drop: tuple[str, ...] = ()
-    types: Mapping[str, str] = field(default_factory=dict)
-    """By column: number, number:, (the decimal sign), category, boolean, date, date:FORMAT, or levels in order such as
-    low<mid<high."""
-    gaps: tuple[str, ...] = ()
-    """Cells that mean a gap, besides empty ones, NA and the like."""
-    stepped: tuple[str, ...] = ()
-    """Columns whose bins are told apart step by step."""
-    monotone: tuple[str, ...] = ()
-    """Columns whose bins become one rising column: the score then only rises along them, or only falls."""
-    ranges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """By column, stated without looking at a row: the lowest and the highest value, with cuts between them if any."""
-    positive: str | None = None
-    """The label's class that is predicted; None for the second one in sorted order."""
-    duplicates: str = DUPLICATES[0]
-    """What becomes of an id that is on several rows: `ids.DUPLICATES`."""
-    unlabelled: str = UNLABELLED[0]
-    """What becomes of a row without a label."""
-    weight: str | None = None
-    """The column that says how much a row counts, from 0 to 1, at the label party; it is no feature."""
-
-    def __post_init__(self) -> None:
-        if self.unlabelled not in UNLABELLED:
-            raise DataError(f"--unlabelled {self.unlabelled}: expected {' or '.join(UNLABELLED)}")
-        if self.duplicates not in DUPLICATES:
-            raise DataError(f"--duplicates {self.duplicates}: expected {', '.join(DUPLICATES)}")
-        for name, kind in self.types.items():
-            if kind.partition(":")[0] not in TYPES and "<" not in kind:
-                raise DataError(
-                    f"--as {name}={kind}: expected {', '.join(TYPES)}, date:FORMAT, or levels in order such as"
-                    " low<mid<high"
-                )
-        for name, ends in self.ranges.items():
-            if len(ends) < 2 or any(not low < high for low, high in pairwise(ends)):
-                raise DataError(f"--range {name}: expected two or more rising numbers, such as {name}=0:100")
-        if both := sorted({*self.stepped} & {*self.monotone}):
-            raise DataError(f"--steps and --monotone both name {', '.join(map(repr, both))}; choose one of them")
-
-    def about(self, names: Collection[str]) -> "ColumnChoices":
-        """What is said about these columns only: those of one file of several."""
-        return replace(
-            self,
-            columns=None if self.columns is None else tuple(name for name in self.columns if name in names),
-            drop=tuple(name for name in self.drop if name in names),
-            types={name: kind for name, kind in self.types.items() if name in names},
-            stepped=tuple(name for name in self.stepped if name in names),
-            monotone=tuple(name for name in self.monotone if name in names),
-            ranges={name: ends for name, ends in self.ranges.items() if name in names},
-            weight=self.weight if self.weight in names else None,
-        )
 
 
 def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: bool) -> tuple[Vector | Texts, str | None]:
@@ -121,37 +56,6 @@ def without_gaps(texts: Texts, gaps: Iterable[str]) -> Texts:
     kept = np.empty(len(texts), dtype=object)
     kept[:] = [None if text is None or text.strip() in marks else text for text in texts.tolist()]
     return kept
-
-
-def refuse_total(identity: str, row: int) -> None:
-    """The last row of a sheet is often its sum."""
-    if identity.strip().casefold() in TOTALS:
-        raise DataError(f"row {row}, the last one, is a total and not a person: its id says so; take that row out")
-
-
-def whole_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
-    """Ids that a spreadsheet made fractions of, as they were: 12.0 is 12. What it rounded is refused."""
-    rounded = sum(("E" in identity or "e" in identity) and bool(POWER.fullmatch(identity)) for identity in ids)
-    if rounded:
-        raise DataError(
-            f"{rounded} of {len(ids)} ids are written as powers of ten, such as 1.2E+11: a spreadsheet rounded them;"
-            " export the ids as text"
-        )
-    if ids and all(re.fullmatch(r"\s*\d+\.0+\s*", identity) for identity in ids):
-        return tuple(identity.strip().partition(".")[0] for identity in ids)
-    return ids
-
-
-def written_alike(name: str, texts: tuple[str, ...], kind: str | None) -> tuple[str, ...]:
-    """The texts of one column of an id, where its type gives each number, or each day, one form."""
-    if kind is not None and kind.partition(":")[0] == DATE:
-        days, _ = as_values(name, np.array(texts, dtype=object), kind, has_decimal_commas=False)
-        return tuple(map(dates.day_of, days.tolist()))
-    if kind != NUMBER:
-        return texts
-    if strange := sum(not re.fullmatch(r"\s*\d+\s*", text) for text in texts):
-        raise DataError(f"--as {name}={kind}: {strange} of {len(texts)} ids are not whole numbers")
-    return tuple(str(int(text)) for text in texts)
 
 
 # A column whose kind is given.
@@ -286,13 +190,6 @@ def _way_to_read_amounts(name: str, counts: Counter[str]) -> str:
         thousand, fraction = type_flag(name, "number:."), type_flag(name, "number:,")
         return f"read 1,234 as a thousand with {thousand} or as a fraction with {fraction}"
     return f"read amounts such as 1,234.5, 1.234,5 or 12 % with {type_flag(name, 'number')}"
-
-
-def type_flag(name: str, kind: str) -> str:
-    """The flag that gives a column its type, as a shell takes it: names may hold blanks and quotes."""
-    quoted = shlex.quote(word := f"{name}={kind}")
-    # A sign at the end would be taken for one of the sentence.
-    return f"--as {quoted}" if quoted != word or word[-1].isalnum() else f"--as '{word}'"
 
 
 def _listed_marks(counts: Counter[str], texts: Iterable[str]) -> str:

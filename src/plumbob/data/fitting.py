@@ -9,16 +9,14 @@ cell of the table.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Places, Vector
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked, PlainColumn
-from plumbob.data.tables import DEFAULT_RARE, Column, ColumnSlots, EncodingChoices, Table, TableSlots
-from plumbob.plan.encodings import ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
+from plumbob.data.tables import Column, ColumnSlots, EncodingChoices, Table, TableSlots
 
 TWO_VALUES = 2
 MOST_DIGITS = 17
@@ -69,24 +67,6 @@ def width_of(column: Column, slots: TableSlots) -> int:
     """How many encoded columns it gives."""
     own = slots.by_name.get(column.name)
     return 1 if own is None else own.width
-
-
-def size_of(table: Table, rare: int = DEFAULT_RARE) -> TableSize:
-    """What the rule for drafted plans may know of a table."""
-    numeric = sum(map(is_numeric, table.columns))
-    return TableSize(len(table), numeric, width_with(table, 0, rare) - numeric)
-
-
-def width_with(table: Table, bins: int, rare: int = DEFAULT_RARE) -> int:
-    """How many columns it gives under the rule's encoding with so many bins."""
-    slots = find_slots(table, EncodingChoices(**encoding_of(bins), rare=rare))
-    return sum(width_of(column, slots) for column in table.columns)
-
-
-def sizes_of(tables: Iterable[Table], keys: Mapping[str, Any]) -> list[TableSize]:
-    """The same of several; nothing is counted where somebody chose an encoding."""
-    is_chosen = bool(ENCODING_KEYS & keys.keys()) or needs_public_cuts(keys)
-    return [] if is_chosen else [size_of(table, keys.get("rare", DEFAULT_RARE)) for table in tables]
 
 
 def _slots_of_levels(column: Column, rare: int) -> ColumnSlots:

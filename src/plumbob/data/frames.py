@@ -13,19 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plumbob.arrays import Labels, Texts
-from plumbob.data import store
-from plumbob.data.amounts import is_number
-from plumbob.data.cells import (
-    ColumnChoices,
-    as_values,
-    refuse_total,
-    type_flag,
-    whole_ids,
-    without_gaps,
-    written_alike,
-)
+from plumbob.data import ids, store
+from plumbob.data.choices import ColumnChoices, type_flag
 from plumbob.data.csv_files import FLAGS, NOT_UTF8
-from plumbob.data.dates import day_number
 from plumbob.data.ids import canonical, have_repeats, id_names, joined_ids, numbered, one_row_each
 from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, Table
 from plumbob.errors import DataError
@@ -33,6 +23,8 @@ from plumbob.plan import suggestion
 
 NO_ROWS = "the file has a line with the columns' names and no rows; expected one line per row below it"
 SHOWN_ROWS = 5
+TOTALS = frozenset(("total", "totals", "sum", "grand total", "subtotal", "overall", "summe", "gesamt", "somme"))
+POWER = re.compile(r"\s*\d(\.\d+)?[eE]\+?\d+\s*")
 UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+|__index_level_\d+__")
 
 
@@ -170,6 +162,8 @@ def _column_as_chosen(
     if not column.is_text and kind == "category":
         values = np.array([None if value != value else f"{value:g}" for value in values.tolist()], dtype=object)
     elif column.is_text:
+        from plumbob.data.cells import as_values, without_gaps  # Late: many tables have no column of text.
+
         texts = without_gaps(values.astype(object, copy=False), choices.gaps)
         values, kind = as_values(column.name, texts, kind, has_decimal_commas)
         if kind is not None:
@@ -278,10 +272,45 @@ def _with_labels(
 def _checked_ids(columns: Mapping[str, Sequence[str]], types: Mapping[str, str]) -> tuple[str, ...]:
     for texts in columns.values():
         if texts:
-            refuse_total(texts[-1], len(texts))
+            _refuse_total(texts[-1], len(texts))
     return joined_ids(
-        {name: written_alike(name, whole_ids(tuple(texts)), types.get(name)) for name, texts in columns.items()}
+        {name: _written_alike(name, _whole_ids(tuple(texts)), types.get(name)) for name, texts in columns.items()}
     )
+
+
+def _refuse_total(identity: str, row: int) -> None:
+    """The last row of a sheet is often its sum."""
+    if identity.strip().casefold() in TOTALS:
+        raise DataError(f"row {row}, the last one, is a total and not a person: its id says so; take that row out")
+
+
+def _whole_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
+    """Ids that a spreadsheet made fractions of, as they were: 12.0 is 12. What it rounded is refused."""
+    rounded = sum(("E" in identity or "e" in identity) and bool(POWER.fullmatch(identity)) for identity in ids)
+    if rounded:
+        raise DataError(
+            f"{rounded} of {len(ids)} ids are written as powers of ten, such as 1.2E+11: a spreadsheet rounded them;"
+            " export the ids as text"
+        )
+    if ids and all(re.fullmatch(r"\s*\d+\.0+\s*", identity) for identity in ids):
+        return tuple(identity.strip().partition(".")[0] for identity in ids)
+    return ids
+
+
+def _written_alike(name: str, texts: tuple[str, ...], kind: str | None) -> tuple[str, ...]:
+    """The texts of one column of an id, where its type gives each number, or each day, one form."""
+    if kind is not None and kind.partition(":")[0] == ids.DATE:
+        # Late: few ids are days.
+        from plumbob.data.cells import as_values
+        from plumbob.data.dates import day_of
+
+        days, _ = as_values(name, np.array(texts, dtype=object), kind, has_decimal_commas=False)
+        return tuple(map(day_of, days.tolist()))
+    if kind != ids.NUMBER:
+        return texts
+    if strange := sum(not re.fullmatch(r"\s*\d+\s*", text) for text in texts):
+        raise DataError(f"--as {name}={kind}: {strange} of {len(texts)} ids are not whole numbers")
+    return tuple(str(int(text)) for text in texts)
 
 
 def _row_numbers(n_rows: int) -> tuple[str, ...]:
@@ -331,6 +360,8 @@ def read_column(name: str, series: Any) -> Column:
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return Column(name, _texts(series))
     if series.dtype in (nw.Date, nw.Datetime):
+        from plumbob.data.dates import day_number  # As above, of days.
+
         days = [day_number(value) if isinstance(value, date) else np.nan for value in series.to_list()]
         return Column(name, np.array(days), meaning=DATE)
     if series.dtype == nw.Binary:
@@ -434,6 +465,8 @@ def _as_written(given: NDArray[Any]) -> NDArray[Any]:
     distinct = set(np.unique(given).tolist())
     if distinct <= set(FLAGS):
         return np.array([text.lower() == "true" for text in given.tolist()])
-    if not all(map(is_number, distinct)):
-        return given
-    return given.astype(np.int64 if all(re.fullmatch(r"\s*[+-]?\d+\s*", text) for text in distinct) else np.float64)
+    if all(re.fullmatch(r"\s*[+-]?\d+\s*", text) for text in distinct):
+        return given.astype(np.int64)
+    from plumbob.data.amounts import is_number  # Late: most labels are 0 and 1.
+
+    return given.astype(np.float64) if all(map(is_number, distinct)) else given

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Texts, Vector
 from plumbob.data import store
-from plumbob.data.cells import ColumnChoices
+from plumbob.data.choices import ColumnChoices
 from plumbob.data.csv_files import (
     TextAfterAllError,
     describe_error,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
-from plumbob.data.cells import ColumnChoices
+from plumbob.data.choices import ColumnChoices
 from plumbob.data.ids import have_repeats, in_pieces
 from plumbob.errors import DataError
 

@@ -34,7 +34,7 @@ from plumbob.plan import Party, Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report.decision import summary_of
 from plumbob.report.page import PageTable, as_text
-from plumbob.report.run import headlines_of, with_interval
+from plumbob.report.run import judged, with_interval
 from plumbob.report.run import page_of as run_page
 from plumbob.run_folder import REPORT, RunFolder
 
@@ -247,7 +247,7 @@ def _worth(record: RunRecord) -> Iterator[str]:
 
 def _left_open(record: RunRecord) -> Iterator[str]:
     """What the recommended run does not stop."""
-    block = headlines_of(record).cheating
+    block = judged(record).headlines.cheating
     yield f"What shares does not stop. {block.heading}:"
     yield from (f"  {line.says}" for line in block.lines)
     if block.nothing:

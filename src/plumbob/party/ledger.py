@@ -15,7 +15,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from plumbob.crypto import SYSTEM_RANDOMNESS
+from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending

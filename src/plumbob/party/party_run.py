@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
-from plumbob.crypto import SYSTEM_RANDOMNESS, Draws, engines
+from plumbob.crypto import engines
+from plumbob.crypto.draws import Draws
 from plumbob.crypto.engines.interface import Engine
+from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.net import Connection
@@ -18,13 +20,11 @@ from plumbob.net.greeting import Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
 from plumbob.party.home import Home
-from plumbob.party.ledger import EpsilonLimit, SpendingLedger
 from plumbob.party.refusals import LARGEST_MESSAGE, tell_refusals
 from plumbob.party.signature import MessageSigner, PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
 from plumbob.plan.writing import marks_of
-from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
@@ -32,6 +32,8 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 
 if TYPE_CHECKING:
     from plumbob.party.evidence import Keeping
+    from plumbob.party.ledger import SpendingLedger
+    from plumbob.privacy.rows import RowSpending
 
 BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 
@@ -65,8 +67,8 @@ class PartyRun:
     """Of what is said in a session; None only where a test has nobody to sign."""
     keeping: "Keeping | None" = None
     """Where evidence of the session goes, if the plan keeps it."""
-    ledger: SpendingLedger | None = None
-    """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
+    ledger: "SpendingLedger | None" = None
+    """Where runs with noise for whole rows are booked; other plans, and some tests, keep none."""
     most_epsilon: float = 0.0
     """That these may spend on a row together at `most_delta`; 0 = what the plan promises, at its own delta."""
     most_delta: float = 1e-6
@@ -136,10 +138,12 @@ class PartyRun:
             spend_rows=spend,
         )
 
-    def _spend_rows(self, journal: SqliteJournal, spending: RowSpending) -> None:
+    def _spend_rows(self, journal: SqliteJournal, spending: "RowSpending") -> None:
         """Book the run under a name that its journal keeps, so that a restart does not pay again."""
         if self.ledger is None or self.table is None:
             return
+        from plumbob.party.ledger import EpsilonLimit  # Late: only noise for whole rows comes here.
+
         run = journal.fact(BOOKED_AS)
         if run is None:
             run = SYSTEM_RANDOMNESS.draw(16)
@@ -166,10 +170,16 @@ def party_run_at(
         patience=settings.patience,
         tell=tell,
         signer=MessageSigner(home.identity, home.pinned),
-        ledger=SpendingLedger(home.ledger_file),
+        ledger=_ledger(home) if plan.noise == "rows" else None,
         most_epsilon=settings.most_epsilon,
         most_delta=settings.most_delta,
     )
+
+
+def _ledger(home: Home) -> "SpendingLedger":
+    from plumbob.party.ledger import SpendingLedger  # As above.
+
+    return SpendingLedger(home.ledger_file)
 
 
 def tell_refusals_at(

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -13,32 +13,26 @@ from plumbob.arrays import Vector
 from plumbob.callbacks import Progress
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
-from plumbob.net.identity import write_over
 from plumbob.party import sizes
-from plumbob.party.file_lock import alone_at
-from plumbob.party.home import Home
+from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.openings import most_scored_rows, shows_quality
+from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import (
     BEYOND_ITS_OWN,
     BEYOND_THE_PLAN,
-    SCORE_BYTES,
     VERDICT,
     Answerer,
     Asker,
-    RowLimit,
     Served,
     SessionLedger,
-    refuse_beyond,
 )
-from plumbob.protocol.schedules import ROWS_AT_ONCE
+from plumbob.protocol.schedules import ROWS_AT_ONCE, SCORE_BYTES
 from plumbob.protocol.shares.scoring import largest_reply
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
-HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0
 
 
@@ -157,69 +151,6 @@ def _close(party_run: PartyRun, journal: SqliteJournal, participant: Participant
     journal.flush()
     if party_run.keeping is not None:
         party_run.keeping.close(journal, participant)
-
-
-def row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:
-    """The smaller one of what the plan allows and what this party does; None where neither has a limit."""
-    limits = (RowLimit(most_scored_rows(plan, trained), is_planned=True), RowLimit(own))
-    return min((limit for limit in limits if limit.rows), key=lambda limit: limit.rows, default=None)
-
-
-class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a ledger's file holds."""
-
-    rows: Annotated[int, msgspec.Meta(ge=0)]
-
-
-@dataclass(frozen=True)
-class AnsweredRows:
-    """How many rows of a plan this party has answered over all sessions; without its file, none."""
-
-    file: Path
-
-    @classmethod
-    def of(cls, home: Home, plan: Plan) -> Self:
-        return cls(home.answered / f"{plan.hash()}.json")
-
-    def answered(self) -> int:
-        try:
-            return msgspec.json.decode(self.file.read_bytes(), type=Count).rows
-        except FileNotFoundError:
-            return 0
-        except (OSError, msgspec.DecodeError):
-            raise DataError(
-                f'{self.file}: expected how many rows were answered; restore it, or write {{"rows":N}} with '
-                "the number that your last answer to predict printed"
-            ) from None
-
-    def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
-        """Count these too, on the disk when it returns; BudgetExceededError, with nothing counted, beyond a limit.
-
-        What another process counts at the same time is neither lost nor overlooked: training may begin while a session
-        answers.
-        """
-        with alone_at(self.file):
-            before = self.answered()
-            refuse_beyond(limit, before, max(rows, announced))
-            write_over(self.file, msgspec.json.encode(Count(before + rows)))
-
-
-def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:
-    """The rows whose scores are opened when training ends, once for a run, and before it begins.
-
-    BudgetExceededError, with nothing booked, beyond what the plan allows: every new run would show other rows.
-    """
-    if not shows_quality(plan, rows) or journal.fact(HELD_OUT) is not None:
-        return
-    ledger, held_out = AnsweredRows.of(home, plan), plan.held_out(rows)
-    try:
-        ledger.add(held_out, most_scored_rows(plan, rows - held_out))
-    except BudgetExceededError as error:
-        raise BudgetExceededError(
-            f"{error}, the plan's limit, and this run would score its held-out rows when it ends. Agree on a new plan "
-            "that allows more, or that holds out fewer: plumbob party propose --most-rows N, or --test-share"
-        ) from None
-    journal.note(HELD_OUT, b"")
 
 
 def _rows_of(party_run: PartyRun) -> Table:

@@ -25,15 +25,15 @@ from dataclasses import astuple, dataclass
 
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
-from plumbob.data.fitting import size_of, width_with
+from plumbob.data.table_sizes import size_of, width_with
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net import Connection
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.refusals import tell_refusals
-from plumbob.plan import DraftedEncoding, Party, Plan, TableSize
-from plumbob.plan.encodings import TRIED_BINS
+from plumbob.plan import Party, Plan
+from plumbob.plan.encodings import TRIED_BINS, DraftedEncoding, TableSize
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
-from plumbob.data.cells import ColumnChoices
+from plumbob.data.choices import ColumnChoices
 from plumbob.data.ids import id_names
 from plumbob.errors import DataError
 from plumbob.party.aligned import kept_for

@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Draws
+from plumbob.crypto.draws import Draws
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party.conversation import Conversation

@@ -5,8 +5,7 @@ and `writing` turn files into plans and back, and `rules` refuses what a protoco
 with the reason.
 """
 
-from plumbob.plan.defaults import PAPER, PAPERS_PROTOCOL, default_of, suggested_keys
-from plumbob.plan.encodings import DraftedEncoding, TableSize, encoding_for
+from plumbob.plan.defaults import PAPER, PAPERS_PROTOCOL, default_of
 from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.levels import Level, RowLevels, in_words, total_passes
 from plumbob.plan.plan import Plan
@@ -26,7 +25,6 @@ __all__ = [
     "ROLES",
     "SECTIONS",
     "VERSION",
-    "DraftedEncoding",
     "Heuristic",
     "Level",
     "Party",
@@ -34,11 +32,8 @@ __all__ = [
     "Protocol",
     "RowLevels",
     "SettingKey",
-    "TableSize",
     "default_of",
-    "encoding_for",
     "in_words",
-    "suggested_keys",
     "suggestion",
     "toml_value",
     "total_passes",

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbob.counting import counted
+from plumbob.plan.settings import BIN_SCALE
 
 BINS_FROM = ((300, 10), (60, 5), (4, 3))
 """Rows for a column from which on it has this many bins; below the last it has none."""
 TRIED_BINS = (0, *sorted(bins for _, bins in BINS_FROM))
 LEVELS_OF_A_COLUMN = 4
 """So many levels count as one numeric column: each has one weight, and most have few rows."""
-BIN_SCALE = 0.6
-"""By what bins are multiplied beside their plain column: it says what rises or falls evenly, they the rest, which is
-less, so their weights are penalised more."""
 EXPECTED_VARIANCE = 4.0
 """Of log-odds, from all columns together."""
 LEAST_C, MOST_C = 0.03, 1.0
 """Those that were tried."""
 FEW_ROWS, FEW_OF_A_CLASS = 10, 2
 """Rows, and rows of the rarer class, for an encoded column below which a plan is told that it has few."""
+SUGGESTED_TEST_SHARE = 0.2
+"""Of a plan that is drafted from tables: without held-out rows nobody learns how good the model is."""
 ENCODING_KEYS = frozenset({"bins", "plain", "missing", "categorical"})
 """Whoever says one of them has chosen an encoding, and nothing is drafted."""
 ENCODED_FOR_NOISE = (
@@ -35,6 +35,23 @@ ENCODED_FOR_NOISE = (
     ' each level of a text is a column. State ranges (scale = "public", --range) to have bins.'
 )
 ROWS_TOLD = re.compile(r"^# Drafted for ([0-9,]+) training rows", re.MULTILINE)
+
+
+def suggested_keys(
+    keys: Mapping[str, Any], sizes: "Sequence[TableSize]", rows: int | None = None
+) -> "tuple[dict[str, Any], DraftedEncoding | None]":
+    """What a plan that is drafted from tables of these sizes says, with what somebody chose; and why, if the rule did.
+
+    `rows` are the common ones where they are known; the smallest file's stand in for them.
+    """
+    common = {"test_share": SUGGESTED_TEST_SHARE, **keys}
+    if ENCODING_KEYS & keys.keys():
+        return common, None
+    if needs_public_cuts(keys):
+        return {**encoding_of(0, has_row_noise=True), **common}, None
+    rows = min(size.rows for size in sizes) if rows is None else rows
+    drafted = DraftedEncoding.of(rows - round(rows * common["test_share"]), sizes, keys.get("noise") == "rows")
+    return {**drafted.keys, **common}, drafted
 
 
 @dataclass(frozen=True)

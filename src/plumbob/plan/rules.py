@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from plumbob.errors import PlanError
 from plumbob.plan.keys import SettingKey, shown, suggestion
 from plumbob.plan.levels import MOST_PASSES
 from plumbob.plan.settings import (
@@ -358,6 +359,12 @@ def delta_mistake(delta: float, rows: int) -> str | None:
         f"privacy.delta: {delta:g} is one in {rows:,} rows or more: whoever publishes one whole row, drawn at random,"
         f" would keep such a promise; set it far below {1 / rows:.2g}, such as {fitting_delta(delta, rows):g}"
     )
+
+
+def refuse_large_delta(plan: PlanSettings, rows: int) -> None:
+    """A plan may not know its rows; a run does. Raises PlanError."""
+    if plan.noise in ("rows", "sound") and (mistake := delta_mistake(plan.delta, rows)) is not None:
+        raise PlanError(mistake)
 
 
 def fitting_delta(delta: float, rows: int) -> float:

@@ -12,6 +12,9 @@ from plumbob.plan.protocols import OTHER_SYSTEMS, PROTOCOLS, Protocol
 from plumbob.plan.sigmoids import SIGMOIDS
 
 VERSION = 2
+BIN_SCALE = 0.6
+"""By what bins are multiplied beside their plain column: it says what rises or falls evenly, they the rest, which is
+less, so their weights are penalised more."""
 STEP_BITS = 22
 ROLES = ("label", "features", "arbiter")
 SECTIONS = ("parties", "data", "model", "crypto", "privacy", "accountability", "tolerance")
@@ -456,3 +459,13 @@ KEYS: tuple[SettingKey, ...] = tuple(
     SettingKey(item.name, **item.metadata) for item in fields(PlanSettings) if item.metadata
 )
 FIELD_NAMES = tuple(item.name for item in fields(PlanSettings))
+
+
+def flip_probability(epsilon: float) -> float:
+    """q; 0 where randomised response is off (epsilon 0)."""
+    return 0.0 if epsilon == 0 else 1.0 / (1.0 + math.exp(epsilon))
+
+
+def label_scale(epsilon: float) -> float:
+    """1 / (1 - 2q): what a flipped label is multiplied with in training."""
+    return 1.0 / (1.0 - 2.0 * flip_probability(epsilon))

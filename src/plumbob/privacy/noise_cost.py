@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.errors import BudgetExceededError
+from plumbob.plan.settings import flip_probability
 from plumbob.privacy.accounting import LabelCost
 
 
@@ -58,16 +59,6 @@ class HeuristicNoise:
 
     def _std(self, sensitivity: float) -> float:
         return math.sqrt(2.0 * math.log(1.25 / self.delta)) * sensitivity / self.epsilon
-
-
-def flip_probability(epsilon: float) -> float:
-    """q; 0 where randomised response is off (epsilon 0)."""
-    return 0.0 if epsilon == 0 else 1.0 / (1.0 + math.exp(epsilon))
-
-
-def label_scale(epsilon: float) -> float:
-    """1 / (1 - 2q): what a flipped label is multiplied with in training."""
-    return 1.0 / (1.0 - 2.0 * flip_probability(epsilon))
 
 
 def flips(count: int, epsilon: float, draw: Callable[[int], bytes]) -> NDArray[np.bool_]:

@@ -36,7 +36,7 @@ from plumbob.crypto.ristretto import ORDER, POINT_BYTES
 from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data.ids import TEXT, PackedIds, hash_of_ids, paired_rows
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
-from plumbob.protocol import schedules
+from plumbob.protocol import alignment_schedule as schedules
 from plumbob.protocol.account import hash_fields
 from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel

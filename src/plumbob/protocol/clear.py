@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, stream
@@ -17,11 +16,11 @@ from plumbob.errors import DataError
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
+from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State
-from plumbob.protocol.party import AfterStep
-from plumbob.protocol.row_promise import refuse_large_delta
+from plumbob.protocol.party import AfterStep, row_weights
 from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import columns_of
 
@@ -157,15 +156,6 @@ def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> TrainingLabels:
     drawn = defences.random_bytes_for_flips(seed, len(y))
     signs = defences.flipped_signs(logistic.signs_of(y), plan.label_flip_epsilon, drawn)
     return TrainingLabels(signs, row_weights(plan, y, label_party.shard.weights))
-
-
-def row_weights(plan: Plan, y: ArrayLike, given: Vector | None = None) -> Vector:
-    """How much each training row counts, `given` by the label party; under the public rate none counts for over 1."""
-    own: Vector = np.ones(len(np.asarray(y))) if given is None else logistic.rounded_weights(given)
-    if plan.class_weight == "none":
-        return own
-    balanced = logistic.class_weights(y) if plan.learning_rate else logistic.bounded_class_weights(y)
-    return balanced if given is None else logistic.rounded_weights(balanced * own)
 
 
 def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> tuple[Matrix, Matrix]:

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from plumbob.arrays import Vector
 from plumbob.data import stream
 from plumbob.plan import Plan
+from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy.accounting import LabelCost, proved_std
-from plumbob.privacy.noise_cost import HeuristicNoise, flips, label_scale
+from plumbob.privacy.noise_cost import HeuristicNoise, flips
 
 
 def noise_std(plan: Plan, role: str) -> float:

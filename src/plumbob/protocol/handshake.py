@@ -5,35 +5,29 @@ Every step is one message to every peer and one from every peer. Whatever differ
 
 import hmac
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-from plumbob.crypto import (
-    Draws,
-    PrivateKey,
-    ProofContext,
-    PublicKey,
-    admit_paillier,
-    paillier,
-    prove,
-)
+from plumbob.crypto.draws import Draws
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import seed_from_int
-from plumbob.errors import IdentityError, KeyRefusedError, RemoteProtocolError
+from plumbob.errors import IdentityError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import schedules
 from plumbob.protocol.account import Numbers, Seal, SessionAccount, Signer, digest_of_numbers, hash_fields
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.schedule import Due
-from plumbob.protocol.widths import profile_of
+
+if TYPE_CHECKING:
+    from plumbob.crypto import PrivateKey, PublicKey
+    from plumbob.privacy.rows import RowSpending
 
 NONCE_BYTES = 32
 COUNTS = struct.Struct("<QQQ")
@@ -82,12 +76,12 @@ class Participant:
     channels: Mapping[str, Channel]
     engine: Engine
     draws: Draws
-    keys: list[PrivateKey | PublicKey] = field(default_factory=list)
+    keys: list["PrivateKey | PublicKey"] = field(default_factory=list)
     """Every key that this party made or admitted, for the receipt; lattice keys are only counted."""
     polynomials: PolynomialCounts = field(default_factory=PolynomialCounts)
     journal: Journal = NO_JOURNAL
     account: SessionAccount = field(default_factory=SessionAccount)
-    spend_rows: Callable[[RowSpending], None] = lambda spending: None
+    spend_rows: "Callable[[RowSpending], None]" = lambda spending: None
     """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
 
     def __post_init__(self) -> None:
@@ -379,43 +373,6 @@ def confirm(participant: Participant, key: bytes, ids: Sequence[str], what: str 
     for peer, theirs in participant.receive_all(Kind.CONFIRMATION).items():
         if not hmac.compare_digest(confirmation(peer), theirs):
             raise RemoteProtocolError(f"{peer}: {what} differ from ours; align again")
-
-
-def make_key(participant: Participant) -> PrivateKey:
-    """Makes this party's Paillier key."""
-    key = paillier.generate(profile_of(participant.plan), participant.engine, participant.draws.of("own key"))
-    key.prepare()
-    participant.keys.append(key)
-    return key
-
-
-def offer_key(participant: Participant, identity: bytes, own: PrivateKey) -> None:
-    """Our public key to every peer, with a proof made for that peer and this session."""
-    for peer, channel in participant.channels.items():
-        proof = prove(own, ProofContext(identity, participant.name, peer))
-        channel.send(Kind.PUBLIC_KEY, 0, own.public.to_bytes() + proof)
-
-
-def admit_key(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
-    """A peer's key, if it passes every check; `known` are moduli that it must not repeat."""
-    try:
-        key = _admit_paillier(participant, session, peer, known)
-    except KeyRefusedError as error:
-        raise KeyRefusedError(f"{peer}: {error}") from None
-    key.prepare()
-    participant.keys.append(key)
-    return key
-
-
-def _admit_paillier(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
-    profile = profile_of(participant.plan)
-    size = profile.key_bits // 8
-    body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0)
-    context = ProofContext(session.identity, peer, participant.name)
-    randomness = participant.draws.of("peer's key", peer)
-    return admit_paillier(
-        body[:size], body[size:], context, profile, participant.engine, known=known, randomness=randomness
-    )
 
 
 def agree_pair_keys(participant: Participant, session: Session) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError
-from plumbob.protocol import schedules
+from plumbob.protocol.alignment_schedule import held_out_rows
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
 
@@ -20,7 +20,7 @@ def agree_on_held_out(participant: Participant, rows: int, chosen: NDArray[np.bo
     """The same at every party; `chosen` is given where this party chooses."""
     plan = participant.plan
     pieces = [piece.stop - piece.start for piece in pieces_of(rows)]
-    participant.follow(partial(schedules.held_out_rows, plan, pieces))
+    participant.follow(partial(held_out_rows, plan, pieces))
     if participant.name == plan.held_out_by:
         if chosen is None or len(chosen) != rows or int(chosen.sum()) != plan.held_out(rows):
             raise LocalProtocolError(f"expected {plan.held_out(rows)} of {rows} rows to be chosen here")

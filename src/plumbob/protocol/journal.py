@@ -30,7 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from plumbob.crypto import Draws
+from plumbob.crypto.draws import Draws
 from plumbob.net import Data
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.messages import Message

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Encoding
-from plumbob.errors import RemoteProtocolError
+from plumbob.crypto.fixed_point import Encoding
+from plumbob.errors import BudgetExceededError, RemoteProtocolError
 from plumbob.plan import Plan
 
 Share = list[int]
@@ -82,3 +82,28 @@ def most_scored_rows(plan: Plan, trained: int) -> int:
 def shows_quality(plan: Plan, rows: int) -> bool:
     """Whether held-out rows of this many aligned ones are scored when training ends."""
     return plan.kind.is_encrypted and plan.held_out(rows) > 0
+
+
+@dataclass(frozen=True)
+class RowLimit:
+    """How many rows are ever scored, by the plan or by a party's own decision."""
+
+    rows: int
+    is_planned: bool = False
+
+    def in_words(self, used: int, owner: str) -> str:
+        """The limit, the rows used and the rows left."""
+        whose = "the plan allows" if self.is_planned else f"{owner} itself allows"
+        left = max(0, self.rows - used)
+        return f"{whose} {self.rows:,} scored rows, {used:,} are used, {left:,} are left"
+
+    def cure(self, raising: str) -> str:
+        """What helps; `raising` where the limit is a party's own."""
+        planned = "agree on a new plan (plumbob party propose --most-rows N) and train it"
+        return f"predict fewer rows, or {planned if self.is_planned else raising}"
+
+
+def refuse_beyond(limit: int, before: int, rows: int) -> None:
+    """BudgetExceededError where this many more rows than before exceed a limit; 0 is none."""
+    if limit and before + rows > limit:
+        raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from plumbob import __version__
-from plumbob.crypto import Draws
-from plumbob.crypto.paillier import PrivateKey
+from plumbob.crypto.draws import Draws
 from plumbob.data import all_steps
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, PolynomialCounts
@@ -78,7 +77,7 @@ def party_record(
     coefficients, offset = part.in_input_units() if part is not None and is_open else (None, 0.0)
     channels = {} if participant is None else participant.channels
     keys = [] if participant is None else participant.keys
-    public = [key.public if isinstance(key, PrivateKey) else key for key in keys]
+    counted = [key.counted() for key in keys]
     polynomials = PolynomialCounts() if participant is None else participant.polynomials
     return PartyRecord(
         name=name,
@@ -88,9 +87,9 @@ def party_record(
         offset=offset,
         messages_sent=sum(channel.traffic.messages_sent for channel in channels.values()),
         bytes_sent=sum(channel.traffic.bytes_sent for channel in channels.values()),
-        encryptions=sum(key.encryptions for key in keys if isinstance(key, PrivateKey)) + polynomials.encryptions,
-        decryptions=sum(key.decryptions for key in keys if isinstance(key, PrivateKey)) + polynomials.decryptions,
-        randomisations=sum(key.randomisations for key in public) + polynomials.randomisations,
+        encryptions=sum(counts[0] for counts in counted) + polynomials.encryptions,
+        decryptions=sum(counts[1] for counts in counted) + polynomials.decryptions,
+        randomisations=sum(counts[2] for counts in counted) + polynomials.randomisations,
         noise_draws=noise_draws,
         streams={peer: channel.stream_hashes[0] for peer, channel in channels.items()},
         received_streams={peer: channel.stream_hashes[1] for peer, channel in channels.items()},

@@ -7,35 +7,27 @@ the batches and keeps a transcript. A protocol adds what is said in a step.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto import Encoded
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, store, stream
-from plumbob.errors import EncodingError, PlanError, RemoteProtocolError
+from plumbob.data.shards import RowTreatment
+from plumbob.errors import PlanError
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
+from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS
-from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.noise_cost import LabelReleases, label_scale
-from plumbob.protocol import defences, row_noise
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.row_promise import refuse_large_delta, run_failure, spending_of_a_run
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
-from plumbob.protocol.widths import Widths, columns_of, widths_for
-
-# One party's part of a score stays below this in a run that converges; the sigmoid is flat long before.
-LARGEST_SCORE = 32.0
-NOISE_REACH = 9.0  # Standard deviations: beyond them once in 10**18 draws.
+from plumbob.protocol.widths import columns_of, feature_encoding
 
 Quantity = TypeVar("Quantity")
 AfterStep = Callable[[Batch, int], None]
@@ -64,7 +56,6 @@ class TrainingParty(AnyParty):
         self.plan = participant.plan
         self.table = table
         self.sigmoid = SIGMOIDS[self.plan.sigmoid]
-        self.noise_std = defences.noise_std(self.plan, self.plan.party(participant.name).role)
         self.noise_draws = 0
         self.sums: list[Vector] = []
         """Of every step, what this party could read."""
@@ -73,11 +64,8 @@ class TrainingParty(AnyParty):
 
     session: Session
     shard: Shard
-    widths: Widths
     start: Vector
     weights: Vector
-    budget: LabelReleases | None
-    """What was spent of the labels' budget, where the plan has one."""
 
     def run(self) -> Transcript:
         """The whole training, from greeting to transcript; after a restart, what is left of it."""
@@ -102,23 +90,27 @@ class TrainingParty(AnyParty):
         refuse_large_delta(self.plan, len(self.table))
         self.session = agree(self.participant, self.table.ids, about=self._choice_of_rows())
         trained = len(self.table) - self.plan.held_out(len(self.table))
-        if self.plan.noise == "rows":
-            self.participant.spend_rows(spending_of_a_run(self.plan, trained))
-        failure = run_failure(self.plan, trained)
-        draw = self.participant.draws.of("noise at home").draw
-        treatment = row_noise.treatment(self.plan, self.participant.name, draw, failure)
+        treatment = self._paid_treatment(trained) if self.plan.noise == "rows" else None
         self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
         self.training_rows, self.seed = len(self.shard), self.session.seed
         self._refuse_steep_rate()
-        self.widths = widths_for(self.plan, len(self.shard))
+        encoding = feature_encoding(self.plan, len(self.shard))
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.
         for piece in store.pieces(len(self.shard)):
-            self.widths.features.encode(self.shard.X[piece], "features")
-        cost = defences.label_cost(self.plan)
-        self.budget = None if cost is None or self.shard.y is None else LabelReleases(cost, len(self.shard))
+            encoding.encode(self.shard.X[piece], "features")
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
         self.take_numbers(self.participant.fix_numbers(self.own_numbers()))
         self.prepare()
+
+    def _paid_treatment(self, trained: int) -> RowTreatment:
+        """How own rows are scaled and limited under a promise about whole rows, once the run is paid for."""
+        # Late: a plan without such a promise needs nothing of it.
+        from plumbob.protocol.row_noise import HomeTreatment
+        from plumbob.protocol.row_promise import run_failure, spending_of_a_run
+
+        self.participant.spend_rows(spending_of_a_run(self.plan, trained))
+        draw = self.participant.draws.of("noise at home").draw
+        return HomeTreatment(self.plan, self.participant.name, draw, run_failure(self.plan, trained))
 
     def own_numbers(self) -> Numbers:
         """Everything that depends on this party's data and shapes its messages."""
@@ -177,9 +169,8 @@ class TrainingParty(AnyParty):
         self.noise_draws = int.from_bytes(state["noise draws"], "little")
 
     def spend(self, batch: Batch) -> None:
-        """Book the release of a batch's labels, where the plan has a budget."""
-        if self.budget is not None:
-            self.budget.spend(batch.rows)
+        """Book the release of a batch's labels: nothing, but in a protocol whose plans have a budget for it."""
+        return
 
     def transcript(self) -> Transcript:
         """What this party saw."""
@@ -193,7 +184,7 @@ class TrainingParty(AnyParty):
             sums=np.array(self.sums).reshape(len(self.sums), -1),
             weights=self.weights,
             own_noise=np.array(self.returned_noise) if self.returned_noise else None,
-            flipped=defences.flipped_labels(self.plan, self.shard.y, self._signs),
+            flipped=self._flipped,
         )
 
     def use(self, name: str, step: int, value: Quantity) -> Quantity:
@@ -226,10 +217,6 @@ class TrainingParty(AnyParty):
         """Own columns, the intercept among them."""
         return columns_of(self.plan, self.participant.name)
 
-    def encoded_features(self, batch: Batch) -> Encoded:
-        """Own rows of a batch as integers; encoded for each batch, because all of them at once need not fit memory."""
-        return self.widths.features.encode(self.shard.X[batch.rows], "features")
-
     @property
     def penalties(self) -> Vector | Matrix:
         return self.shard.penalties(self.plan.l2)
@@ -243,86 +230,22 @@ class TrainingParty(AnyParty):
         """Flipped once, whatever is done with them afterwards."""
         if self.shard.y is None:
             return None
-        drawn = (
-            self.participant.draws.of("flipped labels").draw(8 * len(self.shard))
-            if self.plan.label_flip_epsilon
-            else b""
-        )
-        return defences.flipped_signs(logistic.signs_of(self.shard.y), self.plan.label_flip_epsilon, drawn)
+        signs = logistic.signs_of(self.shard.y)
+        if not self.plan.label_flip_epsilon:
+            return signs
+        from plumbob.protocol.defences import flipped_signs  # Late: most plans flip nothing.
 
-    def own_scores(self, batch: Batch) -> Vector:
-        """This party's part of the scores. The guard stands here, so that nothing is released from a diverged run."""
-        scores: Vector = self.shard.X[batch.rows] @ self.weights
-        logistic.stop_if_diverging(scores, np.zeros(0), self.sigmoid, batch.step)
-        return scores
+        drawn = self.participant.draws.of("flipped labels").draw(8 * len(self.shard))
+        return flipped_signs(signs, self.plan.label_flip_epsilon, drawn)
 
-    def refuse_steering(self, batch: Batch, scores: Vector, others: Vector) -> None:
-        """End the run where the others' part of a sum would move a weight further than theirs can in any run.
+    @property
+    def _flipped(self) -> NDArray[np.bool_] | None:
+        """Which labels (0/1) differ from those that training used; None where none could."""
+        if not self.plan.label_flip_epsilon:
+            return None
+        from plumbob.protocol.defences import flipped_labels  # As above.
 
-        Opened sums are bound to nothing: a peer can add what it likes, and read in the next step what the moved weight
-        makes of single rows. What stays below the limit is not noticed.
-        """
-        X = self.shard.X[batch.rows]
-        limit = steering_limit(self.plan, len(self.plan.learners) - 1, X)
-        if len(others) == 0 or not (np.abs(others) > limit).any():
-            return
-        # Whoever's own scores have run away as well is in a run that diverges, and accuses nobody.
-        limits = replace(self.sigmoid, score_limit=min(LARGEST_SCORE, self.sigmoid.score_limit))
-        logistic.stop_if_diverging(scores, others, limits, batch.step)
-        raise RemoteProtocolError(
-            f"step {batch.step}: the others' sums would move a weight further than the plan's learning rate allows "
-            f"with scores up to {LARGEST_SCORE:g}; a peer steers this party's weights, or training diverges there. "
-            "Nothing was updated; ask the peers, or lower learning_rate"
-        )
-
-    def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
-        """Update the weights with the gradient that these sums are."""
-        gradient = logistic.gradient(sums, len(batch), self.sigmoid)
-        logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
-        self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
-
-    def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
-        """What leaves encrypted: this party's part of the residuals, with its noise.
-
-        Noise is added to the integers, so that no floating-point number stands between the sampler and the cipher. The
-        budget is spent first: what was refused must not have left.
-        """
-        encoding = self.widths.residuals
-        values = encoding.encode(residuals, "own residuals").values
-        self.spend(batch)
-        if self.noise_std > 0:
-            drawn = self._noise(len(values))
-            values += drawn
-            if defences.own_noise_returns(self.plan, self.plan.party(self.participant.name).role):
-                self.returned_noise.append(encoding.decode(drawn) @ self.shard.X[batch.rows])
-            if np.abs(values).max() >= 1 << (encoding.bits - 1):
-                raise EncodingError("a noisy residual is wider than agreed; this happens about once in 10**15 draws")
-        return Encoded(values, encoding)
-
-    def own_part(self, residuals: Vector, released: Encoded) -> Vector:
-        """Residuals as this party updates with them: exact (Algorithm 3), or as released where soundness needs it."""
-        if defences.updates_with_released_noise(self.plan, self.plan.party(self.participant.name).role):
-            return released.encoding.decode(released.values)
-        return residuals
-
-    def _noise(self, count: int) -> NDArray[np.int64]:
-        self.noise_draws += count
-        variance = Fraction(defences.whole_units(self.noise_std, self.plan.residual_bits)) ** 2
-        below = self.participant.draws.of("noise").below
-        draws = (discrete_gaussian.sample(variance, below) for _ in range(count))
-        return np.fromiter(draws, dtype=np.int64, count=count)
-
-
-def steering_limit(plan: Plan, helpers: int, X: Matrix) -> Vector:
-    """For each own column, the largest sum that residuals of the others give it: labels, scores and their noise.
-
-    A residual is at most the label's part and `LARGEST_SCORE` for each helper; noise adds up by its squares.
-    """
-    label = SIGMOIDS[plan.sigmoid].label_weight * label_scale(plan.label_flip_epsilon)
-    noise = max(defences.noise_std(plan, party.role) for party in plan.learners)
-    columns = np.abs(X).sum(axis=0) * (label + helpers * LARGEST_SCORE)
-    spread: Vector = columns + NOISE_REACH * noise * np.sqrt(helpers * (X**2).sum(axis=0))
-    return spread
+        return flipped_labels(self.plan, self.shard.y, self._signs)
 
 
 def own_start(participant: Participant, session: Session, columns: int) -> Vector:
@@ -343,3 +266,12 @@ def own_start(participant: Participant, session: Session, columns: int) -> Vecto
     own = plan.party(participant.name).features
     weights[:own] = starting_weights(plan.start, plan.columns, generator)[before : before + own]
     return weights
+
+
+def row_weights(plan: Plan, y: ArrayLike, given: Vector | None = None) -> Vector:
+    """How much each training row counts, `given` by the label party; under the public rate none counts for over 1."""
+    own: Vector = np.ones(len(np.asarray(y))) if given is None else logistic.rounded_weights(given)
+    if plan.class_weight == "none":
+        return own
+    balanced = logistic.class_weights(y) if plan.learning_rate else logistic.bounded_class_weights(y)
+    return balanced if given is None else logistic.rounded_weights(balanced * own)

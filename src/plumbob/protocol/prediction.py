@@ -17,50 +17,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-import numpy as np
-
 from plumbob.arrays import Vector
 from plumbob.counting import counted
 from plumbob.data import Table
-from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
+from plumbob.errors import BudgetExceededError, LocalProtocolError, RemoteProtocolError
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
+from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import SCORE_PART
-from plumbob.protocol.pair_masks import zero_sum_mask
+from plumbob.protocol.openings import RowLimit, refuse_beyond
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.schedule import Due
-from plumbob.protocol.shares.scoring import LatticePredictor
+from plumbob.protocol.scoring import Scoring, scoring_of
 
-# Far wider than a sum of parts, so that masks which do not cancel are noticed.
-MODULUS_BITS = 128
-MODULUS = 1 << MODULUS_BITS
-SCORE_BYTES = MODULUS_BITS // 8
-MOST_PARTIES = 1 << 10
 ROW = struct.Struct("<Q")
 QUERY = struct.Struct("<QQ")  # Rows of this query, and of this and all that will follow it.
 VERDICT = struct.Struct("<BQQ")  # One of those below, and after a refusal the limit and the rows used.
 WILL_ANSWER, BEYOND_THE_PLAN, BEYOND_ITS_OWN = range(3)
-
-
-@dataclass(frozen=True)
-class RowLimit:
-    """How many rows are ever scored, by the plan or by a party's own decision."""
-
-    rows: int
-    is_planned: bool = False
-
-    def in_words(self, used: int, owner: str) -> str:
-        """The limit, the rows used and the rows left."""
-        whose = "the plan allows" if self.is_planned else f"{owner} itself allows"
-        left = max(0, self.rows - used)
-        return f"{whose} {self.rows:,} scored rows, {used:,} are used, {left:,} are left"
-
-    def cure(self, raising: str) -> str:
-        """What helps; `raising` where the limit is a party's own."""
-        planned = "agree on a new plan (plumbob party propose --most-rows N) and train it"
-        return f"predict fewer rows, or {planned if self.is_planned else raising}"
 
 
 @dataclass(frozen=True)
@@ -170,12 +143,6 @@ class SessionLedger:
         self.rows += rows
 
 
-def refuse_beyond(limit: int, before: int, rows: int) -> None:
-    """BudgetExceededError where this many more rows than before exceed a limit; 0 is none."""
-    if limit and before + rows > limit:
-        raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")
-
-
 class Answerer:
     """A feature party of a session; `limit` is what it answers in all, None for any number.
 
@@ -269,11 +236,10 @@ class Answerer:
         return self.participant.channels[self._asker]
 
 
-def begun(participant: Participant, table: Table, part: ModelPart) -> "Scoring":
+def begun(participant: Participant, table: Table, part: ModelPart) -> Scoring:
     """A session on the same plan and aligned rows, and the way in which this plan's scores are opened in it."""
     session = agree(participant, table.ids, "predict", part.model)
-    make = SharedScoring if participant.plan.is_closed else OpenedScoring
-    return make(participant, session, table, part)
+    return scoring_of(participant, session, table, part)
 
 
 def refusals_in(verdicts: Mapping[str, bytes], reader: str = "") -> list[str]:
@@ -294,78 +260,3 @@ def sign_last(participant: Participant, step: int) -> None:
     """Nothing comes after it: what nobody signs, nobody answers for."""
     participant.follow(partial(schedules.last_seals, participant.plan, step))
     participant.meet(step)
-
-
-class Scoring(Protocol):
-    """How the scores of some rows come to the label party."""
-
-    def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        """The label party's side: the scores of these rows."""
-
-    def answer(self, step: int, rows: Sequence[int]) -> None:
-        """A feature party's side: what it adds to these rows' scores."""
-
-
-class OpenedScoring:
-    """From weights that every party has for its own columns."""
-
-    def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
-        self._participant, self._session = participant, session
-        # Whole numbers, as they travel: processors differ in the last bits of a floating-point product.
-        own = SCORE_PART.encode(part.partial_scores(table), "own parts of the scores").values
-        self._own = participant.fix_numbers({"scores": own})["scores"]
-        if len(participant.plan.feature_parties) > MOST_PARTIES:
-            raise PlanError(f"expected at most {MOST_PARTIES} feature parties to predict with")
-        is_masked = len(participant.plan.feature_parties) > 1
-        self._pair_keys = agree_pair_keys(participant, session) if is_masked else {}
-
-    def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        total, peers = [0] * len(rows), self._participant.data_peers
-        self._participant.meet(step, [self._participant.name, *peers])
-        shares = [channel.receive(Kind.SCORE_SHARE, step) for channel in peers.values()]
-        self._participant.check_seals(step, peers)
-        for body in shares:
-            total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
-        sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
-        most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
-        if any(abs(value) > most for value in sums):
-            raise RemoteProtocolError("the answers do not add up to scores; do all parties answer the same rows?")
-        return SCORE_PART.decode(self._own[list(rows)] + np.array(sums))
-
-    def answer(self, step: int, rows: Sequence[int]) -> None:
-        self._participant.meet(step, [self._participant.name, *self._participant.data_peers])
-        own = self._own[list(rows)].tolist()
-        hidden = [value + self._mask(step, row) for value, row in zip(own, rows, strict=True)]
-        body = b"".join((value % MODULUS).to_bytes(SCORE_BYTES, "little") for value in hidden)
-        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
-        self._participant.seal(step, [self._asker])
-
-    def _mask(self, step: int, row: int) -> int:
-        """It cancels in the sum over all feature parties; a single one has none."""
-        name, session = self._participant.name, self._session.identity
-        return zero_sum_mask(self._pair_keys, session, name, self._asker, step, row, MODULUS)
-
-    @property
-    def _asker(self) -> str:
-        return self._participant.plan.label_party.name
-
-
-class SharedScoring:
-    """From weights that nobody has, each party with a share of all of them."""
-
-    def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
-        self._party = LatticePredictor(participant, table)
-        self._party.prepare_prediction(part, session)
-
-    def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        scores = self._party.open_scores(step, rows)
-        if scores is None:
-            raise LocalProtocolError("only the label party collects scores")
-        return scores
-
-    def answer(self, step: int, rows: Sequence[int]) -> None:
-        self._party.open_scores(step, rows)
-
-
-def _from_bytes(body: bytes) -> list[int]:
-    return [int.from_bytes(body[at : at + SCORE_BYTES], "little") for at in range(0, len(body), SCORE_BYTES)]

@@ -18,7 +18,7 @@ from plumbob.protocol import schedules
 from plumbob.protocol.account import LAST
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import AnyParty, TrainingParty
-from plumbob.protocol.prediction import OpenedScoring, SharedScoring
+from plumbob.protocol.scoring import scoring_of
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
 HELD_OUT = "held-out rows"
@@ -38,8 +38,7 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
     plan, held_out = party.plan, party.shard.held_out
     if not shows_quality(plan, len(party.table)):
         return None
-    make = SharedScoring if plan.is_closed else OpenedScoring
-    scoring = make(party.participant, party.session, party.table, party.model_part())
+    scoring = scoring_of(party.participant, party.session, party.table, party.model_part())
     last, at_once = all_steps(len(party.shard), plan), schedules.ROWS_AT_ONCE
     pieces = [held_out[start : start + at_once].tolist() for start in range(0, len(held_out), at_once)]
     if party.participant.name != plan.label_party.name:

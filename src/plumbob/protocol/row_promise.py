@@ -4,9 +4,8 @@ How often the arithmetic of a run fails, or a mask of it shows something, follow
 columns and passes. delta pays for it (docs/privacy.md, Lemma 10).
 """
 
-from plumbob.errors import PlanError, PrivacyError
+from plumbob.errors import PrivacyError
 from plumbob.plan import Plan
-from plumbob.plan.rules import delta_mistake
 from plumbob.privacy.rows import RowCost, RowSpending
 from plumbob.protocol.row_noise import rho_of_a_run, row_cost
 from plumbob.protocol.shares.shape import FAILURE_BITS, FAILURE_BITS_OF_STAGES, HIDING_BITS, LatticeShape
@@ -43,9 +42,3 @@ def spending_of_a_run(plan: Plan, rows: int) -> RowSpending:
     """The most that a run with this many training rows spends of each."""
     failure = run_failure(plan, rows)
     return RowSpending(rho_of_a_run(plan, failure), failure)
-
-
-def refuse_large_delta(plan: Plan, rows: int) -> None:
-    """A plan may not know its rows; a run does. Raises PlanError."""
-    if plan.noise in ("rows", "sound") and (mistake := delta_mistake(plan.delta, rows)) is not None:
-        raise PlanError(mistake)

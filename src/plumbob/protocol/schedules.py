@@ -5,7 +5,7 @@ nothing, so nobody asks it.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import permutations, repeat
@@ -22,7 +22,6 @@ HASH_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
-POINT_BYTES, COUNT_BYTES = 32, 4  # Of alignment.
 PROPOSED_NUMBERS = 8  # A table's width under the draft, rows, numeric columns, levels, widths as the rule encodes it.
 
 
@@ -229,105 +228,6 @@ def query(plan: Plan, step: int, rows: int) -> Iterator[Due]:
 def last_seals(plan: Plan, step: int) -> Iterator[Due]:
     """At the end of a session of prediction, or where a query is refused."""
     yield from seals(permutations(names_of(plan), 2), step, len(plan.learners))
-
-
-# Alignment: a step is a chunk.
-
-
-@dataclass(frozen=True)
-class AlignmentSchedule:
-    """Of parties in a ring that bring so many ids each."""
-
-    sizes: Mapping[str, int]
-    chunk: int
-    size_first: bool
-
-    @property
-    def names(self) -> list[str]:
-        return list(self.sizes)
-
-    def messages(self) -> Iterator[Due]:
-        """After the opening; unblinding depends on how many points are common."""
-        step, is_pair = 1, len(self.sizes) == 2
-        for hop in range(len(self.sizes) - 1):
-            owners = {name: self.names[place - hop] for place, name in enumerate(self.names)}
-            ends = [(name, self._after(name), self.sizes[owners[name]]) for name in self.names]
-            yield from self._in_chunks(Kind.BLINDED_IDS, step, ends)
-            step += self.chunks
-        if is_pair:
-            yield from self._to_all(Kind.RETURN_COMMITMENT, step, HASH_BYTES + POINT_BYTES)
-            step += 1
-        if not is_pair or self.size_first:
-            shown = [(*ends, self.sizes[self._after(ends[0])]) for ends in permutations(self.names, 2)]
-            yield from self._in_chunks(Kind.SHUFFLED_IDS, step, shown)
-            step += self.chunks
-        if self.size_first:
-            yield from self._to_all(Kind.ALIGNMENT_DECISION, step, 1)
-            step += 1
-        if is_pair:
-            yield from self._returned(step)
-            yield from self._to_all(Kind.CONFIRMATION, 0, HASH_BYTES)
-
-    def _returned(self, step: int) -> Iterator[Due]:
-        """Between two: everybody's own points, and a proof that none was exchanged for another."""
-        back = [(sender, receiver, self.sizes[receiver]) for sender, receiver in permutations(self.names, 2)]
-        yield from self._in_chunks(Kind.TWICE_BLINDED_IDS, step, back)
-        yield from self._to_all(Kind.RETURN_CHALLENGE, step + self.chunks, 2 * HASH_BYTES)
-        yield from self._to_all(Kind.RETURN_PROOF, step + self.chunks + 1, 2 * HASH_BYTES)
-
-    def unblinding(self, step: int, common: int) -> Iterator[Due]:
-        """Of three and more: one party after the other takes its scalar off the common points, and proves it."""
-        for name in self.names if common else ():
-            others = [other for other in self.names if other != name]
-            for start in range(0, common, self.chunk):
-                size = POINT_BYTES * min(self.chunk, common - start)
-                for other in others:
-                    yield Due(Kind.UNBLINDED_IDS, step, name, other, size)
-                step += 1
-            for other in others:
-                yield Due(Kind.UNBLINDING_PROOF, step, name, other, POINT_BYTES + 2 * HASH_BYTES)
-            step += 1
-        yield from self._to_all(Kind.CONFIRMATION, 0, HASH_BYTES)
-
-    @property
-    def chunks(self) -> int:
-        """Of the longest list: everybody counts as many steps."""
-        return -(-max(self.sizes.values()) // self.chunk)
-
-    def _in_chunks(self, kind: Kind, step: int, ends: list[tuple[str, str, int]]) -> Iterator[Due]:
-        for place in range(self.chunks):
-            for sender, receiver, count in ends:
-                ids = min(self.chunk, count - place * self.chunk)
-                if ids > 0:
-                    yield Due(kind, step + place, sender, receiver, POINT_BYTES * ids)
-
-    def _to_all(self, kind: Kind, step: int, size: int) -> Iterator[Due]:
-        for ends in permutations(self.names, 2):
-            yield Due(kind, step, *ends, size)
-
-    def _after(self, name: str) -> str:
-        return self.names[(self.names.index(name) + 1) % len(self.names)]
-
-
-def alignment_opening(names: Iterable[str]) -> Iterator[Due]:
-    """How many ids, in which chunks."""
-    for ends in permutations(names, 2):
-        yield text(Kind.ALIGNMENT_OPENING, *ends)
-
-
-def id_counts(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
-    """A number for each common id, from everybody to everybody."""
-    for size in pieces:
-        for ends in permutations(names_of(plan), 2):
-            yield Due(Kind.ID_COUNTS, 0, *ends, COUNT_BYTES * size)
-
-
-def held_out_rows(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
-    """A bit for each common row, from the party that chooses those held out."""
-    for size in pieces:
-        for name in names_of(plan):
-            if name != plan.held_out_by:
-                yield Due(Kind.HELD_OUT_ROWS, 0, plan.held_out_by, name, -(-size // 8))
 
 
 # A proposal, before there is a plan: first everybody says whether it has the label.

@@ -13,8 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from plumbob.crypto import Draws, FirstWords, new_root
-from plumbob.crypto.draws import LINK_BYTES
+from plumbob.crypto.draws import LINK_BYTES, Draws, FirstWords, new_root
 from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
 from plumbob.net import Data
 from plumbob.protocol.account import NOTHING_FIXED, Numbers

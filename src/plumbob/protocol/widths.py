@@ -1,59 +1,19 @@
-"""The widths of everything that travels, from public numbers only: the plan, the aligned rows, the parties' columns.
-
-They are proved here, before a run starts, to hold whatever an honest party can have to say.
-"""
+"""How wide a party's numbers are, from public numbers only: the plan, the aligned rows, the parties' columns."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
-
-from plumbob.arrays import Vector
-from plumbob.crypto import Encoding, Slots
-from plumbob.crypto.profiles import Profile, for_key_bits, insecure_for_tests
-from plumbob.data import largest_batch
+from plumbob.crypto.fixed_point import Encoding
 from plumbob.data.whitening import CLIP, gamma_for
-from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol.defences import largest_released
 
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 LATTICE_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
 ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
-SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
 
 
-@dataclass(frozen=True)
-class Widths:
-    """Encodings of the learner's matrix and of the helper's vector, and the rows that one sum may run over."""
-
-    features: Encoding
-    residuals: Encoding
-
-    def sums(self, rows: int, helpers: int) -> int:
-        """Bits, sign included, of a sum over a batch and over all helpers."""
-        magnitude = (self.features.bits - 1) + (self.residuals.bits - 1)
-        return magnitude + (rows * helpers).bit_length() + 1
-
-    def decode_sums(self, sums: Sequence[int]) -> Vector:
-        """The numbers that integer sums stand for."""
-        scale = 2.0 ** -(self.features.fraction_bits + self.residuals.fraction_bits)
-        try:
-            return np.array([float(value) for value in sums]) * scale
-        except OverflowError:
-            # Whole plaintexts (replies = "paper") have room for more than a floating-point number.
-            raise RemoteProtocolError(
-                "an opened sum is wider than any honest one; is the peer's key the agreed one?"
-            ) from None
-
-
-def widths_for(plan: Plan, training_rows: int) -> Widths:
-    """From the plan and the number of training rows."""
-    integer_bits = feature_integer_bits(plan, training_rows)
-    features = Encoding(plan.feature_bits, integer_bits)
-    residuals = Encoding(plan.residual_bits, _residual_integer_bits(plan))
-    return Widths(features, residuals)
+def feature_encoding(plan: Plan, training_rows: int) -> Encoding:
+    """Of own rows; what does not fit is refused before anything depends on it."""
+    return Encoding(plan.feature_bits, feature_integer_bits(plan, training_rows))
 
 
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:
@@ -81,27 +41,7 @@ def largest_whitened(plan: Plan, training_rows: int) -> float:
     return min(math.sqrt(training_rows), by_columns)
 
 
-def _residual_integer_bits(plan: Plan) -> int:
-    """Scores up to the guard's limit, labels, and eight standard deviations of noise."""
-    return math.ceil(math.log2(2.0**SCORE_BITS + largest_released(plan)))
-
-
 def columns_of(plan: Plan, name: str) -> int:
     """A party's columns, with the intercept's at the label party."""
     party = plan.party(name)
     return party.features + (1 if plan.intercept and party.role == "label" else 0)
-
-
-def profile_of(plan: Plan) -> Profile:
-    """The encryption parameters for the plan's key length."""
-    return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
-
-
-def slots_for(plan: Plan, widths: Widths, columns: int, training_rows: int) -> Slots:
-    """How a learner's sums travel under a helper's key."""
-    # In `arbiter` the joint residuals hold the learner's own part too.
-    helpers = len(plan.learners) - (1 if plan.arbiter is None else 0)
-    bits, profile = widths.sums(largest_batch(training_rows, plan), helpers), profile_of(plan)
-    if plan.replies == "packed":
-        return Slots.packed(profile, columns, bits, plan.reply_slots)
-    return Slots.paper(profile, columns, bits)

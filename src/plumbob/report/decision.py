@@ -4,26 +4,19 @@ It is made from a run's record, or from a plan before any run. Each sentence is 
 docs/privacy-officers.md explains them.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from plumbob.checking.facts import SaidWhere, said
-from plumbob.checking.figures import Figures
-from plumbob.checking.filing import figures_of_run
-from plumbob.checking.headlines import HeadlineBlock, Headlines, headlines
+from plumbob.checking.judgement import HeadlineBlock, PlanJudgement
 from plumbob.checking.names import joined_names, sentence, spoken_names
-from plumbob.checking.row_notes import label_promise, row_notes
 from plumbob.counting import counted
 from plumbob.plan import Plan
-from plumbob.privacy.rows import coin_flip_bound, odds_factor
-from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
 from plumbob.report.markup import NOTHING, joined, shortened, tag
 from plumbob.report.page import asset, bullets, frame
-from plumbob.report.run import attacks_not_run, headlines_of, warnings
+from plumbob.report.run import judged, warnings
 from plumbob.report.verdicts import class_of, remedy
 
 MOST_NAMES, MOST_LINES = 3, 3
@@ -36,16 +29,14 @@ NOT_A_PROOF = "A verdict is about known attacks. It is not a proof that nothing 
 class Decision:
     """What the sheet is about, and its sentences, part by part; without a record nothing has run yet."""
 
-    figures: Figures
+    plan: Plan
+    rows: int
+    """To train on; 0 where nobody knows them yet."""
     findings: Sequence[Finding]
-    headlines: Headlines
+    judgement: PlanJudgement
     plan_hash: str
     version: str
     record: RunRecord | None = None
-
-    @property
-    def plan(self) -> Plan:
-        return self.figures.plan
 
     @property
     def title(self) -> str:
@@ -59,7 +50,7 @@ class Decision:
         label, *names = (shortened(spoken[party.name], LONGEST_NAME) for party in (plan.label_party, *others))
         more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
         columns = counted(plan.label_party.features, "column") if plan.label_party.features else "no columns"
-        rows = "rows" if self.figures.is_assumed else f"{self.figures.rows:,} rows"
+        rows = f"{self.rows:,} rows" if self.rows else "rows"
         return sentence(
             f"{label} holds the label and {columns}; {joined_names([*names[:MOST_NAMES], *more])} "
             f"{'holds' if len(others) == 1 else 'hold'} {counted(sum(party.features for party in others), 'column')}. "
@@ -74,7 +65,7 @@ class Decision:
             return "Nothing was checked: this page cannot help to decide."
         if not self._is_attacked:
             return "Calculated from the plan alone; nobody has attacked a run of it."
-        partial = " The test was partial, so it decides nothing." if self._left_out else ""
+        partial = " The test was partial, so it decides nothing." if self.judgement.left_out else ""
         attacks = len({finding.attack for finding in self.findings})
         return f"Found by {attacks} attacks on this run, scored against the truth.{partial}"
 
@@ -82,20 +73,8 @@ class Decision:
     def protected(self) -> list[str]:
         """From whom, and how strongly."""
         is_calculated = self.record is not None and self.record.is_calculated
-        lines = [CALCULATED] if is_calculated else list(said(SaidWhere.PROTECTED, self.figures))
-        return [*lines, *([] if self.record is None else warnings(self.record)), *_promise(self.figures)]
-
-    @property
-    def opened(self) -> list[str]:
-        return list(said(SaidWhere.OPENED, self.figures))
-
-    @property
-    def not_protected(self) -> list[str]:
-        return list(said(SaidWhere.LIMITS, self.figures))
-
-    @property
-    def assumed(self) -> list[str]:
-        return [*said(SaidWhere.ASSUMED, self.figures), f"These rows are used once: {_twice(self.figures)}."]
+        lines = [CALCULATED] if is_calculated else self.judgement.protected
+        return [*lines, *([] if self.record is None else warnings(self.record)), *self.judgement.promise]
 
     @property
     def not_tested(self) -> list[str]:
@@ -104,8 +83,8 @@ class Decision:
     def _not_tested(self) -> Iterator[str]:
         if self.record is not None and not self.record.is_finished:
             yield f"The run did not finish: {shortened(self.record.status, LONGEST_LIST)}."
-        if self._left_out:
-            yield f"Attacks that were not run: {shortened(', '.join(self._left_out), LONGEST_LIST)}."
+        if self.judgement.left_out:
+            yield f"Attacks that were not run: {shortened(', '.join(self.judgement.left_out), LONGEST_LIST)}."
         elif not self._is_attacked:
             yield "No attack was run. `plumbob audit` attacks a run on data like yours."
         else:
@@ -117,60 +96,27 @@ class Decision:
     def _is_attacked(self) -> bool:
         return self.record is not None and bool(self.record.findings)
 
-    @property
-    def _left_out(self) -> list[str]:
-        return [] if self.record is None else attacks_not_run(self.record)
 
-
-def decision_on_run(record: RunRecord) -> Decision:
+def decision_on_run(record: RunRecord, judgement: PlanJudgement | None = None) -> Decision:
     """After a run: what was found, or what the plan lets expect where nobody attacked it."""
     findings = record.findings or record.predicted
-    return Decision(figures_of_run(record), findings, headlines_of(record), record.plan_hash, record.plumbob, record)
-
-
-def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
-    """The decision sheet of a plan that nobody has run yet."""
-    figures = Figures.of(plan)
-    return Decision(figures, findings, headlines(findings, figures), plan.hash(), version)
-
-
-def _promise(figures: Figures) -> Iterator[str]:
-    """What noise promises in numbers, first of all the sentence that a lawyer understands."""
-    plan = figures.plan
-    if plan.noise == "rows" and (cost := kept_cost(plan, figures.rows)) is not None:
-        yield next(row_notes(plan, figures.rows))
-        coin = 100 * coin_flip_bound(cost.epsilon(plan.delta), plan.delta)
-        yield (
-            f"For example: whoever would otherwise toss a coin about a person is right at most {coin:.1f} times in 100."
-        )
-        if not plan.kind.is_encrypted:
-            yield "Here the noise comes from a seed: this is an experiment, and the promise protects nobody."
-    elif plan.noise == "sound":
-        yield from label_promise(plan)
-    elif plan.noise == "none":
-        yield "No noise is added: there is no promise in numbers about what a finished model says about one person."
-    else:
-        yield "Noise is added, but nobody has proved what it promises."
-
-
-def _twice(figures: Figures) -> str:
-    """What a second run on the same rows would do to the promise."""
-    plan = figures.plan
-    cost = kept_cost(plan, 0 if figures.is_assumed else figures.rows)
-    if cost is None:
-        return "what several runs tell adds up"
-    epsilon = (cost.spending + cost.spending).epsilon(plan.delta)
-    if math.isinf(epsilon):
-        return "after a second run like this one, no promise is left"
-    return f"after a second run like this one, the factor is {odds_factor(epsilon):.3g}"
+    return Decision(
+        record.parsed_plan,
+        record.rows,
+        findings,
+        judgement or judged(record),
+        record.plan_hash,
+        record.plumbob,
+        record,
+    )
 
 
 # The page.
 
 
-def summary_of(record: RunRecord) -> str:
+def summary_of(record: RunRecord, judgement: PlanJudgement | None = None) -> str:
     """The decision sheet of a run, as a page."""
-    return summary_page(decision_on_run(record))
+    return summary_page(decision_on_run(record, judgement))
 
 
 def summary_page(decision: Decision) -> str:
@@ -184,16 +130,16 @@ def summary_page(decision: Decision) -> str:
     )
     parts = {
         "What is protected, from whom, and how strongly": decision.protected,
-        "What is opened": decision.opened,
-        "What is not protected": decision.not_protected,
-        "What is assumed": decision.assumed,
+        "What is opened": decision.judgement.opened,
+        "What is not protected": decision.judgement.limits,
+        "What is assumed": decision.judgement.assumed,
         "What was not tested": decision.not_tested,
     }
     blanks = (tag("span", words, class_="blank") for words in ("Yes / No", "Name", "Date and signature"))
     main = tag(
         "main",
-        tag("div", *(_headline(block) for block in decision.headlines.blocks), class_="grid"),
-        tag("p", f"{decision.basis} {NOT_A_PROOF} {decision.headlines.legend}", class_="note"),
+        tag("div", *(_headline(block) for block in decision.judgement.headlines.blocks), class_="grid"),
+        tag("p", f"{decision.basis} {NOT_A_PROOF} {decision.judgement.headlines.legend}", class_="note"),
         tag("div", *(tag("section", tag("h2", name), bullets(lines)) for name, lines in parts.items()), class_="grid"),
         tag(
             "footer",

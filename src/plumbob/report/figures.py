@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from plumbob.counting import counted
-from plumbob.record import AttackCurve, Finding, LedgerCurve, RunRecord
+from plumbob.record import LedgerCurve, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 
 SHARE = "share of the unknowns that the equations can fix"
 FEWEST_POINTS = 3
 """Of a line: fewer are as well said by the numbers in the tables."""
-ATTACKED = ("leaks", "degrades", "blocked")
 
 
 def ledger_charts(curves: Sequence[LedgerCurve]) -> Iterator[Chart]:
@@ -81,69 +80,6 @@ def _values_ledger(curves: Sequence[LedgerCurve]) -> Chart:
 
 def _planned_words(curves: Sequence[LedgerCurve]) -> str:
     return " (as planned)" if any(one.is_planned for one in curves) else ""
-
-
-def attack_bars(findings: Sequence[Finding]) -> Iterator[Chart]:
-    """Attacks beside their baselines, one chart for labels and one for the rest."""
-    told = [one for one in findings if one.rate is not None and one.verdict in ATTACKED]
-    for is_labels, title, axis in (
-        (True, "Labels recovered correctly, attack by attack", "share of labels"),
-        (False, "Scores and columns reconstructed, attack by attack", "share explained (R²)"),
-    ):
-        shown = [one for one in told if (one.target == "labels") == is_labels]
-        if shown:
-            yield Chart(
-                title,
-                "The mark across each bar is the best that the attacker could do without the attack: only what lies "
-                "beyond it was learnt.",
-                Axis(""),
-                Axis(axis, low=0.0, high=1.0, unit="percent"),
-                [
-                    Series("attack", [one.rate for one in shown]),
-                    Series("best baseline", [one.baseline for one in shown], is_reference=True),
-                ],
-                "bars",
-                [_attack_name(one, shown) for one in shown],
-            )
-
-
-def _attack_name(one: Finding, among: Sequence[Finding]) -> str:
-    """With the attacker's name where there are several."""
-    name = one.attack if len({other.by for other in among}) == 1 else f"{one.attack} by {one.by}"
-    return name if one.target in ("labels", "features") else f"{name}, {one.target}"
-
-
-def epoch_charts(curves: Sequence[AttackCurve]) -> Iterator[Chart]:
-    """Attacks by epoch, one chart for each attacker and kind of target, where there are enough epochs for a line."""
-    grouped: dict[tuple[str, str, bool], list[AttackCurve]] = {}
-    for one in curves:
-        if len(one.epochs) >= FEWEST_POINTS:
-            grouped.setdefault((one.by, one.against, one.target == "labels"), []).append(one)
-    for (by, against, is_labels), group in grouped.items():
-        what = "labels" if is_labels else "columns and scores"
-        yield Chart(
-            f"What {by} could claim of {against}'s {what}, had training ended earlier",
-            "Each attack on what was seen up to an epoch's end, with 95 % intervals; dashed, what needs no attack.",
-            Axis("epoch"),
-            Axis("labels recovered correctly" if is_labels else "explained (R²)", low=0.0, high=1.0, unit="percent"),
-            [*(curve_series(one, one.attack if is_labels else f"{one.attack}, {one.target}") for one in group),
-             *references(group)],
-        )  # fmt: skip
-
-
-def curve_series(one: AttackCurve, name: str) -> Series:
-    """A curve by epoch with its intervals."""
-    return Series(name, one.rates, one.epochs, one.low, one.high)
-
-
-def references(group: Sequence[AttackCurve]) -> Iterator[Series]:
-    """What can be had without the attack: the best baseline, and the more frequent class."""
-    longest = max(group, key=lambda one: len(one.epochs)).epochs
-    best = max(one.baseline for one in group)
-    yield Series("best baseline", [best] * len(longest), longest, is_reference=True)
-    guessing = group[0].guessing
-    if guessing is not None and guessing < best - 0.01:
-        yield Series("larger class", [guessing] * len(longest), longest, is_reference=True)
 
 
 def quality_charts(record: RunRecord) -> Iterator[Chart]:

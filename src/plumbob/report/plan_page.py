@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
+from plumbob.checking.filing import judgement
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.report.decision import Decision, decision_on_plan
+from plumbob.report.decision import Decision
 from plumbob.report.glossary import GLOSSARY
 from plumbob.report.markup import joined, tag
 from plumbob.report.page import PageTable, Section, bullets, render
@@ -24,15 +24,22 @@ def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str],
         Section("Finding by finding", table=_findings_table(findings)),
         Section("What has no verdict", special=bullets(notes)),
         plan_section(plan, plan.to_toml()),
-        Section("What is not protected", special=bullets(said(SaidWhere.LIMITS, Figures.of(plan)))),
+        Section("What is not protected", special=bullets(decision.judgement.limits)),
         Section("Words used here", special=tag("dl", *_words(), class_="words")),
     ]
     return render(plan.title or f"A plan with {plan.protocol}", sections, decision.about)
 
 
+def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
+    """The decision sheet of a plan that nobody has run yet."""
+    figures = Figures.of(plan)
+    rows = 0 if figures.is_assumed else figures.rows
+    return Decision(plan, rows, findings, judgement(figures, findings), plan.hash(), version)
+
+
 def _verdict_section(decision: Decision) -> Section:
     hashed = tag("p", "Plan ", tag("code", decision.plan_hash), f", Plumbob {decision.version}.", class_="note")
-    blocks = headline_blocks(decision.headlines)
+    blocks = headline_blocks(decision.judgement.headlines)
     return Section("What each party could work out", [BEFORE], special=joined(blocks, hashed))
 
 

@@ -5,13 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 
-from plumbob.checking.row_notes import BOUND
-from plumbob.counting import percent
 from plumbob.plan import Plan
-from plumbob.privacy.rows import RowCost
-from plumbob.protocol.defences import label_cost, noise_std
-from plumbob.protocol.row_noise import norms
-from plumbob.protocol.row_promise import kept_cost
 from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
 from plumbob.record import PartyRecord, RunRecord
 
@@ -64,40 +58,3 @@ def _limits_in_words(shape: LatticeShape) -> str:
     if shape.parties == 2:
         return f"keys withstand the {most_opened_bits(shape.plan, shape.rows):,} bits that can depend on one"
     return f"masks reveal something in at most one of 2**{math.floor(-shape.shown_bits)} runs"
-
-
-def noise_in_words(plan: Plan, rows: int = 0) -> str:
-    """Its kind, each party's deviation and, where that is a promise, what a row or a label costs.
-
-    `rows` are training rows, 0 before they are known.
-    """
-    if plan.noise == "none":
-        return "none"
-    if (of_rows := kept_cost(plan, rows)) is not None:
-        return _row_noise_in_words(plan, of_rows)
-    if plan.noise == "rows":
-        return "rows: the arithmetic of this run fails too often for its delta to pay for, so that nothing is promised"
-    stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)
-    cost = label_cost(plan)
-    if cost is None:
-        return f"{plan.noise}: {stds}"
-    proved, analytic = cost.zcdp_epsilon(plan.delta), cost.analytic_epsilon(plan.delta)
-    return (
-        f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (differential privacy by zCDP, proved) or"
-        f" {analytic:.3g} (analytic)"
-    )
-
-
-def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
-    """Norms, deviation, sensitivity, passes, what was spent at home, the accountant and its figure."""
-    limits = ", ".join(f"{norm:.4g}" for norm in norms(plan))
-    at_home = (
-        f", {percent(sum(cost.at_home) / cost.rho)} of the budget spent on scaling at home" if cost.at_home else ""
-    )
-    return (
-        f"rows: rows clipped to {limits}; every party adds noise of {cost.std / cost.sensitivity:.4g} sensitivities"
-        f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"
-        f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (differential privacy by zCDP, proved); a"
-        f" privacy loss distribution says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is"
-        f" drawn; the promise holds against all other parties together, {BOUND}"
-    )

@@ -3,30 +3,34 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import decimal
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.decision import summary_of
 from plumbob.report.page import as_text
-from plumbob.report.run import headlines_of, page_of, quality_table, summary, warnings, with_interval
+from plumbob.report.run import judged, page_of, quality_table, summary, warnings, with_interval
 from plumbob.run_folder import RunFolder
 
 SHOWN_METRICS = ("auc", "log_loss")
 """On a terminal; the page has all of them."""
 
 
-def write_report(record: RunRecord, out: Path) -> None:
+def write_report(record: RunRecord, out: Path, judgement: PlanJudgement | None = None) -> None:
     """The report beside the record, and the decision sheet."""
-    RunFolder(out).keep_pages(page_of(record), summary_of(record))
+    judgement = judgement or judged(record)
+    RunFolder(out).keep_pages(page_of(record, judgement), summary_of(record, judgement))
 
 
-def lines_of(record: RunRecord, out: Path) -> list[str]:
+def lines_of(record: RunRecord, out: Path, judgement: PlanJudgement | None = None) -> list[str]:
     """What ran, how good the model is, what it gives away, and where the page lies."""
     lines = [summary(record), *warnings(record)]
     for rows, models in record.quality.items():
         lines += as_text(quality_table(rows, models, SHOWN_METRICS))
     word = "Verdict" if record.findings else "Predicted verdict"
-    verdict = [f"{word} {headlines_of(record).in_short}."] if record.findings or record.predicted else []
+    verdict = (
+        [f"{word} {(judgement or judged(record)).headlines.in_short}."] if record.findings or record.predicted else []
+    )
     return [*lines, *record.remarks, *verdict, f"Report: {RunFolder(out).report_file}"]
 
 

@@ -4,30 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from plumbob.checking.facts import SaidWhere, said
-from plumbob.checking.filing import agreements, figures_of_run
-from plumbob.checking.findings import reasons
-from plumbob.checking.gains import share
-from plumbob.checking.headlines import Headlines, headlines
-from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
-from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
-from plumbob.checking.verdict_words import NOT_APPLICABLE
+from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import counted, decimal, percent, plain, seconds, size
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey, in_words
-from plumbob.record import Finding, PartyRecord, RunRecord
-from plumbob.report.figures import (
-    attack_bars,
-    calibration_chart,
-    epoch_charts,
-    idle_ledgers,
-    ledger_charts,
-    quality_charts,
-)
+from plumbob.record import PartyRecord, RunRecord
+from plumbob.report.figures import calibration_chart, idle_ledgers, ledger_charts, quality_charts
 from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import PageTable, Section, bullets, facts_list, folded, render, table_of
-from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
-from plumbob.report.verdicts import agreement_section, badge, headline_blocks, pairs_table, theorems_section
+from plumbob.report.receipt import compared_streams, keys_in_words, transcript_hash
+from plumbob.report.verdicts import headline_blocks, pairs_table
 
 METRICS = {
     "auc": "AUC",
@@ -43,11 +29,6 @@ LEDGER = (
     "independent equations as there are unknowns, nothing is left to guess, however well everything was encrypted. "
     "Noise removes no equation; it blurs them."
 )
-ADVANTAGE = (
-    "Reached: the share of labels recovered correctly, for scores and features R². Advantage: the "
-    "part of what the best baseline leaves unknown that the attack finds out, at the lower end of its 95 % interval."
-)
-NO_CLAIM = "No attack had anything to work on."
 RECEIPT = (
     "What this run actually used. Each party hashes the bytes that it sends and receives, so two parties can compare "
     "their hashes and see whether they took part in the same run."
@@ -68,58 +49,67 @@ WARNING_BY_PLACE = (
 WARNING_RANDOMNESS = "The randomness did not come from the operating system: nothing in this run was secret."
 
 
-def page_of(record: RunRecord) -> str:
-    """The page of a run: the verdict first, then how it came about. What the record does not hold is left out."""
+def page_of(record: RunRecord, judgement: PlanJudgement | None = None) -> str:
+    """The page of a run: the verdict first, then how it came about. What the record does not hold is left out.
+
+    `judgement` is what was judged before; without it, the run is judged here.
+    """
     title = record.parsed_plan.title or f"A run with {record.protocol}"
-    return render(title, list(sections_of(record)), summary(record))
+    return render(title, list(sections_of(record, judgement)), summary(record))
 
 
-def sections_of(record: RunRecord) -> Iterator[Section]:
+def judged(record: RunRecord) -> PlanJudgement:
+    """By the rules of `check`."""
+    # Late: a party shows what it judged when it signed, and needs no rule for that.
+    from plumbob.checking.filing import judgement_of_run
+
+    return judgement_of_run(record)
+
+
+def sections_of(record: RunRecord, judgement: PlanJudgement | None = None) -> Iterator[Section]:
     """From what decides to what proves it."""
-    yield verdict_section(record)
-    yield from audit_sections(record)
+    judgement = judgement or judged(record)
+    yield verdict_section(record, judgement)
+    if record.ledger:
+        sentences = [LEDGER, *idle_ledgers(record.ledger)]
+        yield Section("Who could learn what", sentences, charts=list(ledger_charts(record.ledger)))
+    if record.findings or any(record.theorems.values()):
+        # Late: a party's run has no red team.
+        from plumbob.report.audit import audit_sections
+
+        yield from audit_sections(record)
     yield from quality_sections(record)
     yield plan_section(record.parsed_plan, record.plan, record.rows)
     if record.is_encrypted and record.parties:
         yield costs_section(record)
     if record.parties:
-        yield receipt_section(record)
-    yield Section("What is not protected", special=bullets(limits_of(record)))
+        yield receipt_section(record, judgement.noise)
+    yield Section("What is not protected", special=bullets(limits_of(record, judgement)))
 
 
-def limits_of(record: RunRecord) -> list[str]:
+def limits_of(record: RunRecord, judgement: PlanJudgement) -> list[str]:
     """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
-    told = {str(one) for one in agreements(record.predicted, record.findings)}
-    return [*said(SaidWhere.LIMITS, figures_of_run(record)), *(note for note in record.notes if note not in told)]
+    told: set[str] = set()
+    if record.findings:
+        from plumbob.checking.filing import agreements
+
+        told = {str(one) for one in agreements(record.predicted, record.findings)}
+    return [*judgement.limits, *(note for note in record.notes if note not in told)]
 
 
-def headlines_of(record: RunRecord) -> Headlines:
-    """What was found, or what the plan lets expect where nobody attacked the run."""
-    found = record.findings or record.predicted
-    return headlines(found, figures_of_run(record), is_partial=bool(attacks_not_run(record)))
-
-
-def verdict_section(record: RunRecord) -> Section:
+def verdict_section(record: RunRecord, judgement: PlanJudgement) -> Section:
     """Both headlines, and the utility beside them."""
     heading = "The verdict" if record.findings else "What the plan lets happen"
-    left_out = attacks_not_run(record)
     sentences = [] if record.is_finished else [f"The run did not finish: {record.status}."]
-    if left_out:
-        sentences.append(partial_sentence(left_out))
+    if judgement.left_out:
+        sentences.append(partial_sentence(judgement.left_out))
     if not record.findings and record.predicted:
         sentences.append("This run has not been attacked. What follows is `check`'s prediction from the plan alone.")
     facts = facts_list([*utility_facts(record), *_cost_facts(record)])
     warned = (tag("p", line, class_="warning") for line in warnings(record))
     found = record.findings or record.predicted
-    blocks = headline_blocks(headlines_of(record)) if found else NOTHING
+    blocks = headline_blocks(judgement.headlines) if found else NOTHING
     return Section(heading, sentences, special=joined(*warned, blocks, pairs_table(record.parsed_plan, found), facts))
-
-
-def attacks_not_run(record: RunRecord) -> list[str]:
-    """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
-    run = {finding.attack for finding in record.findings}
-    named = dict.fromkeys(finding.attack for finding in record.predicted)
-    return [name for name in named if run and name not in run and name not in (WEAK_KEYS, MASKED_RULE.name)]
 
 
 def partial_sentence(left_out: Sequence[str]) -> str:
@@ -152,51 +142,6 @@ def _cost_facts(record: RunRecord) -> Iterator[tuple[str, str, str]]:
 def steps_of(record: RunRecord) -> str:
     """How many; where each uses all rows, a step is a pass."""
     return counted(record.steps, *record.parsed_plan.step_nouns)
-
-
-def audit_sections(record: RunRecord) -> Iterator[Section]:
-    """Who could learn what, and how."""
-    if record.ledger:
-        sentences = [LEDGER, *idle_ledgers(record.ledger)]
-        yield Section("Who could learn what", sentences, charts=list(ledger_charts(record.ledger)))
-    if record.findings:
-        charts = [*attack_bars(record.findings), *epoch_charts(record.curves)]
-        yield Section("What the attacks reached", charts=charts, special=NOTHING if charts else tag("p", NO_CLAIM))
-        yield findings_section(record.findings)
-        if record.predicted:
-            yield agreement_section(agreements(record.predicted, record.findings))
-    if any(record.theorems.values()):
-        yield theorems_section(record.theorems["plan"], record.theorems["run"])
-
-
-def findings_section(findings: Sequence[Finding], heading: str = "Finding by finding") -> Section:
-    """Attacks that had something to work on with their numbers; reasons, and theory beside practice, can be opened."""
-    told = [one for one in findings if one.verdict != NOT_APPLICABLE]
-    idle = [f"{one.attack} by {one.by} against {one.against}: {one.why}" for one in findings if one not in told]
-    theory = conditions_table(findings)
-    pieces = [folded("Why, and what to do", bullets(reasons(told)))] if told else []
-    if idle:
-        pieces.append(folded("Attacks that are not applicable", bullets(idle)))
-    if theory.rows:
-        pieces.append(folded("Theory beside practice", table_of(theory, f"Theory beside practice, {heading}")))
-    table = badged_table(told) if told else None
-    return Section(heading, [] if told else [NO_CLAIM], table, rest=joined(*pieces))
-
-
-def badged_table(findings: Sequence[Finding]) -> PageTable:
-    """The same findings for the page, what decides first."""
-    header = ["attack", "verdict", "reached", "baseline", "by", "against", "target", "AUC", "AUC baseline", "advantage"]
-    rows = [
-        [
-            *(one.attack, badge(one.verdict)),
-            *(share(value) for value in (one.rate, one.baseline)),
-            *(one.by, one.against, one.target),
-            *(decimal(value) for value in (one.auc, one.baseline_auc)),
-            percent(None if one.advantage is None else max(0.0, one.advantage)),
-        ]
-        for one in findings
-    ]
-    return PageTable(header, rows, ADVANTAGE)
 
 
 def quality_sections(record: RunRecord) -> Iterator[Section]:
@@ -261,14 +206,13 @@ def costs_section(record: RunRecord) -> Section:
     return Section("Costs", [took], work_table(record))
 
 
-def receipt_section(record: RunRecord) -> Section:
+def receipt_section(record: RunRecord, noise: str) -> Section:
     """What was really on, to be compared between parties."""
-    return Section("The receipt", [RECEIPT], PageTable(["what", "value"], receipt_lines(record)))
+    return Section("The receipt", [RECEIPT], PageTable(["what", "value"], receipt_lines(record, noise)))
 
 
-def receipt_lines(record: RunRecord) -> list[list[str]]:
+def receipt_lines(record: RunRecord, noise: str) -> list[list[str]]:
     """The rows of the receipt's table: what, and its value."""
-    noise = noise_in_words(record.parsed_plan, record.rows)
     lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
     lines += [["randomness", record.randomness], *(list(item) for item in consents(record).items())]
     if record.by_place:
@@ -316,21 +260,6 @@ def warnings(record: RunRecord) -> list[str]:
     if record.randomness != "kernel":
         lines.append(WARNING_RANDOMNESS)
     return lines
-
-
-def conditions_table(findings: Sequence[Finding]) -> PageTable:
-    """What theory asks for, as it was in this run."""
-    header = ["attack", "by", "verdict", "condition", "value", "needed", "met", "reference"]
-    rows = [
-        [
-            *(finding.attack, finding.by, finding.verdict, one["name"]),
-            *(plain(one["value"]), one["needed"]),
-            *("yes" if one["is_met"] else "no", one["reference"]),
-        ]
-        for finding in findings
-        for one in finding.conditions
-    ]
-    return PageTable(header, rows)
 
 
 def quality_table(

@@ -28,7 +28,7 @@ from plumbob.lab.simulate import train
 from plumbob.protocol import defences
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.paillier.party import GradientParty
 from plumbob.record import Finding, RunRecord
 from tests.lab.audit.support import attack, label_claim, signs, small_run, value_claim
 from tests.protocol.support import cut, made_up, plan_for, trained, weights_of
@@ -104,7 +104,7 @@ def test_a_real_attack_through_the_real_protocol(monkeypatch: pytest.MonkeyPatch
     (open_run,) = plumbob.audit(small_run((1, 16), rows=160, **keys).record, predicted=0)
     assert (open_run.rate, open_run.verdict, open_run.determined) == (1, "leaks", 1)
     # Of real noise one draw in some forty happens to point to the labels.
-    monkeypatch.setattr(TrainingParty, "_noise", always_the_same)
+    monkeypatch.setattr(GradientParty, "_noise", always_the_same)
     noisy = small_run((1, 16), rows=160, noise="std", noise_std=20.0, row_norm=1.0, **keys)
     (defended,) = plumbob.audit(noisy, predicted=0)
     assert defended.verdict == "blocked"
@@ -304,11 +304,11 @@ def test_label_sign_is_found_and_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
     assert verdict(protocol="exchange") == "leaks"
     assert verdict(protocol="shares") == "not applicable"
     # Of real noise one draw in some forty happens to point to the labels: an interval of 95 % allows that.
-    monkeypatch.setattr(TrainingParty, "_noise", always_the_same)
+    monkeypatch.setattr(GradientParty, "_noise", always_the_same)
     assert verdict(protocol="exchange", noise="std", noise_std=20.0) == "blocked"
 
 
-def always_the_same(party: TrainingParty, count: int) -> NDArray[np.int64]:
+def always_the_same(party: GradientParty, count: int) -> NDArray[np.int64]:
     """Noise of the agreed size that depends on the party and the step alone."""
     generator = np.random.default_rng([party.columns, party.noise_draws])
     party.noise_draws += count

@@ -22,7 +22,7 @@ from plumbob.lab.simulate.checkpoint import unfinished
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.paillier.party import GradientParty
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, UNFINISHED
 from tests.party.test_full_disk import files_up_to
@@ -64,12 +64,12 @@ def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
 def noise_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise that is the same in two runs: it follows from how much was drawn before."""
 
-    def drawn(party: TrainingParty, count: int) -> Any:
+    def drawn(party: GradientParty, count: int) -> Any:
         generator = np.random.default_rng([party.noise_draws, len(party.participant.name)])
         party.noise_draws += count
         return generator.integers(-1000, 1000, count)
 
-    monkeypatch.setattr(TrainingParty, "_noise", drawn)
+    monkeypatch.setattr(GradientParty, "_noise", drawn)
 
 
 def tables_of(plan: Plan) -> Tables:
@@ -221,8 +221,8 @@ def test_the_budget_is_the_same(tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
         started(plan, tmp_path, "first", 3)
     label, uninterrupted = started(plan, tmp_path, "second").parties["label"], whole(plan).parties["label"]
-    assert isinstance(label, TrainingParty)
-    assert isinstance(uninterrupted, TrainingParty)
+    assert isinstance(label, GradientParty)
+    assert isinstance(uninterrupted, GradientParty)
     assert label.budget is not None
     assert uninterrupted.budget is not None
     assert label.budget.spent == uninterrupted.budget.spent > 0

@@ -4,7 +4,6 @@ import warnings
 from functools import cache
 
 from plumbob.crypto.engines.interface import Engine, ProductShape, cores
-from plumbob.crypto.engines.python import PythonEngine
 from plumbob.errors import EngineError
 
 __all__ = ["Engine", "ProductShape", "choose", "cores", "native_is_built"]
@@ -23,17 +22,23 @@ def choose(name: str = "auto", threads: int | None = None) -> Engine:
     if name not in NAMES:
         raise EngineError(f"engine {name!r}: expected one of {', '.join(NAMES)}")
     if name == "python":
-        return PythonEngine()
+        return _python_engine()
     if not native_is_built():
         if name == "native":
             raise EngineError(
                 "engine 'native' was not built here: install a C++ compiler and reinstall; or use 'python'"
             )
         _say_once_that_native_is_missing()
-        return _named(PythonEngine(), name)
+        return _named(_python_engine(), name)
     from plumbob.crypto.engines.native import NativeEngine  # Only here may the compiled kernel be needed.
 
     return _named(NativeEngine(threads=threads), name)
+
+
+def _python_engine() -> Engine:
+    from plumbob.crypto.engines.python import PythonEngine  # Where the kernel is, nobody needs it.
+
+    return PythonEngine()
 
 
 def _named(engine: Engine, name: str) -> Engine:

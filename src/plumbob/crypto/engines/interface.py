@@ -14,7 +14,7 @@ import numpy as np
 from gmpy2 import mpz
 from numpy.typing import NDArray
 
-from plumbob.crypto.limbs import Limbs, width_for
+from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 Digits = NDArray[np.uint8]
 IntegerMatrix = NDArray[np.int64]
@@ -95,6 +95,20 @@ class Engine(Protocol):
 def unbounded(values: Integers) -> Sequence[int]:
     """As Python's own integers, which do not overflow."""
     return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def embedded(ring: Ring, values: Integers) -> Limbs:
+    """For engines on this machine's cores: one product a value."""
+    root = mpz(ring.root)
+    return from_ints((1 + value % root * root for value in unbounded(values)), ring.width)
+
+
+def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:
+    """For engines whose `power` does the work: the rest is two divisions a value."""
+    prime = mpz(ring.root)
+    reduced = from_ints((value % ring.modulus for value in to_mpz(values)), ring.width)
+    raised = to_mpz(engine.power(ring, reduced, ring.root - 1))
+    return from_ints(((value - 1) // prime * scale % prime for value in raised), width_for(ring.root))
 
 
 def check_bits(bits: int) -> None:

@@ -18,8 +18,9 @@ from plumbob.crypto.engines.interface import (
     PreparedPowers,
     Ring,
     check_range,
+    embedded,
+    logarithm,
 )
-from plumbob.crypto.engines.python import embedded, logarithm
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 

@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
-from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, Ring, unbounded
+from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Integers, Ring, embedded, logarithm
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 
@@ -72,20 +72,6 @@ class PythonEngine:
 
     def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
         return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
-
-
-def embedded(ring: Ring, values: Integers) -> Limbs:
-    """For engines on this machine's cores: one product a value."""
-    root = mpz(ring.root)
-    return from_ints((1 + value % root * root for value in unbounded(values)), ring.width)
-
-
-def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:
-    """For engines whose `power` does the work: the rest is two divisions a value."""
-    prime = mpz(ring.root)
-    reduced = from_ints((value % ring.modulus for value in to_mpz(values)), ring.width)
-    raised = to_mpz(engine.power(ring, reduced, ring.root - 1))
-    return from_ints(((value - 1) // prime * scale % prime for value in raised), width_for(ring.root))
 
 
 def group_size(rows: int, looked_up: int) -> int:

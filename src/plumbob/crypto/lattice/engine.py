@@ -1,7 +1,6 @@
 """Which engine calculates with polynomials: the kernel where it was built, the reference otherwise; or a cluster."""
 
 from plumbob.crypto.lattice.interface import LatticeEngine
-from plumbob.crypto.lattice.reference import ReferenceEngine
 from plumbob.errors import EngineError
 
 NAMES = ("auto", "native", "python", "ray")
@@ -12,7 +11,7 @@ def choose(name: str = "auto", threads: int | None = None) -> LatticeEngine:
     if name not in NAMES:
         raise EngineError(f"lattice engine {name!r}: expected one of {', '.join(NAMES)}")
     if name == "python":
-        return ReferenceEngine()
+        return _reference_engine()
     if name == "ray":
         from plumbob.crypto.lattice.cluster import RayLatticeEngine  # It is made of products, which engines calculate.
 
@@ -24,5 +23,11 @@ def choose(name: str = "auto", threads: int | None = None) -> LatticeEngine:
             raise EngineError(
                 "lattice engine 'native' was not built here: install a C++ compiler and reinstall; or use 'python'"
             ) from None
-        return ReferenceEngine()
+        return _reference_engine()
     return NativeLatticeEngine(threads=threads)
+
+
+def _reference_engine() -> LatticeEngine:
+    from plumbob.crypto.lattice.reference import ReferenceEngine  # Where the kernel is, nobody needs it.
+
+    return ReferenceEngine()

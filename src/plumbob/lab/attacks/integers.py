@@ -11,7 +11,7 @@ from plumbob.crypto import Encoding
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.crypto.packing import centred
 from plumbob.plan import Plan
-from plumbob.privacy.noise_cost import label_scale
+from plumbob.plan.settings import label_scale
 from plumbob.protocol import defences
 from plumbob.protocol.party import TrainingParty
 

@@ -41,12 +41,13 @@ from plumbob.lab.attacks.hooks import ActiveAttack, Bare, Hook, Reading, Summing
 from plumbob.lab.attacks.integers import exact_product, is_noisy, label_unit, narrow_residual
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
-from plumbob.privacy.noise_cost import label_scale
+from plumbob.plan.settings import label_scale
 from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.paillier.widths import profile_of
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.shape import has_penalty_products
 from plumbob.protocol.shares.training import LatticeParty
-from plumbob.protocol.widths import columns_of, profile_of
+from plumbob.protocol.widths import columns_of, feature_encoding
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 
@@ -272,7 +273,8 @@ class OpenedWeights(Choosing, Bare):
 
     def counts(self, me: LatticeParty) -> tuple[int, ...]:
         """How many people each column carries."""
-        return spread(first_rows(me), me.columns, me.widths.features.bits - 1 - _lowest_bit(me))
+        bits = feature_encoding(me.plan, len(me.shard)).bits
+        return spread(first_rows(me), me.columns, bits - 1 - _lowest_bit(me))
 
     def after(self, me: LatticeParty) -> None:
         if len(me.weights):

@@ -22,8 +22,8 @@ from plumbob.lab.attacks.equations import factorise, label_weight, noise_on_resi
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.lab.attacks.label_sign import without_own_scores
 from plumbob.model import logistic
+from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import CUBIC, LINEAR, Sigmoid
-from plumbob.privacy.noise_cost import label_scale
 
 FOLD = float(np.sqrt(-LINEAR / (3.0 * CUBIC)))
 """The cubic of minimax rises up to this score, about 4.05, and falls beyond: within it each residual has one root."""

@@ -12,8 +12,8 @@ Two ways:
   in one person's place moves the peers' weights along that person's row. What moves in another person's residual is the
   inner product of the two rows. All of them give the peers' rows up to a rotation.
 
-A party refuses sums beyond `protocol.party.steering_limit`. The attacker stays far below the limit: it changes the sign
-of the push from step to step, so that nothing adds up, and divides by a number that it knows.
+A party refuses sums beyond `protocol.paillier.party.steering_limit`. The attacker stays far below the limit: it
+changes the sign of the push from step to step, so that nothing adds up, and divides by a number that it knows.
 """
 
 from abc import abstractmethod
@@ -29,9 +29,10 @@ from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.plan import Party, Plan
-from plumbob.privacy.noise_cost import label_scale
-from plumbob.protocol.party import LARGEST_SCORE
-from plumbob.protocol.widths import columns_of, slots_for
+from plumbob.plan.settings import label_scale
+from plumbob.protocol.paillier.party import LARGEST_SCORE
+from plumbob.protocol.paillier.widths import slots_for
+from plumbob.protocol.widths import columns_of
 
 OF_THE_LIMIT = 0.02
 """The share of the limit that a push takes up, if the peers' columns are as large as the attacker's own."""

@@ -10,7 +10,7 @@ from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import Agreement, agreements, figures_of_run
 from plumbob.checking.findings import Findings
 from plumbob.checking.findings import lines_of as findings_lines
-from plumbob.checking.headlines import headlines
+from plumbob.checking.headlines import headlines, short_lines
 from plumbob.counting import counted
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import plan_again, tables_again
@@ -23,9 +23,9 @@ from plumbob.lab.commands import train
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report import results
+from plumbob.report.audit import conditions_table, kept_sentence, theorems_table
 from plumbob.report.page import as_text
-from plumbob.report.run import conditions_table, partial_sentence
-from plumbob.report.verdicts import kept_sentence, theorems_table
+from plumbob.report.run import partial_sentence
 from plumbob.run_folder import RunFolder
 
 
@@ -140,7 +140,7 @@ def lines_of(findings: Findings, is_partial: bool, verbose: bool) -> list[str]:
     told = headlines(findings, findings.figures, is_partial=is_partial)
     if not verbose:
         plan = findings.figures.plan if findings.figures else None
-        return [*([] if plan is None or plan.kind.is_encrypted else told.honest.agreed[:1]), *told.short_lines()]
+        return [*([] if plan is None or plan.kind.is_encrypted else told.honest.agreed[:1]), *short_lines(told)]
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
     return [*findings_lines(findings, told), *theory, ""]

@@ -15,8 +15,8 @@ from plumbob.errors import DataError
 from plumbob.lab.page.own_tables import TableReading
 from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey
 from plumbob.plan.defaults import PAPER, default_of
-from plumbob.report.decision import decision_on_plan, summary_page
-from plumbob.report.plan_page import findings_page
+from plumbob.report.decision import summary_page
+from plumbob.report.plan_page import decision_on_plan, findings_page
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What must lie in the folder of the larger data sets."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from plumbob.checking.headlines import HEADINGS
+from plumbob.checking.judgement import HEADINGS
 from plumbob.checking.verdict_words import ASSUMPTIONS, BLOCKED, ORDER
 from plumbob.counting import decimal, percent, seconds, size
 from plumbob.lab.audit.defences import LABELS, DefenceOutcome
@@ -13,13 +13,7 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.markup import joined, tag
 from plumbob.report.page import PageTable, Section, bullets, facts_list, render
-from plumbob.report.run import (
-    headlines_of,
-    limits_of,
-    plan_section,
-    utility_facts,
-    warnings,
-)
+from plumbob.report.run import judged, limits_of, plan_section, utility_facts, warnings
 from plumbob.report.verdicts import REACHED, Pair, badge, finding_cell, headline_blocks, pairs_of
 
 REST = "All other attacks were blocked in every run, or had nothing to work on; each run's own page lists them."
@@ -61,17 +55,17 @@ def page_of(title: str, about: str, sentences: Sequence[str], runs: Sequence[Com
 def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[Section]:
     """Each heading names the run that it is about."""
     best = runs[-1]
-    plan = best.record.parsed_plan
+    plan, judgement = best.record.parsed_plan, judged(best.record)
     warned = list(dict.fromkeys(line for run in runs for line in warnings(run.record)))
     cards = tag("ul", *(_card(run) for run in runs), class_="ways")
     yield Section("All runs: what each gives away", warned, special=cards, charts=[_labels_chart(runs)])
     worth = joined(tag("p", _worth(best.record)), facts_list(utility_facts(best.record)))
     yield Section(f"Is the joint model worth it? ({best.name})", special=worth)
-    yield Section(f"What {best.name} stops, and what it does not", special=headline_blocks(headlines_of(best.record)))
+    yield Section(f"What {best.name} stops, and what it does not", special=headline_blocks(judgement.headlines))
     yield Section("All runs: who can work out what", table=_pairs_table(runs))
     yield Section("All runs: what each attack reached", table=_attacks_table(runs))
     yield plan_section(plan, best.record.plan, best.record.rows, f"The plan of {best.name}")
-    yield Section(f"What {best.name} does not protect", special=bullets(limits_of(best.record)))
+    yield Section(f"What {best.name} does not protect", special=bullets(limits_of(best.record, judgement)))
     yield Section("All runs: how it was done", sentences)
 
 

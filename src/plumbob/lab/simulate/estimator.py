@@ -27,16 +27,16 @@ from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.counting import counted
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import choices_of, encoded_width
-from plumbob.data.fitting import sizes_of
 from plumbob.data.summary import summarise
+from plumbob.data.table_sizes import sizes_of
 from plumbob.errors import DataError
 from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts
 from plumbob.lab.simulate.raw_export import has_slots
 from plumbob.lab.simulate.training import JointModel, Run, train
 from plumbob.model.links import log_odds, odds_factor
 from plumbob.model.metrics import probabilities
-from plumbob.plan import KEYS, Heuristic, Plan, suggested_keys
-from plumbob.plan.encodings import ENCODING_KEYS
+from plumbob.plan import KEYS, Heuristic, Plan
+from plumbob.plan.encodings import ENCODING_KEYS, suggested_keys
 from plumbob.protocol.party import AfterStep
 from plumbob.record import Finding
 from plumbob.report.page import ReportPage
@@ -53,7 +53,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     label party has the first half. `record_` says what happened; with `record=True` it also holds what each party could
     read, with "bytes" the ciphertexts too. `verbose=True` tells on standard error how far training is.
 
-    A frame with texts or gaps is encoded by the rule for drafted plans (`plumbob.plan.encoding_for`), as on the command
+    A frame with texts or gaps is encoded by the rule for drafted plans (`plumbob.plan.encodings`), as on the command
     line, unless `missing`, `categorical`, `bins` or `plain` says how. Arrays, and frames of numbers without gaps, stay
     as they are: `decision_function(X)` is `X @ coef_.T + intercept_`.
     """

@@ -16,6 +16,7 @@ from plumbob.errors import DataError, PeerAwayError
 from plumbob.model.links import log_odds
 from plumbob.party import prediction
 from plumbob.party.aligned import checked_list_name, kept_for
+from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
 from plumbob.party.home import Home
 from plumbob.party.journals import one_session
@@ -145,8 +146,8 @@ def answer_once(
         keeping = _keeping(home, plan, run, max(map(len, tables.values())))
     party_run = party_run_at(home, plan, None, place, prediction.largest_message(plan), tell)
     party_run = replace(party_run, lists=tables, keeping=keeping, meeting=meeting)
-    ledger = prediction.AnsweredRows.of(home, plan)
-    limit = prediction.row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
+    ledger = AnsweredRows.of(home, plan)
+    limit = row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
     with one_session(place) as journal:
         served = prediction.answer(party_run, journal, part, ledger, limit)
     in_all = ledger.answered()

@@ -20,7 +20,8 @@ from plumbob.party.journals import open_journal
 from plumbob.party.noise_draft import NoiseForecast, drafted, noise_keys, runs_in_words, trained_rows
 from plumbob.party.proposal import DraftFor, Proposal, tell_refusals_at
 from plumbob.party.proposal import propose as propose_to_peers
-from plumbob.plan import DraftedEncoding, Party, Plan, TableSize, suggested_keys
+from plumbob.plan import Party, Plan
+from plumbob.plan.encodings import DraftedEncoding, TableSize, suggested_keys
 from plumbob.verb import Result
 
 NO_SIZE = TableSize(1, 0, 1)

@@ -7,8 +7,8 @@ from pathlib import Path
 from plumbob.counting import percent
 from plumbob.crypto import engines
 from plumbob.data import Table, read_table
-from plumbob.data.fitting import sizes_of
 from plumbob.data.summary import TableSummary, summarise
+from plumbob.data.table_sizes import sizes_of
 from plumbob.data.tables import EncodingChoices
 from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
@@ -18,8 +18,8 @@ from plumbob.party.passphrase import NEW_VARIABLE, VARIABLE, new_passphrase
 from plumbob.party.reach import OWN_ADDRESS, apart, reach_of
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.party.verbs import Doctor, Join
-from plumbob.plan import Plan, suggested_keys
-from plumbob.plan.encodings import ENCODING_KEYS
+from plumbob.plan import Plan
+from plumbob.plan.encodings import ENCODING_KEYS, suggested_keys
 from plumbob.verb import Caller, Result
 
 MOST_EPSILON = 6.0

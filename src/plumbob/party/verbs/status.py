@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from plumbob.errors import DataError
-from plumbob.party import prediction, training
+from plumbob.party import training
+from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.home import Home
 from plumbob.party.journals import journal_contents
 from plumbob.party.plan_runs import is_met
@@ -53,12 +54,12 @@ def _rows_left(home: Home, record: RunRecord) -> str:
     if is_arbiter(home, plan):
         return ""
     is_asking = home.identity.name == plan.label_party.name
-    limit = prediction.row_limit(plan, record.rows, 0 if is_asking else home.settings.most_rows)
+    limit = row_limit(plan, record.rows, 0 if is_asking else home.settings.most_rows)
     if limit is None:
         return ""
     if is_asking:
         return f"; the plan allows {limit.rows:,} scored rows, counted by the peers that answer"
-    return f"; {limit.in_words(prediction.AnsweredRows.of(home, plan).answered(), home.identity.name)}"
+    return f"; {limit.in_words(AnsweredRows.of(home, plan).answered(), home.identity.name)}"
 
 
 def _title(place: Path) -> str:

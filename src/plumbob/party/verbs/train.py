@@ -1,15 +1,16 @@
 """`party train`: this party's part in a run, its page and its signed receipt."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
 from plumbob.errors import UnsafePlanError
-from plumbob.party import prediction, receipts, signature, training
+from plumbob.party import receipts, signature, training
+from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
 from plumbob.party.conversation import OtherNumber
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
-from plumbob.party.ledger import book_labels
 from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
@@ -25,6 +26,7 @@ from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
 if TYPE_CHECKING:
+    from plumbob.checking.judgement import PlanJudgement
     from plumbob.party.evidence import Keeping
 
 
@@ -92,34 +94,41 @@ def _book(home: Home, party_run: PartyRun, journal: SqliteJournal, tell: Tell) -
         return
     with party_run.tell_refusals("train"):
         if home.identity.name == plan.label_party.name:
-            own = home.settings
-            book_labels(home.ledger_file, plan, journal.identity(), table.ids, own.label_epsilon, own.most_delta)
+            _book_labels(home, plan, journal.identity(), table.ids)
         else:
-            prediction.book_held_out(home, plan, journal, len(table))
+            book_held_out(home, plan, journal, len(table))
+
+
+def _book_labels(home: Home, plan: Plan, run: str, ids: Sequence[str]) -> None:
+    """Where the plan's noise promises something for labels."""
+    if plan.noise == "sound":
+        from plumbob.party.ledger import book_labels  # Late: other plans have no such budget.
+
+        book_labels(home.ledger_file, plan, run, ids, home.settings.label_epsilon, home.settings.most_delta)
 
 
 def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
     """Its page and its signed receipt; what was signed once keeps its date."""
-    from plumbob.checking.filing import with_predictions
+    from plumbob.party.judged import judged_record
     from plumbob.report.results import write_report
 
+    # One party alone cannot score an attack: its page shows what the plan alone says.
+    shown, judgement = judged_record(home, record)
     receipt = receipts.signature_of(run)
     if receipt.is_valid:
         again = f"this run was finished already, and signed on {receipt.date}; --new starts another run of the plan"
-        result = _result(record, run)
+        result = _result(record, run, judgement)
         return {**result, "lines": [again, *result["lines"]]}
-    # One party alone cannot score an attack: its page shows what the plan alone says.
-    shown = with_predictions(record)
     run.keep(shown)
-    write_report(shown, run.path)
+    write_report(shown, run.path, judgement)
     receipts.sign_record(home, run, [party.name for party in plan.parties])
-    return _result(shown, run)
+    return _result(shown, run, judgement)
 
 
-def _result(record: RunRecord, run: RunFolder) -> Result:
+def _result(record: RunRecord, run: RunFolder, judgement: "PlanJudgement") -> Result:
     from plumbob.report.results import lines_of
 
-    lines = [*lines_of(record, run.path), f"to see the signed receipt: plumbob receipt {run.path}"]
+    lines = [*lines_of(record, run.path, judgement), f"to see the signed receipt: plumbob receipt {run.path}"]
     return {"out": str(run.path), "report": str(run.report_file), **record.to_dict(), "lines": lines}
 
 
@@ -127,8 +136,8 @@ def has_room_for_all(home: Home, plan: Plan, rows: int, runs: int) -> bool:
     """Whether every aligned row may still be scored, as far as this party knows: the label party keeps no count."""
     is_asking = home.identity.name == plan.label_party.name
     held_out = plan.held_out(rows) if shows_quality(plan, rows) else 0
-    used = held_out * runs if is_asking else prediction.AnsweredRows.of(home, plan).answered()
-    limit = prediction.row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
+    used = held_out * runs if is_asking else AnsweredRows.of(home, plan).answered()
+    limit = row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
     return limit is None or used + rows <= limit.rows
 
 

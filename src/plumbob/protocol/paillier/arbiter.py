@@ -19,16 +19,19 @@ from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slot
 from plumbob.data import Batch, all_steps
 from plumbob.model import logistic
 from plumbob.protocol import schedules
-from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, offer_key
+from plumbob.protocol.handshake import Participant, greet
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import shows_quality
+from plumbob.protocol.paillier.keys import admit_key, make_key, offer_key
+from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.paillier.primitive import admit_from
-from plumbob.protocol.party import AnyParty, TrainingParty
+from plumbob.protocol.paillier.widths import slots_for, widths_for
+from plumbob.protocol.party import AnyParty
 from plumbob.protocol.transcript import ArbiterTranscript
-from plumbob.protocol.widths import columns_of, slots_for, widths_for
+from plumbob.protocol.widths import columns_of
 
 
-class ArbitratedParty(TrainingParty):
+class ArbitratedParty(GradientParty):
     """A party with columns; the label party is the one that adds the scores up."""
 
     arbiter_key: PublicKey

@@ -25,14 +25,16 @@ from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch
 from plumbob.model import logistic
-from plumbob.protocol.handshake import admit_key, agree_pair_keys, make_key, offer_key
+from plumbob.protocol.handshake import agree_pair_keys
+from plumbob.protocol.paillier.keys import admit_key, make_key, offer_key
+from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.paillier.primitive import Helper, Learner
+from plumbob.protocol.paillier.widths import slots_for
 from plumbob.protocol.pair_masks import zero_sum_mask
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.widths import columns_of, slots_for
+from plumbob.protocol.widths import columns_of
 
 
-class ExchangeParty(TrainingParty):
+class ExchangeParty(GradientParty):
     """A party of Protocol 1; the label party's residuals carry the labels, otherwise all are alike."""
 
     key: PrivateKey

@@ -7,9 +7,10 @@ from itertools import permutations
 from plumbob.crypto import Slots
 from plumbob.crypto.proof import ROOTS
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.paillier.widths import slots_for, widths_for
 from plumbob.protocol.schedule import Due
 from plumbob.protocol.schedules import TrainingSchedule, names_of, pair_keys
-from plumbob.protocol.widths import columns_of, slots_for, widths_for
+from plumbob.protocol.widths import columns_of
 
 
 class PaillierSchedule(TrainingSchedule):

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,13 +21,13 @@ from plumbob.crypto.lattice import Layout, MaskedOpening, ParameterSet, SlotLayo
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.plan.settings import STEP_BITS
+from plumbob.plan.settings import STEP_BITS, label_scale
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.privacy.noise_cost import label_scale
-from plumbob.privacy.rows import RowCost, most_failure
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
-from plumbob.protocol.row_noise import SumUnits, norms, row_cost
 from plumbob.protocol.widths import LATTICE_BITS, columns_of
+
+if TYPE_CHECKING:
+    from plumbob.privacy.rows import RowCost
 
 PERIOD_BITS = 6  # A period of the sigmoid's series is 64.
 WEIGHT_BITS = 32  # Fraction bits of a weight.
@@ -375,13 +376,18 @@ class LatticeShape:
         entry of a row is larger than its party's norm.
         """
         residual = LARGEST_SERIES + 0.5 * label_scale(self.plan.label_flip_epsilon)
+        noisiest = None
         if self.plan.noise == "rows":
+            # Late: a plan without such a promise needs nothing of it.
+            from plumbob.privacy.rows import most_failure
+            from plumbob.protocol.row_noise import norms
+
             features = max(1.0, *norms(self.plan))
+            # How often a run fails depends on this, and the noise on how often it fails: the most noise settles it.
+            noisiest = self._row_cost(most_failure(self.plan.epsilon, self.plan.delta))
         else:
             features = 1.0 if self.plan.scale in ("whitened", "standard") else 2.0**LATTICE_BITS
         sums = math.ldexp(math.sqrt(self.rows * self.trained) * residual * features, self.gradient_fraction)
-        # How often a run fails depends on this, and the noise on how often it fails: the most noise settles it.
-        noisiest = self._row_cost(most_failure(self.plan.epsilon, self.plan.delta))
         noisy = sums if noisiest is None else sums + math.ldexp(noisiest.std, NOISE_BITS)
         if not self.has_penalty_products:
             return noisy
@@ -394,14 +400,16 @@ class LatticeShape:
         return math.exp2(self.failure_bits) + math.exp2(self.shown_bits)
 
     @property
-    def row_cost(self) -> RowCost | None:
+    def row_cost(self) -> "RowCost | None":
         """What a run costs for one row, with noise in the units of the gradients' shares; None without a promise.
 
         PrivacyError where the run fails too often for delta to pay for it.
         """
         return self._row_cost(self.failure) if self.plan.noise == "rows" else None
 
-    def _row_cost(self, failure: float) -> RowCost | None:
+    def _row_cost(self, failure: float) -> "RowCost | None":
+        from plumbob.protocol.row_noise import SumUnits, row_cost  # As above.
+
         units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS * self.parties * len(self.sum_blocks))
         return row_cost(self.plan, failure, units)
 

@@ -34,14 +34,12 @@ from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
 from plumbob.protocol.account import Numbers
-from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.row_noise import whole_noise_of_a_run
+from plumbob.protocol.party import TrainingParty, row_weights
 from plumbob.protocol.shares.bound import AnyBound, bind_lattice
 from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine, zero_sum_masks
 from plumbob.protocol.shares.keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
@@ -114,6 +112,8 @@ class LatticeParty(TrainingParty):
         cost = self.shape.row_cost
         if cost is None:
             return None
+        from plumbob.protocol.row_noise import whole_noise_of_a_run  # Late: without a promise there is no noise.
+
         columns = sum(map(self.holders.columns, self.holders.names))
         self.noise_draws = cost.passes * columns
         return whole_noise_of_a_run(cost, columns, self.participant.draws.of("noise").draw)

@@ -15,7 +15,7 @@ from plumbob.lab.attacks.steering import Steering, arm
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.score import aligned
 from plumbob.plan import Plan
-from plumbob.protocol.party import LARGEST_SCORE, TrainingParty, steering_limit
+from plumbob.protocol.paillier.party import LARGEST_SCORE, GradientParty, steering_limit
 from plumbob.protocol.program import party_class
 from tests.protocol.support import Played, made_up, plan_for, played, trained
 
@@ -52,9 +52,9 @@ class Steered:
     hook: Steering
 
     @property
-    def victims(self) -> list[TrainingParty]:
+    def victims(self) -> list[GradientParty]:
         parties = self.run.parties.items()
-        return [party for name, party in parties if name != self.by and isinstance(party, TrainingParty)]
+        return [party for name, party in parties if name != self.by and isinstance(party, GradientParty)]
 
     @property
     def failures(self) -> list[Exception]:
@@ -83,7 +83,7 @@ def steered(setting: str, push: float | None = None, **keys: Any) -> Steered:
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The switch: sums are taken as they come."""
-    monkeypatch.setattr(TrainingParty, "refuse_steering", lambda *_: None)
+    monkeypatch.setattr(GradientParty, "refuse_steering", lambda *_: None)
 
 
 @pytest.mark.usefixtures("unchecked")

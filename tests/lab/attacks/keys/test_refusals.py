@@ -17,9 +17,10 @@ from plumbob.crypto.limbs import Limbs
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant, offer_key
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.paillier import arbiter, exchange
+from plumbob.protocol.paillier.keys import offer_key
 from plumbob.protocol.program import party_at
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
 from tests.crypto.support import CountingEngine

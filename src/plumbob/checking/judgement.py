@@ -1,0 +1,124 @@
+"""What `check` comes to, as pages and terminals show it: the two headlines, and sentences about the plan.
+
+Only values: whoever shows a judgement, or keeps one for later, loads none of the rules that led to it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from plumbob.checking.verdict_words import BLOCKED, CHEATING, DEGRADES, HONEST, HOW_OFTEN, LEAKS, MEANINGS
+
+HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
+FEW_PARTIES = 3
+"""Up to this many, each pair of parties has a line of its own."""
+
+
+@dataclass(frozen=True)
+class HeadlineLine:
+    """What one party, or several, can work out about another's labels, columns, scores or weights."""
+
+    verdict: str
+    by: tuple[str, ...]
+    against: tuple[str, ...]
+    target: str
+    attacks: tuple[str, ...]
+    gains: tuple[str, ...]
+    """What they come to, the words after "can"."""
+    says: str
+
+
+@dataclass(frozen=True)
+class HeadlineBlock:
+    """One of the two headlines."""
+
+    assumes: str
+    heading: str
+    agreed: tuple[str, ...]
+    """What is opened on purpose, and to whom; or, of cheating, what would show it."""
+    lines: tuple[HeadlineLine, ...]
+    nothing: str
+    """What is said of the parties that no line is about; of all of them where there is none."""
+    remedy: str
+    """Flags to type against what leaks; empty where nothing does, or no flag helps."""
+    price: str
+    counts: str
+
+    @property
+    def leaks(self) -> bool:
+        return any(line.verdict == LEAKS for line in self.lines)
+
+    @property
+    def verdict(self) -> str:
+        return LEAKS if self.leaks else DEGRADES if self.lines else BLOCKED
+
+
+@dataclass(frozen=True)
+class Headlines:
+    """Both blocks, in the order in which they are read."""
+
+    honest: HeadlineBlock
+    cheating: HeadlineBlock
+
+    @property
+    def blocks(self) -> tuple[HeadlineBlock, HeadlineBlock]:
+        return self.honest, self.cheating
+
+    @property
+    def legend(self) -> str:
+        """What the word means that needs it most, and how often these verdicts are right."""
+        lines = [line for block in self.blocks for line in block.lines]
+        return (
+            f"{DEGRADES}: {MEANINGS[DEGRADES]}. {HOW_OFTEN[DEGRADES]}"
+            if any(one.verdict == DEGRADES for one in lines)
+            else ""
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The block as it stands in the JSON."""
+        return asdict(self)
+
+    @property
+    def in_short(self) -> str:
+        """Both verdicts in one line."""
+        return "; ".join(f"{block.heading.lower()}: {block.verdict}" for block in self.blocks)
+
+    def lines(self) -> list[str]:
+        """The block as it is printed on a terminal."""
+        told = [line for block in self.blocks for line in (*shown(block), "")][:-1]
+        return [*told, *(["", self.legend] if self.legend else [])]
+
+
+@dataclass(frozen=True)
+class PlanJudgement:
+    """A plan on the rows of a run: the headlines of its findings, and what pages say beside them."""
+
+    headlines: Headlines
+    protected: tuple[str, ...]
+    promise: tuple[str, ...]
+    """What noise promises in numbers."""
+    opened: tuple[str, ...]
+    limits: tuple[str, ...]
+    """What is not protected."""
+    assumed: tuple[str, ...]
+    noise: str
+    """Its kind, its deviations and what they cost, for the receipt."""
+    left_out: tuple[str, ...] = ()
+    """Attacks that `check` names for this plan and an audit of the run left out."""
+
+
+# In a terminal.
+
+
+def shown(block: HeadlineBlock) -> Iterator[str]:
+    """The block as it is printed on a terminal."""
+    yield f"{block.heading}:"
+    if block.assumes == HONEST:
+        yield from (f"  {line}" for line in block.agreed)
+    yield from (f"  {line.verdict:<8}  {line.says}" for line in block.lines)
+    if block.nothing:
+        yield f"  {block.nothing}"
+    if block.assumes == CHEATING:
+        yield from (f"  {line}" for line in block.agreed)
+    if block.remedy:
+        yield f"  What helps: {block.remedy}" + (f" (its price: {block.price})" if block.price else "")
