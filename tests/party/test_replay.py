@@ -783,6 +783,16 @@ def test_numbers_that_spell_a_text_are_another_table() -> None:
     assert digest_of_rows(one) != digest_of_rows(other)
 
 
+def test_the_same_bytes_as_other_numbers_are_refused() -> None:
+    """A digest is over bytes: a column read from its other end would be another table, with the digest of the first."""
+    one = tables_for(Plan.for_columns((2, 3)), *made_up(40, 5))["features"]
+    first, *rest = one.columns
+    other = replace(one, columns=(replace(first, values=np.array(first.values).view(">f8")), *rest))
+    assert digest_of_rows(one) == digest_of_rows(other)
+    with pytest.raises(DataError, match="column 0 holds other numbers"):
+        evidence.unpacked_table(memoryview(b"".join(evidence.packed_table(other))))
+
+
 @pytest.mark.parametrize(("name", "size"), [("factor", 1e-11), ("shift", 1e-12)])
 def test_a_part_is_compared_in_the_units_of_its_columns(honest: Kept, name: str, size: float) -> None:
     """Columns of large or small numbers have small factors or shifts, and another one encodes every row otherwise."""

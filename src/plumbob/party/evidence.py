@@ -53,6 +53,7 @@ LENGTH = struct.Struct("<Q")
 RECEIVED, SENT, SAID, DECIDED = b"R", b"S", b"O", b"D"
 SAID_IN_FULL = (Kind.SIGNATURE, Kind.HELLO, Kind.NUMBERS, Kind.SEAL)
 """Own messages that show nothing, and that the signatures are checked with before any secret is derived."""
+KINDS = {"labels": "|i1", "held_out": "|b1"}  # Of a table's numbers, besides its columns and weights.
 Said = TypeVar("Said")
 
 
@@ -272,6 +273,10 @@ def unpacked_table(data: memoryview) -> Table:
     """The inverse of `packed_table`."""
     stored, data = _unframed(data, _StoredTable)
     [arrays] = unpacked_numbers(data)
+    for name, one in arrays.items():
+        if one.shape != (len(stored.ids),) or one.dtype.str != KINDS.get(name, "<f8"):
+            # A table's digest is over bytes: as other numbers they would be another table with the same one.
+            raise DataError(f"evidence: column {name} holds other numbers than a table's")
     columns = tuple(
         Column(
             one.name,

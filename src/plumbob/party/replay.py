@@ -193,7 +193,7 @@ def replay(
         evidence = OpenedEvidence.open(folder / FOLDER, keys)
         places = signed_places(evidence, plan)
         journal = ReplayJournal(evidence, plan, places)
-    found = _Replay(evidence, plan, journal, places, source, progress, engine).run()
+    found = _SessionAgain(evidence, plan, journal, places, source, progress, engine).run()
     if trained and found.is_honest and found.part != trained:
         words = "the model part that it used is not the one that its training made, and nothing follows"
         found = replace(found, is_honest=False, sentence=_deviation(head.party, words))
@@ -255,7 +255,7 @@ class Replayed:
 
 
 @dataclass(frozen=True, repr=False)
-class _Replay:
+class _SessionAgain:
     evidence: OpenedEvidence
     plan: Plan
     journal: ReplayJournal
