@@ -7,6 +7,7 @@ never by showing a value. Numbers go where `store` puts them, ids and texts stay
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -168,6 +169,10 @@ class Table:
 
     def digest(self) -> bytes:
         """Over ids, columns and labels, in their order, and what was stated of columns: by it a run knows its rows."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> bytes:
         digest = hashlib.sha256(f"{len(self.ids)},{len(self.columns)}:".encode())
         for piece in in_pieces(self.ids):
             lengths = map("{}:".format, map(len, piece))

@@ -44,7 +44,7 @@ class Timeouts:
     ping: float = 5.0  # a sign of life at least so often
     silence: float = 20.0  # without any byte for so long, the link is dead
     closing: float = 2.0  # for the goodbye
-    first_retry: float = 0.5
+    first_retry: float = 0.1  # parties that are started together find each other at once
     longest_retry: float = 10.0
     give_way: float = 1.0  # where both sides could dial, the one named second waits so long
 
