@@ -39,8 +39,9 @@ CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None = None) -> dict[str, object]:
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
-    refuse_unsettled(RunFolder(folder))
-    record, signed = RunFolder(folder).record(), signature_of(RunFolder(folder))
+    own = RunFolder(folder)
+    refuse_unsettled(own)
+    record, signed = own.record(), signature_of(own)
     plan, begun, judgement = record.parsed_plan, runs_begun(folder), judged(record)
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
@@ -51,7 +52,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         mistakes += [f"what {one.peer} sent, and what it signed" for one in peers if not one.is_valid]
     stated = None if statement is None else read_statement(statement)
     if stated is not None:
-        mistakes += statement_mistakes(stated, RunFolder(folder), signed.fingerprints)
+        mistakes += statement_mistakes(stated, own, signed.fingerprints)
         if not stated.statement.get("honest"):
             mistakes.append(f"what {stated.statement.get('party')} sent, and what follows from the plan and its rows")
     consistent = consistent and not mistakes
@@ -123,10 +124,8 @@ def runs_begun(folder: Path) -> int:
 
 def compare(folders: Sequence[Path], known: KnownCertificates = NOBODY) -> dict[str, object]:
     """Several parties' records of one run: the same plan, the same bytes at both ends, the same certificates."""
-    records, signatures = (
-        [RunFolder(folder).record() for folder in folders],
-        [signature_of(RunFolder(folder)) for folder in folders],
-    )
+    runs = [RunFolder(folder) for folder in folders]
+    records, signatures = [run.record() for run in runs], [signature_of(run) for run in runs]
     parties = [party for record in records for party in record.parties]
     channels = list(compared_streams(parties))
     mistakes = list(_differences(records, signatures, channels, known))
@@ -231,18 +230,8 @@ def _fingerprint_lines(signatures: Sequence[Signed]) -> list[str]:
 
 
 def _counts(party: PartyRecord) -> dict[str, object]:
-    shown = (
-        "name",
-        "role",
-        "messages_sent",
-        "bytes_sent",
-        "encryptions",
-        "decryptions",
-        "randomisations",
-        "noise_draws",
-    )
-    fields = asdict(party)
-    return {name: fields[name] for name in shown}
+    shown = "name role messages_sent bytes_sent encryptions decryptions randomisations noise_draws"
+    return {name: getattr(party, name) for name in shown.split()}
 
 
 def _lines(record: RunRecord, judgement: PlanJudgement, channels: list[dict[str, str]], plan_agrees: bool) -> list[str]:
