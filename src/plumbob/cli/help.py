@@ -97,7 +97,7 @@ def in_our_words(error: Any, args: Sequence[str]) -> None:
             close = suggestion(flag, getattr(error, "possibilities", None) or [])
             error.message, error.possibilities = f"{flag}: there is no such flag{close}", None
         return
-    names = getattr(getattr(error, "param", None), "opts", ())
+    names: Sequence[str] = getattr(getattr(error, "param", None), "opts", ())
     given = next((after for before, after in pairwise(args) if before in names), None)
     for pattern, expected in EXPECTED.items():
         if given is not None and (found := re.search(pattern, message)):
