@@ -88,6 +88,10 @@ def test_peers_whose_columns_add_nothing(
     *_, said = trained(monkeypatch, capsys, files, "--drop", "name", "--seed", "1")["remarks"]
     assert said.startswith("the joint model is not better than local-only (AUC ")
     assert said.endswith("try more rows, fewer columns (--drop), or a larger --l2")
+    words = ["--id", "client", "--label", "late", "--drop", "name", "--protocol", "clear", "--seed", "1"]
+    words += ["--noise", "rows", "--epsilon", "0.1", "--out", str(Path(files[0].partition("=")[2]).parent / "noisy")]
+    *_, said = told(monkeypatch, capsys, "train", "--data", *files, *words)["remarks"]
+    assert said.endswith("the plan's may hide what the peers' columns add; try more rows, or a larger --epsilon")
 
 
 def test_rows_without_a_label_are_left_out_on_request(
