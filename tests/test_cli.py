@@ -17,6 +17,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+import plumbob
 from plumbob import __version__, cli
 from plumbob.crypto import engines
 from plumbob.errors import ROOM_ADVICE, CryptoError
@@ -877,6 +878,16 @@ def test_diverging_run_is_marked(
     assert call(monkeypatch, "train", *flags) == 1
     assert "training diverges" in capsys.readouterr().err
     assert RunFolder(tmp_path).record().status.startswith("failed ")
+
+
+def test_the_papers_settings_have_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are written out, and what else is said wins; without the flag, `clear` is trained as `shares`."""
+    plan = answer(monkeypatch, capsys, "plan", "new", "--as-in-the-paper", "--learning-rate", "0.3")["plan"]
+    assert plan["protocol"] == "exchange"
+    assert {key: plan[key] for key in plumbob.PAPER} == {**plumbob.PAPER, "learning_rate": 0.3}
+    usual = answer(monkeypatch, capsys, "plan", "new", "--protocol", "shares")["plan"]
+    clear = answer(monkeypatch, capsys, "plan", "new", "--protocol", "clear")["plan"]
+    assert {key: clear[key] for key in plumbob.PAPER} == {**{key: usual[key] for key in plumbob.PAPER}, "open": "own"}
 
 
 @pytest.mark.parametrize(("features", "number"), [("11,12", 2), ("392,392", 4), ("2,3", 1)])

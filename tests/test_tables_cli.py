@@ -78,6 +78,22 @@ def test_train_drafts_a_plan_from_files(
     assert any(few in remark for remark in rare["remarks"])
 
 
+def test_peers_whose_columns_add_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
+) -> None:
+    """A joint model that is not better than the label party's own is called that, and what to try is named."""
+    generator = np.random.default_rng(3)
+    noise = [",".join([f"c{row}", *(f"{cell:.3f}" for cell in generator.normal(size=8))]) for row in range(ROWS)]
+    Path(files[1].partition("=")[2]).write_text("\n".join(["client,a,b,c,d,e,f,g,h", *noise]) + "\n")
+    *_, said = trained(monkeypatch, capsys, files, "--drop", "name", "--seed", "1")["remarks"]
+    assert said.startswith("the joint model is not better than local-only (AUC ")
+    assert said.endswith("try more rows, fewer columns (--drop), or a larger --l2")
+    words = ["--id", "client", "--label", "late", "--drop", "name", "--protocol", "clear", "--seed", "1"]
+    words += ["--noise", "rows", "--epsilon", "0.1", "--out", str(Path(files[0].partition("=")[2]).parent / "noisy")]
+    *_, said = told(monkeypatch, capsys, "train", "--data", *files, *words)["remarks"]
+    assert said.endswith("the plan's may hide what the peers' columns add; try more rows, or a larger --epsilon")
+
+
 def test_rows_without_a_label_are_left_out_on_request(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
 ) -> None:

@@ -31,6 +31,13 @@ SAMPLED = "Very many rows: local-only and pooled models were fitted, and epochs 
 MANY_ROWS = 100_000
 """Enough to settle a regression's weights, and what scikit-learn copies in memory."""
 
+ADDS_NOTHING = (
+    "these rows show nothing that the peers' columns add; try more rows, fewer columns (--drop), or a larger --l2"
+)
+HIDDEN_BY_NOISE = (
+    "local-only has no noise, and the plan's may hide what the peers' columns add; try more rows, or a larger --epsilon"
+)
+
 
 def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | None = None) -> Run:
     """The same run with its quality in the record; `tables` are those it was trained on."""
@@ -82,11 +89,10 @@ def _remarks(
     )
     joint, local = models["joint"], models["local-only"]
     if rows != TRAINING and not _is_better(joint, local):
+        why = ADDS_NOTHING if plan.noise == "none" else HIDDEN_BY_NOISE
         yield (
             f"the joint model is not better than local-only (AUC {_shown(joint['auc'])} against"
-            f" {_shown(local['auc'])}, log loss {_shown(joint['log_loss'])} against"
-            f" {_shown(local['log_loss'])}): these rows show nothing that the peers' columns add; try more rows,"
-            " fewer columns (--drop), or a larger --l2"
+            f" {_shown(local['auc'])}, log loss {_shown(joint['log_loss'])} against {_shown(local['log_loss'])}): {why}"
         )
 
 
