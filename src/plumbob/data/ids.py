@@ -199,14 +199,19 @@ class PackedIds:
     def __init__(self, ids: Sequence[str]) -> None:
         # It grows in place: joined from pieces, there would be two of it for a while.
         self._data = bytearray()
-        sizes = np.zeros(1 + len(ids), dtype=np.int64)
+        most = BEFORE_TEXT * len(ids) + 4 * sum(map(len, ids))
+        self._bounds = np.zeros(1 + len(ids), dtype=np.uint32 if most < 2**32 else np.int64)
+        """Id i is from `_bounds[i]` to `_bounds[i + 1]`."""
         done = 1
         for piece in in_pieces(ids):
-            data, sizes[done : done + len(piece)] = _packed(piece)
+            data, sizes = _packed(piece)
+            self._bounds[done : done + len(piece)] = len(self._data) + np.cumsum(sizes)
             self._data += data
             done += len(piece)
-        self._bounds = np.cumsum(sizes)
-        """Id i is from `_bounds[i]` to `_bounds[i + 1]`."""
+
+    def forget(self) -> None:
+        """Its memory is needed for something else."""
+        self._data, self._bounds = bytearray(), np.zeros(1, dtype=np.uint32)
 
     def __len__(self) -> int:
         return len(self._bounds) - 1

@@ -544,6 +544,9 @@ class AlignmentParty:
         for start in self._starts(len(places)):
             # A chunk at a time: millions of Python's own integers take more memory than the ids.
             found += self._ids.texts(places[start : start + self._chunk])
+        rows = None if self._ids.rows is None else dict(zip(found, self._ids.rows[places].tolist(), strict=True))
+        # Nobody asks for them any more, and texts take three times their memory.
+        self._ids.forget()
         found.sort()
         ordered = tuple(found)
         del found
@@ -553,10 +556,8 @@ class AlignmentParty:
             confirm(self.participant, key, (order_hash,))
         if not ordered:
             raise DataError("the parties have no id in common; are their ids written in the same way?")
-        if self._ids.rows is None:
-            return Alignment(ordered, order_hash, len(ordered), self.sizes)
-        rows = dict(zip(self._ids.texts(places), self._ids.rows[places].tolist(), strict=True))
-        return Alignment(self._paired(ordered, rows), order_hash, len(ordered), self.sizes)
+        ids = ordered if rows is None else self._paired(ordered, rows)
+        return Alignment(ids, order_hash, len(ordered), self.sizes)
 
     def _paired(self, ids: Sequence[str], rows: Mapping[str, int]) -> tuple[str, ...]:
         """Every row of an id with every row of the others: all say how many they have."""

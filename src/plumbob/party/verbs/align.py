@@ -44,10 +44,11 @@ def align(options: Align, caller: Caller) -> Result:
             choose = choice_of_held_out(home, plan, options.split_by, options.data, options.duplicates)
         refuse_repeats_with_row_privacy(plan, table)
         duplicates, repeated_rows = table.choices.duplicates, table.repeated
+        # Ids are all that is needed of it from here on, and they take less memory than its texts.
+        table = replace(table, columns=(), labels=None)
         ids = PackedIds.of(table.ids, repeat=duplicates == "repeat")
     for remark in remarks_on_ids(table):
         tell(remark)
-    # From here on, ids are all that is needed of the table, and they take less memory than its texts.
     del table
     place = PlanRuns(home, plan).alignment_folder(name)
     if options.new:
@@ -70,8 +71,6 @@ def align(options: Align, caller: Caller) -> Result:
             choose=choose,
         )
         found, peers_are_done = alignment.align(party_run, ids, journal, journal.draws(), intersection)
-    # Before the common ones are written: of millions, each copy counts.
-    del ids
     # Before its journal goes: whoever is killed in between need not ask the peers again.
     remarks = [ANOTHER_LIST] if aligned.names_kept(home, plan) else []
     file = None if found.ids is None else aligned.keep(home, plan, found, name, duplicates)
