@@ -81,7 +81,7 @@ def browser() -> str:
 
 
 def temporary_files() -> str:
-    """Where the tests' own files lie."""
+    """The folder of the tests' own files."""
     return f"temporary files: in {os.environ.get('PYTEST_DEBUG_TEMPROOT', 'the usual place, which is slow on a disk')}"
 
 

@@ -32,14 +32,14 @@ TINY = ["--features", "15,15", "--key-bits", "512", "--test-only-keys", "--epoch
 
 
 class Command:
-    """`plumbob ARGUMENTS`, run in this process."""
+    """Runs `plumbob ARGUMENTS` in this process."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch, self._capsys = monkeypatch, capsys
         self.out = self.error = ""
 
     def call(self, *arguments: str) -> int:
-        """Its exit code; what it printed is kept."""
+        """The exit code; what was printed is kept."""
         self._monkeypatch.setattr(sys, "argv", ["plumbob", *arguments])
         with pytest.raises(SystemExit) as left:
             cli.main()
@@ -55,7 +55,7 @@ class Command:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """For one test."""
+    """A command for one test."""
     return Command(monkeypatch, capsys)
 
 
@@ -89,7 +89,7 @@ def test_an_id_column_is_named_as_for_train(tmp_path: Path, command: Command) ->
 
 
 def test_a_leaking_plan_is_exit_code_3(command: Command) -> None:
-    """And the JSON object is printed all the same, with every field of a finding."""
+    """The JSON object is printed as well, with every field of a finding."""
     result = command.answer(3, "check", *LEAKY)
     assert result["notes"]
     assert set(result["findings"][0]) >= FIELDS
@@ -171,7 +171,7 @@ def test_runs_add_up(command: Command) -> None:
 
 
 def test_train_refuses_a_plan_that_leaks(command: Command, tmp_path: Path) -> None:
-    """With the worst findings by name and before anything is written; accepted, it trains and the record says so."""
+    """The refusal names the worst findings before anything is written; accepted, it trains and the record says so."""
     out = tmp_path / "run"
     train = ["train", *TINY, "--protocol", "exchange", "--batch-size", "8", "--reply-slots", "1", "--out", str(out)]
     assert command.call(*train) == 1
@@ -324,7 +324,7 @@ def test_whose_table_it_is_must_be_clear(command: Command, tmp_path: Path) -> No
 
 
 def test_predicted_rows_are_judged(command: Command) -> None:
-    """As many as the plan allows, with a limit to recommend."""
+    """As many rows are judged as the plan allows, with a limit to recommend."""
     shares = ["check", "--rows", "27000", "--features", "11,12"]
     result = command.answer(4, *shares)
     fixes = {one["fix"] for one in result["findings"] if one["attack"] == "prediction-equations" and one["fix"]}

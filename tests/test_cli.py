@@ -288,7 +288,7 @@ def test_train_leaves_a_whole_run(runs: Path, protocol: str) -> None:
 def test_train_prints_quality_side_by_side(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """For people: three models by seven numbers, some with an interval; progress goes to stderr; a flag wins."""
+    """Three models stand beside seven numbers, some with an interval; progress goes to stderr; a flag wins."""
     plan = tmp_path / "joint.toml"
     plan.write_text(Plan.for_columns((15, 15), protocol="exchange", batch_size=64).to_toml())
     out = str(tmp_path / "run")
@@ -316,7 +316,7 @@ def test_accepted_leaks_are_recorded(
 def test_report_is_made_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
 ) -> None:
-    """From the record alone: the same pages, beside it or where one likes; what is no run is refused."""
+    """The record alone gives the same pages, beside it or anywhere else; what is no run is refused."""
     page, elsewhere = runs / "arbiter" / "report.html", tmp_path / "page.html"
     before = page.read_bytes()
     page.unlink()
@@ -601,7 +601,7 @@ def test_attack_on_a_recorded_run(
 def test_findings_of_a_recorded_run_can_be_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
 ) -> None:
-    """With `--keep` they are in the record and on the page, and once only when it is done again."""
+    """With `--keep` findings are in the record and on the page, and only once when it is repeated."""
     folder = tmp_path / "run"
     shutil.copytree(runs / "clear", folder)
     found = answer(monkeypatch, capsys, "attack", str(folder), "--keep")["findings"]
@@ -755,7 +755,7 @@ def test_bad_input_is_explained(
 def test_a_run_that_fails_leaves_the_one_before_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """In a folder of its own, until a run has come to its end in its place; what else lies there stays."""
+    """The earlier run stays in its own folder until another has finished in its place; other files stay too."""
     plan, pairs = people(tmp_path)
     run = tmp_path / "run"
     train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(run), "--accept-leaks"]
@@ -792,7 +792,7 @@ def test_files_without_a_party_are_explained(
 def test_too_little_memory_is_said_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """No traceback, exit code 1."""
+    """Too little memory is one sentence and exit code 1, without a traceback."""
 
     def too_much(*_: object) -> None:
         raise MemoryError

@@ -19,7 +19,7 @@ def test_one_is_singular(number: int, words: str) -> None:
 
 
 def test_a_plural_of_its_own() -> None:
-    """For nouns that do not just get an s."""
+    """Nouns that do not just get an s have their own plural."""
     assert [counted(number, "query", "queries") for number in (1, 2)] == ["1 query", "2 queries"]
 
 
@@ -44,7 +44,7 @@ def test_a_plural_of_its_own() -> None:
     ],
 )
 def test_numbers_as_people_read_them(write: Written, value: float | None, words: str) -> None:
-    """With their unit, no longer than needed."""
+    """Numbers have their unit, and are no longer than needed."""
     assert write(value) == words
 
 

@@ -77,7 +77,7 @@ def test_a_folder_without_the_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_a_network_the_message_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither folder nor network: the error names the variable and the option."""
+    """Without a folder and a network, the error names the variable and the option."""
 
     def unreachable(*_arguments: Any, **_options: Any) -> None:
         raise urllib.error.URLError("no route")
@@ -112,7 +112,7 @@ def test_loans_are_as_they_were_drawn() -> None:
 
 
 def test_the_split_of_loans_is_that_of_scikit_learn() -> None:
-    """As for the other bundled sets: test rows are those of seed 0."""
+    """The test rows of loans are those of seed 0, as for the other bundled sets."""
     whole = datasets.describe("loans", "all")
     _, expected = train_test_split(whole.X, test_size=0.2, random_state=0)
     assert sorted(map(bytes, datasets.load("loans", "test")[0])) == sorted(map(bytes, expected))
@@ -138,7 +138,7 @@ def test_the_bundled_loans_can_be_drawn_again(tmp_path: Path) -> None:
 
 
 def test_without_the_published_file_the_script_says_how_it_is_called(tmp_path: Path) -> None:
-    """It writes nothing."""
+    """Without the published file the script writes nothing and says how it is called."""
     environment = {name: value for name, value in os.environ.items() if name != "PLUMBOB_DATA"}
     command = [sys.executable, str(ROOT / "tools" / "loans.py"), str(tmp_path / "loans.csv.gz")]
     refused = subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -64,7 +64,7 @@ def test_a_table_that_cannot_be_is_refused(table: tuple[int, int, int]) -> None:
 
 
 def test_a_drafted_plan_has_the_values_and_the_reason(tmp_path: Path) -> None:
-    """By the smallest file without held-out rows; whoever signs is warned where far fewer rows are in common."""
+    """The smallest file without held-out rows decides; whoever signs is warned where far fewer rows are common."""
     keys, drafted = suggested_keys({}, [TableSize(625, 5, 0), TableSize(2000, 3, 0)])
     assert drafted == DraftedEncoding(500, 8, 0)
     assert (keys["bins"], keys["plain"], keys["test_share"]) == (5, True, 0.2)
@@ -95,7 +95,7 @@ def test_what_somebody_chose_is_kept(keys: dict[str, object], encoding: dict[str
 
 
 def test_few_rows_for_a_column_are_noted() -> None:
-    """Before anybody trains: `check` says so, where the plan knows its rows."""
+    """`check` notes few rows before anybody trains, where the plan knows its rows."""
     plan = Plan.for_columns((30, 30))
     assert any("599 training rows for 60 encoded columns are fewer than 10" in note for note in notes(plan, 599))
     assert not any("fewer than 10 for each" in note for note in [*notes(plan, 600), *notes(plan)])

@@ -38,7 +38,7 @@ def test_a_finished_run_is_not_replaced_unasked(
 
 @pytest.mark.parametrize("words", [*VERBS.values(), DEFENCES], ids=["train", "audit", "defences"])
 def test_new_replaces_it(words: list[str], run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the new one, with nothing of the old one left beside it; without it the new one is refused."""
+    """--new replaces a run, with nothing of the old one left; without it the new one is refused."""
     before = contents(run)
     assert call(monkeypatch, *words, "--epochs", "2", "--out", str(run)) == 1
     (run / "notes.txt").write_text("mine")

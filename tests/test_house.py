@@ -293,7 +293,7 @@ sys.path.insert(0, {source!r})
 
 
 def copy_of_the_house(folder: Path) -> Path:
-    """Its source, to be changed; what is compiled already comes along, because files keep their times."""
+    """A copy of the source, to be changed; compiled files come along, because files keep their times."""
     source = folder / "src"
     shutil.copytree(HOUSE, source / "plumbob", ignore=shutil.ignore_patterns("*.so"))
     return source

@@ -17,7 +17,7 @@ SHAPES = [
 
 
 def levels(rows: int, columns: int, parties: int) -> list[tuple[int, int]]:
-    """Rows and passes of each."""
+    """The rows and passes of each level."""
     return [(level.rows, level.passes) for level in levels_by_rule(rows, columns, parties)]
 
 
@@ -101,6 +101,6 @@ def test_a_plan_that_says_what_the_rule_says_has_its_levels() -> None:
 
 
 def test_levels_in_words() -> None:
-    """As a person reads them."""
+    """Levels are told as a person reads them."""
     assert in_words(levels_by_rule(27_000, 23, 2)) == "12 passes on 5,000 rows, 4 on all 27,000"
     assert in_words(levels_by_rule(455, 23, 2)) == "14 passes on all 455 rows"

@@ -22,7 +22,7 @@ def locked() -> dict[str, tuple[str, set[str]]]:
 
 @pytest.mark.parametrize("group", [lock.CORE, *lock.EXTRAS])
 def test_every_direct_requirement_is_locked(group: str) -> None:
-    """In a version that pyproject.toml allows, under the group that asks for it."""
+    """Each is locked in a version that pyproject.toml allows, under the group that asks for it."""
     found = locked()
     for text in lock.direct_requirements()[group]:
         requirement = Requirement(text)

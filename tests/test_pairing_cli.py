@@ -24,7 +24,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def written(folder: Path, party: str, names: str, rows: list[str]) -> str:
-    """PARTY=FILE of these rows."""
+    """Write these rows and return PARTY=FILE."""
     (folder / f"{party}.csv").write_text("\n".join([names, *rows]) + "\n")
     return f"{party}={folder / f'{party}.csv'}"
 
@@ -102,7 +102,7 @@ def test_what_could_be_the_id_is_suggested(
 def test_pairing_by_place_is_shown_everywhere(
     files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """On the screen, on both pages, in the record and in the receipt; with an id nowhere."""
+    """Pairing by place is on the screen, on both pages, in the record and in the receipt; with an id nowhere."""
     bare, run = by_place(files, tmp_path), tmp_path / "run"
     assert call(monkeypatch, "train", "--data", *bare, "--by-place", *WORDS, "--out", str(run)) == 0
     assert PAIRED in capsys.readouterr().out
@@ -122,7 +122,7 @@ def test_pairing_by_place_is_shown_everywhere(
 def test_a_comparison_of_defences_shows_it_too(
     files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """On its screen, its page and in its file."""
+    """A comparison of defences shows it on its screen, its page and in its file."""
     out = tmp_path / "compared"
     words = ["audit", "--defences", "--only", "label-sign", "--data", *by_place(files, tmp_path), "--by-place", *WORDS]
     assert call(monkeypatch, *words, "--out", str(out)) in {0, 3, 4}

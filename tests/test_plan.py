@@ -516,7 +516,7 @@ def test_a_plan_is_read_from_its_file(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_that_nothing_can_be_calculated_with_are_refused(keys: dict[str, Any], words: str) -> None:
-    """Not by an overflow in the middle of a run, nor by a key that takes days to make."""
+    """They are refused at once, not by an overflow in the middle of a run or a key that takes days to make."""
     with pytest.raises(PlanError, match=re.escape(words)):
         Plan.for_columns(**{"features": (11, 12), **keys})
 

@@ -39,7 +39,7 @@ def test_without_a_browser_it_says_what_to_do(run: Path, monkeypatch: pytest.Mon
 
 
 def test_a_browser_that_fails_is_named(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the page that can be printed by hand."""
+    """A browser that fails is named, with the page that can be printed by hand."""
     broken = tmp_path / "chromium"
     broken.write_text("#!/bin/sh\nexit 7\n")
     broken.chmod(0o700)

@@ -16,7 +16,7 @@ PLAN = plan_for((2, 3), protocol="exchange")
 
 
 def finished_run(path: Path) -> RunFolder:
-    """As little as a run can leave."""
+    """A finished run that left as little as possible."""
     folder = RunFolder(path)
     folder.keep(unfinished_record(PLAN, 40, FINISHED))
     folder.keep_pages("<html>", "<html>")
@@ -73,7 +73,7 @@ def test_everything_a_run_left_is_settled(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_record_whose_plan_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """At the edge, once, and not by whoever first looks at the plan."""
+    """A record with an unreadable plan is refused at once, not by whoever first looks at the plan."""
     folder = finished_run(tmp_path)
     text = folder.record_file.read_text()
     folder.record_file.write_text(text.replace("[parties]", "[partys]"))

@@ -148,7 +148,7 @@ def test_scores_say_which_rows_were_held_out(
     tmp_path: Path,
     split: list[str],
 ) -> None:
-    """As between organisations: yes for a row held out, no for one trained on, nothing for a new one or without ids."""
+    """The scores' file says yes for a row held out, no for one trained on, and nothing for new rows or without ids."""
     trained(monkeypatch, capsys, files, "--drop", "name", *split)
     with_new_row = []
     for word in files:

@@ -75,7 +75,7 @@ class Ended:
 
 
 def plumbob(*words: str, dies_at: tuple[str, int] | None = None) -> Ended:
-    """`plumbob WORDS` in a process of its own, to its end; with `dies_at`, to the nth call of that method."""
+    """Run `plumbob WORDS` in its own process to its end; with `dies_at`, to the nth call of that method."""
     with tempfile.TemporaryDirectory() as folder:
         process = context.Process(target=type_words, args=(["plumbob", *words], Path(folder), dies_at), daemon=True)
         process.start()
@@ -84,7 +84,7 @@ def plumbob(*words: str, dies_at: tuple[str, int] | None = None) -> Ended:
 
 
 def type_words(words: list[str], place: Path, dies_at: tuple[str, int] | None) -> None:
-    """What the process does."""
+    """What the process runs."""
     if dies_at is not None:
         checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.REST = 0.0
         die_at(*dies_at)
@@ -157,7 +157,7 @@ def assert_same(one: Path, other: Path, *, is_noisy: bool) -> None:
 
 
 def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As it is installed, writing when it likes: killed once something was kept, it goes on from there."""
+    """The installed program, killed once something was kept, resumes from there."""
     command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "400", "--out", str(tmp_path), "--quiet"]
     with subprocess.Popen([sys.executable, "-c", USUAL, *command]) as process:
         step = wait_for_a_step(tmp_path / UNFINISHED / JOURNAL)
@@ -298,7 +298,7 @@ def test_rows_that_are_left_out_are_told(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    """Once, as progress is, so that --quiet keeps it back; where all rows are common there is nothing to tell."""
+    """They are told once, like progress, so that --quiet keeps it back; not where all rows are common."""
     command = [*verb, *SMALL, "--protocol", "clear", *data, "--epochs", "1", "--out", str(tmp_path / "run")]
     assert called(monkeypatch, *command) in {0, 3, 4}
     assert "in common" not in capsys.readouterr().err

@@ -59,5 +59,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is offered, whether it was asked for already or not."""
+    """All names on offer, whether they were imported already or not."""
     return sorted({*__all__, "__version__"})

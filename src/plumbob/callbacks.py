@@ -1,4 +1,4 @@
-"""What long work calls to say how far it is; every room may take one and call it."""
+"""The functions that long work calls to report progress; every room may take one and call it."""
 
 from collections.abc import Callable
 

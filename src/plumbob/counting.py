@@ -12,7 +12,7 @@ WORSE_THAN_NOTHING = "worse than guessing the mean"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """With commas between thousands; `plural` where the noun does not just get an s."""
+    """A number with its noun, and commas between thousands; `plural` where the noun does not just get an s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -26,13 +26,13 @@ def _or_dash(write: Callable[[float], str]) -> Written:
 
 @_or_dash
 def percent(share: float) -> str:
-    """0.788 as 78.8 %: one decimal at most."""
+    """A share as a percentage with at most one decimal: 0.788 is 78.8 %."""
     # Added to 0, a rounded -0.0 loses its sign.
     return f"{round(100 * share, 1) + 0.0:,.1f}".removesuffix(".0") + " %"
 
 
 def share(value: float | None) -> str:
-    """Of labels, or an R² of what a claim explains; one below 0 has no percentage."""
+    """A share of labels, or an R² of what a claim explains, as text; one below 0 has no percentage."""
     if value is None:
         return percent(None)
     return WORSE_THAN_NOTHING if value < 0 else percent(min(value, 1.0))
@@ -40,19 +40,19 @@ def share(value: float | None) -> str:
 
 @_or_dash
 def decimal(value: float) -> str:
-    """An AUC, a log loss, an R²: three decimals, and powers of ten where digits say nothing."""
+    """A number such as an AUC, a log loss or an R²: three decimals, and powers of ten where digits say nothing."""
     return f"{value:.3f}" if abs(value) < 1e5 else f"{value:.1e}"
 
 
 @_or_dash
 def seconds(value: float) -> str:
-    """Three digits that count."""
+    """Seconds with three significant digits."""
     return f"{_three_digits(value)} s"
 
 
 @_or_dash
 def size(count: float) -> str:
-    """Bytes, in powers of a thousand, with three digits that count."""
+    """Bytes in powers of a thousand, with three significant digits."""
     for unit, word in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if abs(count) >= unit:
             return f"{_three_digits(count / unit)} {word}"
@@ -61,7 +61,7 @@ def size(count: float) -> str:
 
 @_or_dash
 def plain(value: float) -> str:
-    """Any other number: a whole one with commas, another with four digits that count."""
+    """Any other number: a whole one with commas, another with four significant digits."""
     return f"{int(value):,}" if value == int(value) and abs(value) < 1e15 else f"{value:.4g}"
 
 

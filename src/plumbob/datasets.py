@@ -54,7 +54,7 @@ def load(name: str, part: str = "train", data_dir: str | Path | None = None) -> 
 
 
 def describe(name: str, part: str = "train", data_dir: str | Path | None = None) -> Dataset:
-    """As `load`, with the names of the columns."""
+    """The same as `load`, with the names of the columns."""
     if name not in _LOADERS:
         raise DataError(f"no data set {name!r}; there are {', '.join(_LOADERS)}")
     _refuse_unknown_part(part)
@@ -65,12 +65,12 @@ def describe(name: str, part: str = "train", data_dir: str | Path | None = None)
 
 
 def names() -> tuple[str, ...]:
-    """The data sets that can be asked for."""
+    """The names of the data sets that can be loaded."""
     return tuple(_LOADERS)
 
 
 def usual_split(name: str, data_dir: str | Path | None = None) -> dict[str, int]:
-    """Columns by party, where nobody says how many: of `loans` as in our examples, of others as the paper halves them.
+    """Columns by party, where nobody says how many: `loans` as in our examples, others as the paper halves them.
 
     The paper gives the label party the first half, the smaller one where they cannot be equal.
     """
@@ -81,7 +81,7 @@ def usual_split(name: str, data_dir: str | Path | None = None) -> dict[str, int]
 
 
 def write_tables(name: str, folder: str | Path, part: str = "all") -> dict[str, Path]:
-    """Write a CSV file for each party of a data set, as tutorials need them; the files by party.
+    """Write a CSV file for each party of a data set, for tutorials; returns the files by party.
 
     Of `loans`: `bank.csv` (`id`, five columns, the label `default`) and `processor.csv` (`id`, 18 columns).
     """
@@ -103,7 +103,7 @@ def write_tables(name: str, folder: str | Path, part: str = "all") -> dict[str, 
 
 
 def _write_new(files: dict[Path, bytes]) -> None:
-    """A file of the same name may be somebody's own: it is kept, and nothing is written."""
+    """Write new files only: one of the same name may be somebody's own, and then nothing is written."""
     for path, content in files.items():
         if path.exists() and path.read_bytes() != content:
             raise DataError(f"{path}: there is another file of this name; name a new folder, or move the file away")
@@ -165,7 +165,7 @@ def _credit(folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
 
 
 def _credit_table(path: Path) -> Dataset:
-    """An id, the columns, the label."""
+    """The table of credit clients: an id, the columns, the label."""
     with gzip.open(path, "rt") as file:
         cells = np.loadtxt(file, delimiter=",", skiprows=1)
     return Dataset(cells[:, 1:-1], cells[:, -1].astype(np.int8), CREDIT_COLUMNS)

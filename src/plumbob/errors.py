@@ -8,7 +8,7 @@ class PlumbobError(Exception):
     """Anything that Plumbob raises on purpose."""
 
     for_peers = "something went wrong on its own side; the reason is shown there"
-    """What the peers of a run hear of it: a sentence that tells nothing about this side's data or folders."""
+    """What the peers of a run hear: a sentence that tells nothing about this side's data or folders."""
 
 
 class PlanError(PlumbobError, ValueError):

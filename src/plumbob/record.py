@@ -1,4 +1,4 @@
-"""What a run leaves: one JSON object that says what was planned, what really happened and what came out of it.
+"""The record of a run: one JSON object that says what was planned, what really happened and what came out of it.
 
 It holds no features, no labels, no keys and, but for the model's weights, nothing that a party would keep to itself.
 """
@@ -28,9 +28,9 @@ class Finding:
     by: str
     against: str
     target: str
-    """labels, scores or features."""
+    """What the attack is after: labels, scores or features."""
     verdict: str
-    """leaks, degrades, blocked or not applicable."""
+    """The verdict: leaks, degrades, blocked or not applicable."""
     why: str
     reference: str
     fix: str
@@ -46,13 +46,13 @@ class Finding:
     advantage: float | None = None
     conditions: tuple[dict[str, Any], ...] = ()
     stage: str = "training"
-    """training, or prediction: what scores give away that are asked for later."""
+    """When it applies: training, or prediction, for what scores give away that are asked for later."""
     assumes: str = "honest"
     """honest: everyone keeps to the protocol; cheating: the attacker uses data of its choice, or other software."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Finding":
-        """From JSON, which has lists for tuples."""
+        """Read a finding from JSON, which has lists for tuples."""
         interval = stored.get("interval")
         tuples = {"interval": interval and tuple(interval), "conditions": tuple(stored.get("conditions", ()))}
         return cls(**{**stored, **tuples})
@@ -75,7 +75,7 @@ class LedgerCurve:
 
     party: str
     unknown: str
-    """labels, scores or features."""
+    """What the equations are about: labels, scores or features."""
     about: str
     unknowns: int
     steps: list[int]
@@ -89,7 +89,7 @@ class LedgerCurve:
 
 @dataclass(frozen=True)
 class AttackCurve:
-    """What one attack reaches with what was seen up to the end of an epoch."""
+    """What one attack reaches with what was seen up to the end of each epoch."""
 
     attack: str
     by: str
@@ -102,7 +102,7 @@ class AttackCurve:
     baseline: float
     """The best baseline's rate at the end of the run."""
     guessing: float | None
-    """For labels, the share of the more frequent class."""
+    """The share of the more frequent class, for labels."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,12 +121,12 @@ class PartyRecord:
     randomisations: int
     noise_draws: int
     streams: dict[str, str]
-    """For each peer, the hash over all bytes sent to it; the peer's hash over what it received must be the same."""
+    """The hash over all bytes sent to each peer; it must equal the peer's hash over what it received."""
     received_streams: dict[str, str]
-    """For each peer, the hash over all bytes that came from it."""
+    """The hash over all bytes that came from each peer."""
 
     def __repr__(self) -> str:
-        """Without coefficients: whatever a notebook's cell ends with is shown."""
+        """The party without coefficients: a notebook shows whatever its cell ends with."""
         return f"PartyRecord({self.name}, {self.role}, {len(self.columns)} columns)"
 
 
@@ -136,25 +136,25 @@ class RunRecord:
 
     plumbob: str
     plan: str
-    """As the text of its file."""
+    """The plan as the text of its file."""
     plan_hash: str
     protocol: str
     engine: str
     key_profile: str
     randomness: str
-    """kernel, or test source: then nothing in the run was secret."""
+    """Where randomness came from: kernel, or a test source, with which nothing in the run was secret."""
     seed: str
     rows: int
     test_rows: int
     steps: int
     seconds: float
     status: str
-    """finished, running, or how it ended before that: interrupted or failed, at some step."""
+    """The run's state: finished, running, or how it ended before that: interrupted or failed, at some step."""
     parties: list[PartyRecord]
     quality: dict[str, dict[str, dict[str, float | None]]] = field(default_factory=dict)
-    """For the rows it was judged on, for joint, local-only and pooled models: the metrics, None where undefined."""
+    """The metrics, by rows judged and by model (joint, local-only, pooled); None where undefined."""
     calibration: dict[str, list[list[float]]] = field(default_factory=dict)
-    """For each model, on the same rows in groups: mean probability, share of positives, rows."""
+    """Mean probability, share of positives and rows, in groups, for each model on the same rows."""
     epochs: list[dict[str, float | None]] = field(default_factory=list)
     """The label party's quality after each epoch, where weights are known by then."""
     accepted_leaks: bool = False
@@ -165,26 +165,26 @@ class RunRecord:
     by_place: bool = False
     """Whether the parties' files were paired by the place of their rows, without an id."""
     findings: list[Finding] = field(default_factory=list)
-    """What the red team found, where it was asked."""
+    """The findings of the red team, if it was asked."""
     predicted: list[Finding] = field(default_factory=list)
-    """What `check` says of the same plan."""
+    """The findings of `check` for the same plan."""
     ledger: list[LedgerCurve] = field(default_factory=list)
-    """Equations against unknowns: as they were seen where the run was audited, otherwise as planned."""
+    """Equations against unknowns: as seen where the run was audited, otherwise as planned."""
     curves: list[AttackCurve] = field(default_factory=list)
     """Attacks by epoch, where the run was audited."""
     theorems: dict[str, list[Promise]] = field(default_factory=dict)
     """The paper's theorems about its noise, for the `plan` and for the `run`, where they apply."""
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    """About the data and the quality: what whoever reads the figures should know."""
+    """Remarks about the data and the quality that readers of the figures should know."""
     format: int = FORMAT
     transcripts: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What each party saw, for the auditor; it stays in memory, or in the parties' own files, not in the JSON."""
     parsed_plan: Plan = field(kw_only=True, compare=False, repr=False)
-    """What `plan` says, read and validated once; the JSON holds the text alone."""
+    """The parsed plan, validated once; the JSON holds only its text."""
 
     def __repr__(self) -> str:
-        """What ran, in one line."""
+        """One line on what ran."""
         parties = ", ".join(f"{party.name} {len(party.columns)}" for party in self.parties)
         steps = counted(self.steps, *self.parsed_plan.step_nouns)
         what = f"{self.protocol}, {self.status}, {self.rows:,} training rows, {steps}, {seconds(self.seconds)}"
@@ -213,7 +213,7 @@ class RunRecord:
 
     @classmethod
     def from_dict(cls, stored: Any, source: object) -> "RunRecord":
-        """Strict: a record of another format, or with other fields, is refused."""
+        """Read a record strictly: one of another format, or with other fields, is refused."""
         names = {item.name for item in fields(cls)} - ONLY_IN_MEMORY
         if isinstance(stored, dict):
             # Earlier runs of the same format did not have them.
@@ -244,7 +244,7 @@ _LISTS: dict[str, Callable[[Any], Any]] = {
 
 
 def _restore_field(name: str, stored: Any) -> Any:
-    """From JSON's dictionaries to what they stand for."""
+    """The value of a field, from JSON's dictionaries."""
     if name == "theorems":
         return {about: [Promise(**one) for one in promises] for about, promises in stored.items()}
     return [_LISTS[name](one) for one in stored]

@@ -1,4 +1,4 @@
-"""The folder of one run: what lies where in it, whose it is, and when it is really on the disk.
+"""The folder of one run: which files it holds, whose they are, and when they are really on the disk.
 
     RUN/
       plan.toml, run.json, report.html           what may be shown
@@ -63,31 +63,31 @@ class RunFolder:
     status_file = FileHere(STATUS)
     receipt_file = FileHere(RECEIPT)
     unfinished = FileHere(UNFINISHED)
-    """What a simulated run needs to resume; the owner's alone: draws are what keys are made of."""
+    """What a simulated run needs to resume; readable by its owner alone, because keys are made from draws."""
     comparison_file = FileHere(COMPARISON)
-    """What `audit --defences` leaves beside its page."""
+    """The result of `audit --defences`, beside its page."""
 
     def party_folder(self, name: str) -> Path:
         return self.path / "parties" / name
 
     def part_file(self, name: str) -> Path:
-        """One party's part of the model."""
+        """The file of one party's part of the model."""
         return self.party_folder(name) / "part.json"
 
     def transcript_file(self, name: str) -> Path:
-        """What one party saw and did."""
+        """The file of what one party saw and did."""
         return self.party_folder(name) / "transcript.npz"
 
     def rows_file(self, name: str) -> Path:
-        """In a simulation, at the label party: which rows were there, and which of them were held out."""
+        """The file, in a simulation at the label party, of all rows and which of them were held out."""
         return self.party_folder(name) / "rows.csv"
 
     def make_party_folder(self, name: str) -> None:
-        """Makes a party's folder, readable by its owner alone."""
+        """Make a party's folder, readable by its owner alone."""
         self.party_folder(name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def record(self) -> RunRecord:
-        """What the run left; DataError where there is none that can be read."""
+        """The record of the run; DataError where there is none that can be read."""
         try:
             stored = json.loads(self.record_file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
@@ -98,13 +98,12 @@ class RunFolder:
         return RunRecord.from_dict(stored, self.record_file)
 
     def _lack(self) -> str:
-        """Why there is no record."""
         if not self.path.is_dir():
             return "there is no such folder"
         return f"its {RECORD} cannot be read" if self.record_file.exists() else f"there is no run here (no {RECORD})"
 
     def save_record(self, record: RunRecord) -> None:
-        """In one move, so that an interrupted write or a loss of power leaves no half of it."""
+        """Save the record in one move, so that an interrupted write or a loss of power leaves no half of it."""
         draft = self.record_file.with_suffix(".draft")
         with draft.open("w", encoding="utf-8") as handle:
             handle.write(record.to_json())
@@ -113,15 +112,14 @@ class RunFolder:
         draft.replace(self.record_file)
 
     def plan(self) -> Plan:
-        """The plan that the run was made by."""
         return self.record().parsed_plan
 
     def is_finished(self) -> bool:
-        """Whether a run came to its end here; DataError where its record cannot be read."""
+        """Whether a run finished here; DataError where its record cannot be read."""
         return self.record_file.exists() and self.record().is_finished
 
     def keep(self, record: RunRecord) -> None:
-        """The record, and the plan beside it as a file of its own."""
+        """Keep the record, and the plan beside it in its own file."""
         self.plan_file.write_text(record.plan, encoding="utf-8")
         self.save_record(record)
 
@@ -130,18 +128,18 @@ class RunFolder:
         self.summary_file.write_text(summary, encoding="utf-8")
 
     def keep_signature(self, name: str, signature: bytes) -> None:
-        """One party's word for the plan."""
+        """Keep one party's signature of the plan."""
         folder = self.path / "signatures"
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.signature").write_bytes(signature)
 
     @property
     def earlier(self) -> "RunFolder":
-        """Where a finished run is set aside."""
+        """The folder in which a finished run is set aside."""
         return RunFolder(self.path / EARLIER)
 
     def finished_work(self) -> str:
-        """What was finished in this folder, in words; empty where a new run replaces nothing of worth.
+        """What was finished in this folder, in words; empty where a new run replaces nothing of value.
 
         A record that cannot be read counts: it may be a finished run's, of another version.
         """
@@ -154,7 +152,7 @@ class RunFolder:
         return "a finished comparison of defences" if self.comparison_file.exists() else ""
 
     def set_finished_run_aside(self) -> None:
-        """Hours of training must not be lost to a mistake in the next call."""
+        """Set a finished run aside: hours of training must not be lost to a mistake in the next call."""
         if self.finished_work():
             self.earlier.remove_run()
             self.earlier.path.mkdir(exist_ok=True)
@@ -165,14 +163,14 @@ class RunFolder:
         self.summary_file.unlink(missing_ok=True)
 
     def remove_run(self) -> None:
-        """What a run left, and nothing else that somebody may have put there."""
+        """Remove what a run left, and nothing else that somebody may have put there."""
         for file in self._files_here():
             shutil.rmtree(file) if file.is_dir() else file.unlink()
         if self.path.exists() and not any(self.path.iterdir()):
             self.path.rmdir()
 
     def settle(self) -> None:
-        """All that the run left is on the disk, not only on its way: what could make it again is about to go."""
+        """Force all that the run left to the disk, before what could make it again is deleted."""
         files = self._files_here()
         inside = [path for folder in files if folder.is_dir() for path in folder.rglob("*")]
         # The parent too: it holds the name of this folder.

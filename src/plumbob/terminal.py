@@ -1,4 +1,4 @@
-"""The one place that writes to a terminal: whatever a plan, a record or a peer says must not steer it.
+"""The one place that writes to a terminal: what a plan, a record or a peer says must not control it.
 
 Escape sequences can clear a screen, rewrite the lines above, and name a window. Each text is shown without them.
 """
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 BEFORE_WORDS = re.compile(r"^ +|(?<=\S) {2,}(?=\S)")
 TO_COPY = re.compile(r"^\s*(\S+ ?= |plumbob)|[$|]")
-"""A plan's key, a command, a shell's script."""
+"""Lines to be copied: a plan's key, a command, a shell's script."""
 TOGETHER = re.compile(r"plumbob [^,;:()]{1,60}|\d %")
 """A command, a number and its sign."""
 UNBROKEN = "\N{NO-BREAK SPACE}"
 SECONDS_BETWEEN_LINES = 10.0
-"""Of progress, where standard error is no terminal."""
+"""Seconds between lines of progress, where standard error is no terminal."""
 
 
 def printable(text: str) -> str:
-    """Control characters as text, but for ends of lines and tabs."""
+    """The text with control characters shown as text, except ends of lines and tabs."""
     return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
 
 
 def print_line(text: str) -> None:
-    """A line of a result, on standard output.
+    """Print a line of a result on standard output.
 
     As it is, however wide, where that is a pipe: a table cut at 80 columns cannot be read by the next program. On a
     terminal, sentences continue in the next line between two words.
@@ -42,7 +42,7 @@ def print_line(text: str) -> None:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """A sentence in lines of at most this width, under its own beginning; anything else as it is."""
+    """A sentence in lines of at most this width, indented as it begins; anything else as it is."""
     starts = [found.end() for found in BEFORE_WORDS.finditer(text)]
     indent = starts[-1] if starts else 0
     # What may be typed or saved must stay one line, and so must a row of a table.
@@ -56,20 +56,18 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def complain(text: str) -> None:
-    """An error or a warning, on standard error."""
+    """Print an error or a warning on standard error."""
     sys.stderr.write(f"{printable(text)}\n")
     sys.stderr.flush()
 
 
 def print_progress(console: "Console", text: str) -> None:
-    """How far something is, on a console of standard error."""
+    """Print progress on a console of standard error."""
     console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 class StatusLine:
-    """How far something is: one line of standard error, which the next overwrites; where that is no terminal, a line
-    now and then.
-    """
+    """Progress in one line of standard error, which the next overwrites; without a terminal, a line now and then."""
 
     def __init__(self, console: "Console") -> None:
         self.console = console
@@ -84,7 +82,7 @@ class StatusLine:
             print_progress(self.console, text)
 
     def clear(self) -> None:
-        """Nothing of it stays above a result."""
+        """Clear the line, so that nothing of it stays above a result."""
         if self._is_overwritten:
             self._write("")
 
@@ -95,7 +93,7 @@ class StatusLine:
 
 
 class LogHandler(logging.StreamHandler):  # type: ignore[type-arg]  # Only a stub is generic.
-    """What is logged where nobody has set up a log: warnings and worse, on standard error."""
+    """Prints what is logged where nobody has set up a log: warnings and worse, on standard error."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ class Tab:
         return self
 
     def forget(self) -> None:
-        """Nothing stays of what a test did in it: no cookie, nothing kept, no other tab, no complaint."""
+        """Forget what a test did in the tab: cookies, storage, other tabs, complaints."""
         context = self.page.context
         for other in context.pages:
             if other is not self.page:
@@ -71,7 +71,7 @@ class Tab:
 
     @property
     def is_clean(self) -> bool:
-        """Nothing was complained of, and nothing asked for."""
+        """Whether nothing was complained of, and nothing asked for."""
         return not self.errors and not self.requests
 
 

@@ -16,11 +16,7 @@ SMALLEST_CONTRAST, SMALLEST_IN_LARGE = 4.5, 3.0
 
 
 def look_at(page: Page, turn: int, uncropped_from: int = DESKTOP) -> None:
-    """At each width: nothing sideways, nothing cropped on a desktop, no text too faint in light or in dark colours.
-
-    Axe-core, which takes far longer than all of that, sees each width in one of the colours. An odd `turn` starts with
-    the dark ones: of two pages from one template, one at least is seen at each width in each of the colours.
-    """
+    """Look at each width: nothing sideways, nothing cropped on a desktop, no text too faint in light or dark."""
     page.evaluate(WITHOUT_FADING)
     for place, width in enumerate(WIDTHS):
         page.set_viewport_size({"width": width, "height": HEIGHT})
@@ -159,7 +155,7 @@ CUT_WORDS = """() => [...document.querySelectorAll("h1, h2, h3, legend, dt, th, 
 
 
 def stops(page: Page) -> list[str]:
-    """By Tab alone, from the top until it leaves the page: what is reached, each with a visible outline."""
+    """The elements reached by Tab alone, from the top until it leaves the page, each with a visible outline."""
     # Without this, Tab would continue from where somebody clicked last.
     page.evaluate("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')")
     reached: list[str] = []

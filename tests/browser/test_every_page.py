@@ -77,7 +77,7 @@ def pages() -> dict[str, Callable[[], str]]:
 
 
 def findings_of(plan: Plan) -> str:
-    """Before any run."""
+    """The page of findings before any run."""
     return findings_page(plan, check(plan), notes(plan), "0.1.0")
 
 
@@ -106,7 +106,7 @@ def test_a_summary_is_one_side_of_paper(tab: Tab, tmp_path: Path, name: str) -> 
 
 
 def test_a_runs_summary_is_one_side_of_paper(tab: Tab, tmp_path: Path) -> None:
-    """Of an attacked run, of a partial audit, of one that was never attacked, and of one that did not finish."""
+    """The summary fits for an attacked run, a partial audit, a run never attacked, and one that did not finish."""
     record = replace(noisy_record(), quality=QUALITY)
     partial = replace(record, findings=record.findings[:1])
     failed = replace(own_side(record), status="failed " + "at a step with many words " * 20)

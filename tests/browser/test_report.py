@@ -128,7 +128,7 @@ FOCUSED = """() => {
 
 
 def test_print(tab: Tab, pages: list[Path]) -> None:
-    """On paper: dark ink on white also from a dark screen, charts, no links or foldings that cannot be pressed."""
+    """The printed page is dark ink on white, with charts and without links or foldings that cannot be pressed."""
     for file in pages:
         page = tab.on_screen(**DESKTOP, scheme="dark").open(file)
         page.emulate_media(media="print", color_scheme="dark")
@@ -184,5 +184,5 @@ def renamed(record: RunRecord, names: list[str]) -> RunRecord:
 
 
 def _quoted(title: str) -> str:
-    """As TOML has it."""
+    """The text as TOML quotes it."""
     return '"' + title.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -31,12 +31,12 @@ class Quiet(SimpleHTTPRequestHandler):
     """Serves files, and says nothing about it."""
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Not on the tests' output."""
+        """Log nothing on the tests' output."""
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the site can be read."""
+    """The address of the site."""
     if importlib.util.find_spec("zensical") is None:
         pytest.skip("the extra `docs` (Zensical) is not installed: the site is not built")
     folder = tmp_path_factory.mktemp("docs")
@@ -82,7 +82,7 @@ def opened(tab: Tab, address: str, name: str) -> Page:
 
 
 def look(page: Page, width: int, *, some_of_each_kind: bool) -> None:
-    """Nothing sideways, and nothing that axe-core objects to."""
+    """Look for anything sideways, and for anything that axe-core objects to."""
     page.set_viewport_size({"width": width, "height": HEIGHT})
     assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, width)
     assert violations(page, some_of_each_kind=some_of_each_kind) == [], (page.url, width)
@@ -120,7 +120,7 @@ def test_every_page_at_every_width(new_tab: Callable[..., Tab], address: str, co
 
 
 def test_a_keyboard_reaches_wide_tables(tab: Tab, address: str) -> None:
-    """By Tab alone, with an outline: a box that scrolls sideways is of no use to whoever cannot stand on it."""
+    """Tab reaches each wide table, with an outline: a box that scrolls is of no use to whoever cannot reach it."""
     page = opened(tab, address, "benchmarks")
     page.set_viewport_size({"width": PHONE, "height": HEIGHT})
     boxes = page.locator(".md-typeset__scrollwrap")

@@ -65,7 +65,7 @@ def test_nothing_of_the_table_is_kept() -> None:
 
 @pytest.mark.parametrize("protocol", ["shares", "clear"])
 def test_other_plans_are_not_rehearsed(protocol: str) -> None:
-    """Where nothing is encrypted, or nobody sees a sum."""
+    """No rehearsal is made where nothing is encrypted, or nobody sees a sum."""
     assert not can_rehearse(plan_for((6, 8), protocol=protocol), ROWS)
 
 

@@ -32,7 +32,7 @@ def plan_of(split: tuple[int, ...] = (11, 12), **keys: Any) -> Plan:
 
 
 def verdicts(plan: Plan, **keys: Any) -> dict[tuple[str, str, str], str]:
-    """By attack, attacker and target."""
+    """The verdicts by attack, attacker and target."""
     return {(one.attack, one.by, one.target): one.verdict for one in check(plan, **keys)}
 
 
@@ -76,7 +76,7 @@ def test_findings_are_whole(protocol: str) -> None:
 
 
 def test_it_is_quick() -> None:
-    """From the plan's numbers alone: a hundred times as many epochs make hardly more work."""
+    """The plan's numbers alone decide: a hundred times as many epochs make hardly more work."""
     check(plan_of(batch_size=8, epochs=40))
     few, many = (calls_of(plan_of(batch_size=8, epochs=epochs)) for epochs in (40, 4000))
     assert many < 1.5 * few
@@ -99,7 +99,7 @@ def test_several_feature_parties_are_judged_apart() -> None:
 
 
 def test_a_plan_may_be_a_plan_a_file_or_a_dictionary(tmp_path: Path) -> None:
-    """As the package's front door promises; rows may be given apart."""
+    """`check` takes a plan, a file or a dictionary; rows may be given separately."""
     plan = plan_of(rows=0)
     path = tmp_path / "joint.toml"
     path.write_text(plan.to_toml())

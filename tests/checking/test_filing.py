@@ -12,7 +12,7 @@ PLAN = Plan.for_columns((2, 3), protocol="exchange", batch_size=16)
 
 
 def finding(verdict: str, attack: str = "label-toy") -> Finding:
-    """One by the feature party."""
+    """A finding by the feature party."""
     return Finding(attack, "features", "label", "labels", verdict, "", "", "")
 
 

@@ -17,7 +17,7 @@ LEAKING = Plan.for_columns((8, 22), protocol="exchange", batch_size=16, epochs=2
 
 @pytest.fixture(scope="module")
 def findings() -> Findings:
-    """Of a plan that leaks."""
+    """The findings of a plan that leaks."""
     return plumbob.check(LEAKING, rows=455)
 
 

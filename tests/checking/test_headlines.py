@@ -20,12 +20,12 @@ MEASURED = replace(READ, rate=0.998, baseline=0.779, advantage=0.9, n=455)
 
 
 def found(*split: int, **keys: Any) -> Findings:
-    """On credit's rows."""
+    """The findings for a plan on credit's rows."""
     return plumbob.check(Plan.for_columns(split or (11, 12), **{"rows": 27_000, **keys}))
 
 
 def text(of: Headlines) -> str:
-    """As a terminal shows it."""
+    """The headlines as a terminal shows them."""
     return "\n".join(of.lines())
 
 
@@ -43,7 +43,7 @@ def text(of: Headlines) -> str:
 )
 @pytest.mark.parametrize("split", [(11, 12), (7, 8, 8), (3, 5, 5, 5, 5)], ids=str)
 def test_each_pair_and_target_has_one_line_at_most(split: tuple[int, ...], keys: dict[str, Any]) -> None:
-    """Under each headline, and no remedy is printed twice; nobody is called by the name of a role's flag."""
+    """No pair and target has two lines under a headline, and no remedy is printed twice."""
     findings = found(*split, **keys)
     for block in findings.headlines.blocks:
         pairs = [(by, against, line.target) for line in block.lines for by in line.by for against in line.against]
@@ -81,7 +81,7 @@ def test_nobody_reads_more_columns_than_there_are(split: tuple[int, ...], epochs
 
 
 def test_held_out_rows_are_scored_rows() -> None:
-    """Without any flag; fewer are judged only where the plan or somebody says so."""
+    """Held-out rows count as scored without any flag; fewer only where the plan or somebody says so."""
     assert "each of up to 21,600 scored people" in text(found(test_share=0.2).headlines)
     plan = Plan.for_columns((11, 12), rows=27_000, test_share=0.2)
     assert "each of up to 5,400 scored people" in text(plumbob.check(plan, predicted=0).headlines)
@@ -113,7 +113,7 @@ def test_held_out_rows_are_scored_rows() -> None:
     ],
 )
 def test_after_a_run_the_numbers_are_those_that_were_measured(finding: Finding, words: str) -> None:
-    """In plain words, with the rate beside what could be guessed."""
+    """The headlines have the measured rates in plain words, beside what could be guessed."""
     assert words.removeprefix("Fund ") in text(headlines([finding]))
 
 

@@ -14,12 +14,12 @@ from tests.lab.audit.support import small_run
 
 
 def plan_of(split: tuple[int, ...] = (11, 12), **keys: Any) -> Plan:
-    """Undefended, unless told otherwise."""
+    """A plan without defences, unless told otherwise."""
     return Plan.for_columns(split, **({"protocol": "exchange", "rows": 27_000, "batch_size": 256} | keys))
 
 
 def account_of(ledger: Ledger, party: str = "features", unknown: Any = "labels") -> Account:
-    """One that must be there."""
+    """A party's account, which must be there."""
     found = ledger.account(party, unknown)
     assert found is not None
     return found
@@ -110,7 +110,7 @@ def test_the_first_step_from_zero_is_an_integer_riddle(keys: dict[str, Any], is_
 
 
 def test_an_arbiter_without_masks_reads_all_sums() -> None:
-    """With masks it gains nothing."""
+    """An arbiter reads all sums without masks, and gains nothing with them."""
     plan = plan_of(protocol="arbiter")
     assert gains_of(plan, "arbiter") == {}
     unmasked = plan.replace(unmasked_gradients_for_the_arbiter=True)
@@ -146,5 +146,5 @@ def test_fixed_batches_of_a_view_do_not_add_up() -> None:
 
 
 def vars_of(view: View) -> dict[str, Any]:
-    """Its fields, without what was derived from them."""
+    """The fields of an object, without what was derived from them."""
     return {name: getattr(view, name) for name in View.__dataclass_fields__}

@@ -21,7 +21,7 @@ KEYS: dict[str, Any] = {
 
 
 def plan_for(**keys: Any) -> Plan:
-    """Credit's shape."""
+    """A plan of credit's shape."""
     return Plan.for_columns((11, 12), **{**KEYS, **keys})
 
 

@@ -7,5 +7,5 @@ from plumbob.cli import root
 
 @pytest.fixture(autouse=True)
 def verbs_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a process that runs a verb: Typer's runner would do it again for every call."""
+    """Put the verbs together once, as in a process that runs one: Typer's runner would do it for every call."""
     monkeypatch.setattr("typer.testing._get_command", lambda app: root.command())

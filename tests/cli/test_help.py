@@ -167,7 +167,7 @@ def test_completion_prints_a_script_for_each_shell(shell: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_tab_completes_in_a_real_shell(shell: str, tmp_path: Path) -> None:
-    """At the first Tab, with the script where the page about installation puts it."""
+    """The first Tab completes, with the script where the page about installation puts it."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not on this machine: its completion is not tried")
     folder = tmp_path / ".config" / "fish" / "completions"

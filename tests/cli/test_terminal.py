@@ -43,7 +43,7 @@ def test_a_file_name_does_not_steer_the_terminal(tmp_path: Path) -> None:
 
 
 def test_progress_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither its title nor what is said in between."""
+    """Neither the title of progress nor what is said in between steers the terminal."""
     with StepProgress(HOSTILE, quiet=False) as progress:
         progress.say(HOSTILE)
     told = capsys.readouterr().err

@@ -68,7 +68,7 @@ class Forger:
         return proof._challenge(n, BITS, self.context, index)
 
     def times_small(self, factor: int) -> Offer:
-        """factor * prime with exactly BITS bits."""
+        """A number factor * prime with exactly BITS bits."""
         start = (3 << (BITS - 2)) // factor
         return self.with_modulus(int(gmpy2.next_prime(start)) * factor)
 
@@ -103,7 +103,7 @@ class Forger:
 
 
 def offer_of(n: int, roots: list[int]) -> Offer:
-    """In the widths of an honest one."""
+    """The offer of a key, in the widths of an honest one."""
     return Offer(n.to_bytes(SIZE, "little"), b"".join(root.to_bytes(SIZE, "little") for root in roots))
 
 
@@ -138,7 +138,7 @@ def linked_primes(p: int) -> tuple[int, int]:
 
 
 def square_factors() -> tuple[int, int, int]:
-    """Of n = p**2 q."""
+    """The factors of n = p**2 q."""
     p = root_prime(3)
     return p, p, int(gmpy2.next_prime(p))
 

@@ -45,7 +45,7 @@ def two_nodes() -> Iterator[Any]:
 
 
 def wait_for(node: str) -> None:
-    """Until it does work: it is named among the nodes before the others know how to reach it."""
+    """Wait until a node does work: it is listed before the others know how to reach it."""
     here, trivial = NodeAffinity(node, soft=False), ray.remote(num_cpus=0)(lambda: None)
     for _ in range(600):
         with suppress(ray.exceptions.TaskUnschedulableError):

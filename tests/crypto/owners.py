@@ -95,7 +95,7 @@ class SmoothGroup:
         return next(g for g in range(2, 1000) if all(pow(g, cofactor, self.prime) != 1 for cofactor in cofactors))
 
     def logarithm(self, value: int) -> int:
-        """To the generator, modulo the product of the small primes: one at a time (Pohlig-Hellman)."""
+        """The logarithm to the generator, modulo the product of the small primes: one at a time (Pohlig-Hellman)."""
         result, modulus = 0, 1
         for small in self.small:
             digit = self._finder(small)(pow(value, (self.prime - 1) // small, self.prime))
@@ -176,7 +176,7 @@ class SmoothKey:
 
     @property
     def order(self) -> int:
-        """M."""
+        """The order M of the group."""
         return math.prod(self.groups[0].small)
 
     @property
@@ -191,7 +191,7 @@ class SmoothKey:
         return [(1 + (value - 1) * lifted) % (p * q) for value in values]
 
     def logarithms(self, ciphertext: int) -> tuple[int, int]:
-        """Of a reply's randomness, modulo p and modulo q."""
+        """The logarithms of a reply's randomness, modulo p and modulo q."""
         root = randomness_root(self.private, ciphertext)
         return self.groups[0].logarithm(root), self.groups[1].logarithm(root)
 

@@ -19,7 +19,7 @@ FORGER = Forger(CONTEXT)
 
 
 def accept(offer: Offer, profile: Profile = PROFILE) -> PublicKey:
-    """The verifier's side."""
+    """Admit a key, as the verifier does."""
     return admit_paillier(offer.key, offer.proof, CONTEXT, profile, ENGINE, known=offer.known)
 
 

@@ -10,7 +10,7 @@ SESSION, SEED = b"session", b"seed"
 
 
 def opened(root: bytes = ROOT, session: bytes = SESSION, seed: bytes = SEED) -> Draws:
-    """Of a session that was agreed on."""
+    """The draws of a session that was agreed on."""
     draws = Draws.begin(root)
     draws.open(session, seed)
     return draws

@@ -52,7 +52,7 @@ def ring(request: pytest.FixtureRequest) -> Ring:
 
 
 def residues(ring: Ring, count: int) -> Limbs:
-    """Random ones, units or not."""
+    """Random residues, units or not."""
     return from_ints((secrets.randbelow(int(ring.modulus)) for _ in range(count)), ring.width)
 
 

@@ -203,7 +203,7 @@ def smooth_key() -> SmoothKey:
 
 
 def features_read(attacker: SmoothKey, learner: PublicKey, replies: int) -> list[int]:
-    """For each reply, how many of its features the attacker reads right."""
+    """How many of each reply's features the attacker reads right."""
     # The first step has no chosen randomness in it: what it shows is the learner's own.
     calibration = reply(learner, request(attacker.private, [1] * ROWS), column(ROWS, FEATURE_BITS, seed=99))
     found = []

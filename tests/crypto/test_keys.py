@@ -116,7 +116,7 @@ def test_randomisers_encrypt_zero(key: PrivateKey) -> None:
 
 
 def is_nth_residue(key: PrivateKey, value: int) -> bool:
-    """By the factors: the part of order p (and of order q) of an n-th power is trivial."""
+    """Whether this is an n-th residue, by the factors: its parts of order p and of order q are trivial."""
     return all(gmpy2.powmod(value, prime - 1, prime**2) == 1 for prime in (key._p, key._q))
 
 

@@ -30,7 +30,7 @@ def test_integers_come_back(width: int, data: st.DataObject) -> None:
 
 
 def test_no_integers_are_no_rows() -> None:
-    """Nothing has a width too."""
+    """No integers are no rows, of the width that was asked for."""
     assert from_ints([], 3).shape == (0, 3)
     assert to_ints(from_ints([], 3)) == to_mpz(from_ints([], 3)) == []
 

@@ -25,7 +25,7 @@ VECTORS = {768: 1000, 2048: 60}
 
 
 def phe_pair(key: PrivateKey) -> tuple[Any, Any]:
-    """phe's public and private key from the same primes."""
+    """The public and private key of phe from the same primes."""
     public = phe.PaillierPublicKey(key.public.n)
     return public, phe.PaillierPrivateKey(public, int(key._p), int(key._q))
 

@@ -24,7 +24,7 @@ def prover() -> PrivateKey:
 
 
 def check(key: PrivateKey, data: bytes, context: ProofContext = CONTEXT) -> None:
-    """The verifier's side."""
+    """Check a proof, as the verifier does."""
     proof.verify(key.public.n, BITS, data, context)
 
 

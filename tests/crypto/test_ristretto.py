@@ -145,17 +145,17 @@ def random_points(seed: str, count: int) -> bytes:
 
 
 def random_scalar(seed: str) -> int:
-    """Reproducible, from the whole range."""
+    """A reproducible scalar from the whole range."""
     return 1 + int.from_bytes(hashlib.shake_256(seed.encode()).digest(48), "little") % (ORDER - 1)
 
 
 def split(points: bytes, size: int = 32) -> list[bytes]:
-    """One by one."""
+    """The points one by one."""
     return [points[start : start + size] for start in range(0, len(points), size)]
 
 
 def encoded_factors(factors: Sequence[int]) -> bytes:
-    """As `PointSum.add` wants them."""
+    """The factors as `PointSum.add` wants them."""
     return b"".join(factor.to_bytes(16, "little", signed=True) for factor in factors)
 
 
@@ -244,7 +244,7 @@ def test_a_hash_of_nothing_is_refused(group: RistrettoGroup) -> None:
 
 
 def edge_numbers() -> list[int]:
-    """Around the field's size and powers of two, with and without the highest bit."""
+    """Numbers around the field's size and powers of two, with and without the highest bit."""
     near = [0, 1, 2, 3, FIELD - 2, FIELD - 1, FIELD, FIELD + 1, FIELD + 2, 2**255 - 1, 2**254, 2**51, 2**204 - 1]
     return [number + top for number in near for top in (0, 2**255)]
 
@@ -490,7 +490,7 @@ def test_buffers_are_points_too(group: RistrettoGroup) -> None:
 
 
 def test_nothing_is_nothing(group: RistrettoGroup) -> None:
-    """No points, no multiples."""
+    """Without points there are no multiples."""
     assert group.times(b"", 3) == group.times_hashed(b"", 3) == group.times_hashed(b"") == group.added(b"", b"") == b""
 
 

@@ -56,7 +56,7 @@ CONTEXT = ProofContext(b"frozen", "bank", "shop")
 
 
 def digest(data: bytes) -> str:
-    """Short enough to be frozen."""
+    """A digest short enough to be frozen."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -98,7 +98,7 @@ def shortened(value: Any) -> Any:
 
 
 def freeze() -> None:
-    """Write the vectors anew."""
+    """Write the vectors again."""
     engine = PythonEngine()
     played = play(profiles.insecure_for_tests(768), engine, "frozen")
     steps = {step: shortened(value) for step, value in played.items()}

@@ -36,7 +36,7 @@ def judged(count: int, products: dict[int, bytes] | None = None) -> bool:
 
 @pytest.mark.parametrize("count", [1, 2, 4, 9, 130])
 def test_an_honest_list_passes(count: int) -> None:
-    """Whatever its length."""
+    """A proof holds for an honest list of any length."""
     assert judged(count)
 
 
@@ -75,7 +75,7 @@ def test_numbers_that_are_no_scalars_prove_nothing(number: int, part: int) -> No
 
 
 def test_the_identity_is_no_side_of_a_proof() -> None:
-    """Neither as a public point nor as a product, whose logarithms anybody knows."""
+    """The identity, whose logarithm anybody knows, is refused as a public point and as a product."""
     point = a_list(1)
     proof = prove(GROUP, SCALAR, CONTEXT, point)
     for public, product in ((IDENTITY, GROUP.times(point, SCALAR)), (GENERATOR, IDENTITY)):
@@ -94,6 +94,6 @@ def test_factors_are_those_of_their_chunk() -> None:
 
 
 def test_a_combination_that_vanishes_is_refused() -> None:
-    """Nothing to combine, or points that cancel each other: a proof about nothing would always hold."""
+    """Without points, or with points that cancel out, a proof is refused: one about nothing would always hold."""
     with pytest.raises(CryptoError, match="vanished"):
         combined(GROUP, [], CHALLENGE)

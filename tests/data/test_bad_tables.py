@@ -70,7 +70,7 @@ class Kind:
 
 
 def semicolons(text: str = GOOD) -> bytes:
-    """As a spreadsheet in much of Europe saves it."""
+    """A table as a spreadsheet in much of Europe saves it."""
     return text.replace(",", ";").replace(".5", ",5").encode()
 
 
@@ -411,7 +411,7 @@ def test_every_kind_is_read_or_refused(tmp_path: Path, kind: Kind) -> None:
 
 
 def test_there_are_forty_kinds() -> None:
-    """And no two of them have one name."""
+    """There are forty kinds, and no two of them have one name."""
     assert len({kind.name for kind in KINDS}) == len(KINDS) >= 40
 
 

@@ -28,12 +28,12 @@ def a_table(**columns: Any) -> Table:
 def fitted(
     table: Table, choices: EncodingChoices = TEN, rows: NDArray[np.intp] | None = None
 ) -> tuple[EncodedColumn, ...]:
-    """On all rows unless some are named."""
+    """An encoder fitted on all rows unless some are named."""
     return fit_sources(table, np.arange(len(table)) if rows is None else rows, choices)
 
 
 def encoded(source: EncodedColumn, column: Column) -> Matrix:
-    """Rows by encoded columns."""
+    """The rows by encoded columns."""
     rows = np.arange(len(column.values))
     return raw_numbers(Table(tuple(map(str, rows)), (column,)), [source], rows)
 

@@ -144,7 +144,7 @@ REPEATED = {"id": ["b", "a", " b", "c", "b"], "x": [1.0, 2.0, 3.0, 4.0, 5.0]}
 
 
 def read_as(duplicates: str) -> Table:
-    """The file above."""
+    """The file above, read with this choice for ids on several rows."""
     return table_from(frame_of(**REPEATED), "id", choices=ColumnChoices(duplicates=duplicates))
 
 
@@ -237,7 +237,7 @@ def test_different_columns_are_hashed_differently(ids: list[list[str]]) -> None:
 
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(columns_text, min_size=n, max_size=n), min_size=1)))
 def test_packed_ids_are_what_was_packed(ids: list[list[str]]) -> None:
-    """In any order, and hashed as their encodings one after the other: the number of columns, lengths and texts."""
+    """Packed ids come out in any order, and their hash is that of their encodings one after the other."""
     texts = list(map(BETWEEN_COLUMNS.join, ids))
     packed = PackedIds(texts)
     assert packed.texts(np.arange(len(ids), dtype=np.uint32)[::-1]) == texts[::-1]

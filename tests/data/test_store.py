@@ -28,7 +28,7 @@ def test_a_small_array_is_in_memory() -> None:
 
 @pytest.mark.parametrize("mapped_from", [8, 8 * 20, 2**20])
 def test_columns_that_grow_are_those_that_were_added(monkeypatch: pytest.MonkeyPatch, mapped_from: int) -> None:
-    """In memory or through a file: each column holds its pieces one after the other."""
+    """Each column holds its pieces one after the other, in memory or through a file."""
     monkeypatch.setattr(store, "MAPPED_FROM", mapped_from)
     growing = store.GrowingColumns(3)
     whole = np.arange(60.0).reshape(3, 20)
@@ -40,7 +40,7 @@ def test_columns_that_grow_are_those_that_were_added(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("mapped_from", [1, 2**20])
 def test_stacked_rows_are_those_that_came(monkeypatch: pytest.MonkeyPatch, mapped_from: int) -> None:
-    """Also pieces that are views with a stride, and none at all."""
+    """Rows are stacked as they came, also from views with a stride, or from none."""
     monkeypatch.setattr(store, "MAPPED_FROM", mapped_from)
     wide = np.arange(40.0).reshape(8, 5)[:, :3]
     assert np.array_equal(store.stacked(8, 3, iter([wide[:2], wide[2:]])), wide)

@@ -79,7 +79,7 @@ def test_a_column_of_rare_levels_is_named(file: Path) -> None:
 
 
 def test_in_short_only_columns_that_need_a_look_are_listed(file: Path) -> None:
-    """Those with texts, gaps or a remark; the count is of all, and what is told of them stays."""
+    """Only columns with texts, gaps or a remark are listed; the count is of all of them."""
     summary = summarise(read_table(file, "id", choices=READING), CHOICES)
     plain = [one.name for one in summary.columns if not (one.gaps or one.kind == "text" or one.remark)]
     assert plain

@@ -197,7 +197,7 @@ def test_a_file_that_is_no_such_table_says_what_is_wrong_with_it(tmp_path: Path,
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    """It is there, so the error does not say that it is not."""
+    """The error about a folder does not say that it is missing."""
     with pytest.raises(DataError, match="this is a folder"):
         read_table(tmp_path)
 
@@ -227,7 +227,7 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch, path: Path) -> Any:
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz"])
 def test_a_csv_file_in_blocks_is_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
-    """Also where a column looks like whole numbers at first, like a number or a text later, or is empty for long."""
+    """A file read in blocks is the same table, even if a column changes its kind later, or is empty for long."""
     lines = ["id,whole,late,text,gap,flag"]
     for row in range(30):
         late, text = "0.5" if row > 25 else "3", "tall" if row > 10 else "1.50"
@@ -300,7 +300,7 @@ def test_a_parquet_file_in_pieces_is_the_same_table(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_file_without_rows_is_a_table_without_rows(tmp_path: Path) -> None:
-    """Its columns are there."""
+    """A file without rows still has its columns."""
     (tmp_path / "rows.csv").write_text("id,x\n")
     parquet.write_table(pa.table({"id": pa.array([], pa.string()), "x": pa.array([], pa.float64())}), tmp_path / "r.pq")
     for name in ("rows.csv", "r.pq"):

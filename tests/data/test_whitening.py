@@ -52,7 +52,7 @@ def test_the_matrix_is_the_inverse_root() -> None:
 
 @pytest.mark.parametrize(("l2", "parties", "gamma"), [(0.0, 2, 0.01), (0.01, 2, 0.02), (1.0, 4, 1.0), (0.001, 2, 0.01)])
 def test_gamma_grows_with_the_penalty(l2: float, parties: int, gamma: float) -> None:
-    """At least .01, and at least 4 l2 / p, so that the penalty's curvature stays below p / 4."""
+    """Gamma is at least .01 and at least 4 l2 / p, so that the penalty's curvature stays below p / 4."""
     assert gamma_for(l2, parties) == pytest.approx(gamma)
     matrix = inverse_root(np.zeros((3, 3)), gamma_for(l2, parties))
     assert l2 * np.linalg.norm(matrix @ matrix, 2) <= parties / 4 + 1e-12

@@ -41,7 +41,7 @@ def test_an_hour_is_enough() -> None:
 
 
 def test_a_command_that_takes_too_long_is_stopped() -> None:
-    """And says nothing."""
+    """A command that takes too long is stopped and says nothing."""
     assert Measurement("sleep 60", 1, "", (), {}).run(0.1) is None
 
 
@@ -66,7 +66,7 @@ def test_what_holds_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     "text", ["in 12 s", "takes .5 GiB", "right in\n97 % of cases", "40 of 41 leak", "an AUC of .72", "3 times faster"]
 )
 def test_a_figure_without_a_mark_is_found(text: str) -> None:
-    """In a sentence, over two lines, and not where it is marked, a limit or code."""
+    """An unmarked figure is found in a sentence, over two lines, and not where it is marked, a limit or code."""
     [found] = claims.unmarked(text, [])
     assert list(claims.unmarked(f"<!--=name-->{text}<!--/--> and `{found}`", [])) == []
     assert list(claims.unmarked(text, [found])) == []
@@ -87,5 +87,5 @@ def test_a_figure_is_filled_in(mark: str) -> None:
     ],
 )
 def test_what_no_longer_holds_is_said(printed: str, complaint: str | None) -> None:
-    """Beyond its tolerance, or not printed any more."""
+    """A figure that is beyond its tolerance, or not printed any more, is reported."""
     assert Expected(r"MB: ([\d,]+)", 1000, 0.05).complaint(printed) == complaint

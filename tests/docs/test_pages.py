@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 
 
 def text_of(page: str) -> str:
-    """A page of docs/."""
+    """The text of a page of docs/."""
     return (DOCS / page).read_text(encoding="utf-8")
 
 

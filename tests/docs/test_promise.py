@@ -35,7 +35,7 @@ THAT_PROMISE = (
 
 
 def plain(text: str) -> str:
-    """On one line, as a reader hears it."""
+    """The text on one line, as a reader hears it."""
     return re.sub(r"[\s>*]+", " ", text)
 
 
@@ -95,7 +95,7 @@ def test_a_promise_about_labels_compares_with_the_other_label(said: Callable[[Pl
 
 
 def test_the_receipt_and_the_glossary_of_the_report_name_it() -> None:
-    """Where epsilon and delta are explained, and where they are recorded."""
+    """Both name the promise: where epsilon and delta are explained, and where they are recorded."""
     (entry,) = [one.means for one in GLOSSARY if "epsilon" in one.forms]
     assert NAME in entry.lower()
     assert OTHER_VALUES in entry

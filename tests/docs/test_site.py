@@ -119,7 +119,7 @@ def test_the_navigation_has_every_page_once() -> None:
 
 
 def test_a_link_out_of_the_site_fails_the_build(tmp_path: Path) -> None:
-    """It is named before the generator starts."""
+    """A link out of the site is named before the generator starts."""
     page = tmp_path / "page.md"
     page.write_text("[code](../src/plumbob/cli.py)", encoding="utf-8")
     with pytest.raises(SystemExit, match=r"page\.md links to \.\./src/plumbob/cli\.py"):

@@ -38,7 +38,7 @@ def typed(commands: str, folder: Path) -> str:
 
 
 def run(command: list[str], folder: Path) -> str:
-    """Its output; a leak above the tolerance is what the page is about, any other failure is not."""
+    """The output of a command; a leak above the tolerance is what the page is about, other failures are not."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     finished = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert finished.returncode in (0, LEAKING, UNDECIDED), f"{command}\n{finished.stdout}\n{finished.stderr}"

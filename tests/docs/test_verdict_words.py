@@ -41,5 +41,5 @@ def test_one_figure_says_how_often_verdicts_are_right() -> None:
 
 
 def test_every_verdict_has_a_meaning() -> None:
-    """In the order in which findings are sorted."""
+    """Every verdict has a meaning, in the order in which findings are sorted."""
     assert tuple(MEANINGS) == ORDER

@@ -74,7 +74,7 @@ def test_findings_and_the_report_are_shown_as_pages(run: Any) -> None:
 
 
 def test_the_file_is_small_and_names_no_machine() -> None:
-    """It can be read where the repository is shown."""
+    """The notebook is small enough to be read where the repository is shown, and names no machine."""
     text = NOTEBOOK.read_text(encoding="utf-8")
     assert len(text) < 60_000
     assert str(ROOT) not in text

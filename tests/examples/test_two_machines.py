@@ -30,7 +30,7 @@ class Turn:
 
 
 def turns() -> list[Turn]:
-    """In the page's order: a block for each side, or for one alone."""
+    """The commands in the page's order: a block for each side, or for one alone."""
     found = [Turn()]
     for side, language, text in BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
         if language == "text":
@@ -101,7 +101,7 @@ def pass_on(machines: dict[str, Machine]) -> None:
 
 
 def read_scores(file: Path) -> dict[str, float]:
-    """By customer."""
+    """The scores by customer."""
     with file.open(encoding="utf-8") as lines:
         return {row["id"]: float(row["score"]) for row in csv.DictReader(lines)}
 

@@ -95,7 +95,7 @@ KINDS = (
 
 
 def lines(kind: str) -> list[str]:
-    """Of one kind of session: step, kind, sender, receiver, size and hash of every message."""
+    """Lines about one kind of session: step, kind, sender, receiver, size and hash of every message."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Plan, "hash", lambda plan: hashlib.sha256(b"frozen").hexdigest())
         said = _said(kind)
@@ -119,7 +119,7 @@ def _said(kind: str) -> Said:
 
 
 def _in_order(log: Any) -> Said:
-    """By who says it to whom: the order in which threads send is no part of a protocol."""
+    """The messages by sender and receiver: the order in which threads send is no part of a protocol."""
     return iter(sorted(log, key=lambda entry: (entry[0], entry[1], entry[2].sequence)))
 
 

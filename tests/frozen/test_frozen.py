@@ -28,7 +28,7 @@ def test_verdicts_on_plans() -> None:
 
 
 def test_verdicts_on_jobs() -> None:
-    """Of files that other people wrote, where they are at hand."""
+    """The verdicts on jobs that other people wrote are frozen, where the files are at hand."""
     folder = verdicts.real_jobs()
     if folder is None:
         pytest.skip("no real job files here: set PLUMBOB_DATA to the folder beside them")

@@ -93,10 +93,10 @@ class OneMessage:
         return self._data
 
     def send(self, *parts: Data) -> None:
-        """To nobody."""
+        """Send to nobody."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close nothing: nothing is open."""
 
 
 def take_hello(data: bytes) -> None:
@@ -108,7 +108,7 @@ def take_hello(data: bytes) -> None:
 
 
 def honest_hello() -> bytes:
-    """As a party begins."""
+    """A greeting as a party begins."""
     hello = handshake.Hello(1, "bank", "train", "ab" * 32, 40, "cd" * 32, "ef" * 32)
     return Message(Kind.HELLO, 0, 0, msgspec.json.encode(hello)).encode()
 
@@ -140,7 +140,7 @@ def cut(data: bytes) -> Iterator[bytes]:
 
 
 def honest_frame() -> bytes:
-    """The next message."""
+    """A frame with the next message."""
     frame = FRAME.pack(MESSAGE, 5, 3) + b"a message"
     return len(frame).to_bytes(2, "little") + frame
 
@@ -177,13 +177,13 @@ def take_opened_sums(data: bytes) -> None:
 
 
 def largest_sums() -> bytes:
-    """Each one below its modulus."""
+    """Sums that are each just below their modulus."""
     slots = Slots.packed(key().public, 5, 60)
     return slots.to_bytes([modulus - 1 for modulus in slots.moduli])
 
 
 def take_shares(data: bytes) -> None:
-    """Of a body whose length the channel has checked already."""
+    """Parse shares from a body whose length the channel has checked already."""
     whole = data[: len(data) // ELEMENT_BYTES * ELEMENT_BYTES]
     if shares_training.to_bytes(shares_training.from_bytes(whole)) != whole:
         raise AssertionError("shares that are written otherwise")
@@ -193,7 +193,7 @@ def take_shares(data: bytes) -> None:
 
 
 def take_token(data: bytes) -> None:
-    """One pasted line."""
+    """Parse one pasted line."""
     text = data.decode("utf-8", "replace")
     if Invitation.parse(text).token() != text.strip():
         raise AssertionError("an invitation that is written otherwise")
@@ -206,14 +206,14 @@ def take_token_content(data: bytes) -> None:
 
 @cache
 def token() -> str:
-    """Of a new party."""
+    """The invitation of a new party."""
     with tempfile.TemporaryDirectory() as folder:
         identity = Identity.create(Path(folder) / "bank", "bank")
     return Invitation(identity.certificate, "bank.example:7443").token()
 
 
 def token_content() -> bytes:
-    """Without the checksum."""
+    """The content of an invitation without the checksum."""
     text = token().removeprefix(PREFIX)
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))[:-8]
 
@@ -267,7 +267,7 @@ def read_journal(path: Path) -> None:
 
 
 def honest_journal() -> bytes:
-    """In the middle of a run, in pages as small as there are."""
+    """A journal in the middle of a run, in pages as small as possible."""
     path = scratch() / "honest.sqlite"
     path.unlink(missing_ok=True)
     journal = SqliteJournal(path)

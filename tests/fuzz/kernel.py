@@ -41,7 +41,7 @@ def has_fuzzer(clang: str) -> bool:
 
 
 def built(clang: str, folder: Path) -> Path:
-    """The fuzzer."""
+    """Build the fuzzer."""
     options = ("-std=gnu++20", "-O2", "-g", "-include", str(NATIVE / "tests" / "clang.h"))
     instrumented = (*options, f"-fsanitize=fuzzer-no-link,{SANITIZERS}")
     return compiled(clang, SOURCES, folder, instrumented, [f"-fsanitize=fuzzer,{SANITIZERS}"])

@@ -36,19 +36,19 @@ SIGMA, NONCE = bytes(32), bytes(range(32))
 
 @cache
 def key() -> OwnerKey:
-    """Of the owner of vectors."""
+    """The key of the owner of vectors."""
     return make_key(ENGINE, PLAIN)
 
 
 @cache
 def slot_key() -> OwnerKey:
-    """Of the owner of slots."""
+    """The key of the owner of slots."""
     return make_key(ENGINE, SLOTS, "sigmoid")
 
 
 @cache
 def admitted_keys() -> tuple[TestedKey, TestedKey]:
-    """Both, as their evaluators have them."""
+    """Both keys, as their evaluators have them."""
     return admitted(key()), admitted(slot_key())
 
 
@@ -74,7 +74,7 @@ def take_reply(data: bytes) -> None:
 
 
 def take_slot_request(data: bytes) -> Answer:
-    """The same for slots."""
+    """Take a request for slots."""
     answer = SlotEvaluator(ENGINE, SLOT_LAYOUT, admitted_keys()[1], 1, EVALUATOR_SEED, Register()).reply(data, FACTORS)
     if len(answer.reply) != SLOT_LAYOUT.reply_bytes or answer.share.shape != (9, 2):
         raise AssertionError("an answer of another shape")
@@ -89,13 +89,13 @@ def take_slot_reply(data: bytes) -> None:
 
 
 def take_public_key(data: bytes) -> None:
-    """Only a canonical polynomial gets a challenge."""
+    """Take a public key: only a canonical polynomial gets a challenge."""
     if len(KeyTest(ENGINE, PLAIN, key().context, data, SIGMA).challenge()) != 2 * PLAIN.polynomial_bytes:
         raise AssertionError("a challenge of another length")
 
 
 def take_challenge(data: bytes) -> None:
-    """Nothing is revealed unless sigma gives this very challenge."""
+    """Take a challenge: nothing is revealed unless sigma gives this very one."""
     proof = KeyProof(key(), key().public_bytes(), NONCE)
     proof.commit(data)
     if proof.reveal(SIGMA) == NONCE and data != challenge():
@@ -104,17 +104,17 @@ def take_challenge(data: bytes) -> None:
 
 @cache
 def challenge() -> bytes:
-    """The honest one."""
+    """The honest challenge."""
     return KeyTest(ENGINE, PLAIN, key().context, key().public_bytes(), SIGMA).challenge()
 
 
 @cache
 def request() -> bytes:
-    """An honest one."""
+    """An honest request."""
     return Owner(key(), 1, LAYOUT).request(pairs.from_integers(np.array([1, -2])))
 
 
 @cache
 def slot_request() -> bytes:
-    """An honest one."""
+    """An honest request for slots."""
     return SlotOwner(slot_key(), 1, SLOT_LAYOUT).request(FACTORS)

@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def workplace() -> Path:
-    """Where all processes put their files: in memory where the system has such a place, since journals are synced."""
+    """The folder of all processes' files: in memory where the system has such a place, as journals are synced."""
     memory = "/dev/shm"  # noqa: S108  # Any folder serves.
     folder = tempfile.mkdtemp(prefix="plumbob-fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
     os.environ["TMPDIR"] = folder
@@ -73,7 +73,7 @@ def workplace() -> Path:
 
 
 def say(line: str) -> None:
-    """Now, also into a file."""
+    """Say something at once, also into a file."""
     print(line, flush=True)  # noqa: T201  # This is a script.
 
 
@@ -82,7 +82,7 @@ def say(line: str) -> None:
 
 @dataclass(frozen=True)
 class Target:
-    """Something that libFuzzer feeds."""
+    """A function that libFuzzer feeds."""
 
     name: str
     share: int
@@ -200,7 +200,7 @@ def run_sessions(numbers: range) -> int:
 
 
 def resident_mb() -> float:
-    """Of this process."""
+    """The resident memory of this process, in megabytes."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

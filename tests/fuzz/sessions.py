@@ -67,11 +67,11 @@ class Script:
     number: int
     world: World
     cuts: tuple[int, ...] = ()
-    """For each connection in turn, after how many frames, both ways together, it breaks; then none breaks."""
+    """After how many frames, both ways together, each connection breaks in turn; then none breaks."""
     doubles: frozenset[int] = frozenset()
     """Connections beside which a second one is opened at once."""
     deaths: tuple[tuple[str, int], ...] = ()
-    """Who dies, and at which event of its journal."""
+    """The party that dies, and at which event of its journal."""
     deed: tuple[Deed, str, int] | None = None
     """What happens to whose frame, and which."""
 
@@ -208,7 +208,7 @@ class Adversary:
             wire.close()
 
     def keep_connecting(self) -> None:
-        """Until the session is over. One connection at a time, but for those that the script doubles."""
+        """Connect until the session is over, one connection at a time, except those that the script doubles."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_over or len(self._open) == len(NAMES))

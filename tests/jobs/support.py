@@ -39,7 +39,7 @@ def node(name: str, **attributes: Any) -> dict[str, Any]:
 def read(
     folder: Path, content: Any, system: System = "FATE", name: str = "job.json", version: str | None = None
 ) -> Job:
-    """Through a file."""
+    """Read a job through a file."""
     path = folder / name
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return read_job(path, system, version)
@@ -57,5 +57,5 @@ def findings(job: Job, features: tuple[int, ...] = (10, 12), rows: int = 5000, *
 
 
 def leaking(found: list[Finding]) -> set[tuple[str, str, str]]:
-    """(attack, by, target) of what leaks, by a party alone."""
+    """The (attack, by, target) of what leaks, by a party alone."""
     return {(one.attack, one.by, one.target) for one in found if one.verdict == "leaks" and "+" not in one.by}

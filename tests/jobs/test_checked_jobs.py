@@ -28,7 +28,7 @@ class Checked:
 
     @property
     def leaking(self) -> set[str]:
-        """Attacks that leak."""
+        """The attacks that leak."""
         return {one["attack"] for one in self.result["findings"] if one["verdict"] == "leaks"}
 
     @property
@@ -38,7 +38,7 @@ class Checked:
 
     @property
     def unseen(self) -> str:
-        """Why it is no all-clear."""
+        """The reasons why there is no all-clear."""
         return "\n".join(self.result["no_all_clear"])
 
     @property
@@ -48,7 +48,7 @@ class Checked:
 
 @pytest.fixture(name="check")
 def checker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """check(system, content, name, *flags), through a file; a path is taken as it is."""
+    """A function check(system, content, name, *flags) that works through a file; a path is taken as it is."""
 
     def run(system: str, content: Any, name: str = "job.json", *flags: str) -> Checked:
         path = content if isinstance(content, Path) else tmp_path / name
@@ -107,7 +107,7 @@ def test_revealed_weights_are_opened_weights(check: Any, opened: str) -> None:
 
 
 def test_a_notebook_is_a_program(check: Any) -> None:
-    """Its code cells are."""
+    """The code cells of a notebook are read as a script."""
     cells = [{"cell_type": "code", "source": SECRETFLOW_SCRIPT}]
     found = check("secretflow", {"cells": cells}, "job.ipynb")
     assert found.code == 4
@@ -151,7 +151,7 @@ def test_ref2k_protects_nothing(check: Any) -> None:
 
 @pytest.mark.parametrize("word", ['{"protocol": "REF2K", "field": "FM128"}', '{"protocol": spu.spu_pb2.REF2K}'])
 def test_ref2k_in_a_script(check: Any, word: str) -> None:
-    """Under either spelling."""
+    """REF2K is recognised under either spelling."""
     found = check("secretflow", SECRETFLOW_SCRIPT.replace('{"protocol": "CHEETAH", "field": "FM128"}', word), "a.py")
     assert found.code == 3
     assert found.read("spu_protocol") == ("REF2K", "file")
@@ -198,7 +198,7 @@ def test_no_encryption_leaks(check: Any, tree: dict[str, Any]) -> None:
 
 
 def test_a_catalogue_is_no_job(check: Any) -> None:
-    """It describes each attribute; no value is set in it."""
+    """A catalogue describes each attribute and sets no value, so it is no job."""
     attributes = [{"name": "epochs", "type": "AT_INT", "atomic": {"defaultValue": {"i64": "10"}}}]
     component = {"domain": "ml.train", "name": "ss_sgd_train", "version": "1.0.0", "attrs": attributes}
     found = check("secretflow", {"name": "ml", "version": "1", "comps": [component]})
@@ -208,7 +208,7 @@ def test_a_catalogue_is_no_job(check: Any) -> None:
 
 
 def test_a_link_that_is_a_variable_is_assumed(check: Any) -> None:
-    """Nobody knows what it will be."""
+    """A link that is a variable is assumed, because nobody knows what it will be."""
     text = "def train(link):\n    m = SSGLM(spu)\n    m.fit_sgd(x, y, None, None, 3, link, 'Bernoulli')\n"
     found = check("secretflow", text, "job.py")
     assert found.read("link") == ("Logit", "assumed")
@@ -217,7 +217,7 @@ def test_a_link_that_is_a_variable_is_assumed(check: Any) -> None:
 
 
 def test_bfia_is_refused_in_either_form(check: Any) -> None:
-    """In YAML it looks like a DAG of FATE's own."""
+    """BFIA is refused, also in YAML, where it looks like a DAG of FATE's own."""
     tree = {**dag({}), "kind": "bfia", "schema_version": "v1"}
     for name in ("job.json", "job.yaml"):
         found = check("fate", tree, name)

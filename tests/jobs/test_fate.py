@@ -29,7 +29,7 @@ def test_silent_values_are_the_defaults_of_the_first_generation(tmp_path: Path) 
 
 
 def test_silent_values_are_the_defaults_of_the_second_generation(tmp_path: Path) -> None:
-    """20 epochs, and otherwise the same."""
+    """The second generation defaults to 20 epochs, and is otherwise the same."""
     job = read(tmp_path, dag({}))
     expected = {"epochs": 20, "learning_rate": 0.01, "l2": 1.0, "key_bits": 1024, "start": "random_uniform"}
     assert {key: value(job, key) for key in expected} == {key: (one, "default") for key, one in expected.items()}
@@ -73,7 +73,7 @@ def test_opened_gradients_are_not_shares(tmp_path: Path) -> None:
 
 
 def test_the_first_sshe_opened_gradients_by_default(tmp_path: Path) -> None:
-    """1.7.0 and 1.7.1 did, 1.8 does not."""
+    """SSHE of 1.7.0 and 1.7.1 opened gradients by default, that of 1.8 does not."""
     job = conf({"max_iter": 3}, "hetero_sshe_lr_0", None)
     assert read(tmp_path, job, version="1.7.1").keys["protocol"] == "exchange"
     assert read(tmp_path, job, version="1.8.0").keys["protocol"] == "sshe"

@@ -40,7 +40,7 @@ def test_an_arbiter_that_is_not_named_leaks(tmp_path: Path) -> None:
 
 
 def test_the_right_host_is_named(tmp_path: Path) -> None:
-    """Of two hosts, the one with the arbiter's id."""
+    """Of two hosts, the finding names the one with the arbiter's id."""
     tree = conf(QUIET, arbiter=5)
     tree["role"]["host"] = [4, 5]
     assert leaking(findings(read(tmp_path, tree), (10, 5, 5))) == {("arbiter-key", "features-2", "labels")}
@@ -74,7 +74,7 @@ def test_the_worse_of_two_versions_is_shown(tmp_path: Path) -> None:
 
 
 def test_a_batch_larger_than_the_table_is_all_rows(tmp_path: Path) -> None:
-    """As both systems take it."""
+    """A batch larger than the table counts as all rows, as both systems take it."""
     assert findings(read(tmp_path, conf({**PARAMETERS, "batch_size": 9000})), rows=500)
 
 

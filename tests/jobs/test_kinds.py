@@ -68,7 +68,7 @@ def test_secretflow_files(tmp_path: Path, tree: Any, words: str) -> None:
     ],
 )
 def test_other_files(tmp_path: Path, name: str, text: str, system: System, words: str) -> None:
-    """Also those that are neither JSON nor YAML."""
+    """Other files are named, also those that are neither JSON nor YAML."""
     with pytest.raises(PlanError, match=words):
         read(tmp_path, text, system, name)
 
@@ -90,7 +90,7 @@ def test_endless_files_are_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_large_file_is_not_read(tmp_path: Path) -> None:
-    """Its size is looked at first."""
+    """The size of a file is checked before it is read."""
     path = tmp_path / "a.json"
     with path.open("wb") as file:
         file.truncate(9 * 2**20)

@@ -13,7 +13,7 @@ SGD = node("ss_sgd_train", epochs=4, learning_rate=0.2, batch_size=256, penalty=
 
 
 def graph() -> dict[str, Any]:
-    """As secretpad stores it."""
+    """A graph as secretpad stores it."""
     definition = {**SGD, "attrPaths": SGD["attr_paths"]}
     del definition["attr_paths"]
     return {"projectId": "p", "nodes": [{"codeName": "ml.train/ss_sgd_train", "nodeDef": definition}], "edges": []}
@@ -86,7 +86,7 @@ def test_a_call_is_read_from_a_script(tmp_path: Path) -> None:
 
 
 def test_arguments_by_position(tmp_path: Path) -> None:
-    """In the order of the model's own signature."""
+    """Arguments by position are read in the order of the model's own signature."""
     job = read(
         tmp_path, "m = SSRegression(spu)\nm.fit(x, y, 5, 0.3, 32, 't1', 'logistic', 'l2', 0.7)\n", "SecretFlow", "a.py"
     )

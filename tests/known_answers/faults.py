@@ -26,12 +26,12 @@ def flipped_first(body: bytes) -> bytes:
 
 
 def cut(body: bytes) -> bytes:
-    """Without its last byte; the header says so."""
+    """The message without its last byte; the header says so."""
     return body[:-1]
 
 
 def put(data: bytes, at: int = 0) -> Callable[[bytes], bytes]:
-    """These bytes in the place of others."""
+    """The message with these bytes in the place of others."""
     return lambda body: body[:at] + data + body[at + len(data) :]
 
 

@@ -39,7 +39,7 @@ def honest(session: str) -> tuple[Wire, Ends]:
 
 
 def first_of(kind: Kind) -> tuple[str, str, Message]:
-    """Of its session, by sender, receiver and number: the order of threads is no part of it."""
+    """The session's message of this sender, receiver and number: the order of threads is no part of it."""
     said = [entry for entry in honest(FAULTS[kind].session)[0].log if entry[2].kind is kind]
     return min(said, key=lambda entry: (entry[0], entry[1], entry[2].sequence))
 
@@ -53,7 +53,7 @@ def entry_of(kind: Kind) -> dict[str, Any]:
 
 
 def good_part(kind: Kind) -> dict[str, Any]:
-    """Without the fault."""
+    """The part of the session without the fault."""
     sender, receiver, message = first_of(kind)
     place = {"step": message.step, "sequence": message.sequence, "from": sender, "to": receiver}
     return {"kind": int(kind), "name": kind.name, "session": FAULTS[kind].session, **place, **shown(message)}

@@ -31,7 +31,7 @@ from tests.protocol.support import Wire, outcomes, seated, tables_for, trained
 Ends = Mapping[str, Any]
 """What each party's part of a session returned or raised."""
 PLAN_HASH = hashlib.sha256(b"known answers").hexdigest()
-"""In every greeting, whatever the plan is: its form may change, and these answers need not."""
+"""The hash in every greeting, whatever the plan is: its form may change, and these answers need not."""
 PLANS: dict[str, Plan] = {
     "exchange": Plan.for_columns((2, 2, 1), **EXCHANGE | {"seed": 0}),
     "arbiter": Plan.for_columns((2, 3), **ARBITER | {"test_share": 0.0}),
@@ -65,7 +65,7 @@ def train(plan: Plan, wire: Wire, signers: Mapping[str, MessageSigner] | None = 
 
 
 def train_signed(plan: Plan, wire: Wire) -> Ends:
-    """As on a network, where everybody signs."""
+    """Train as on a network, where everybody signs."""
     made = identities(tuple(party.name for party in plan.parties))
     certificates = {name: each.certificate for name, each in made.items()}
     return train(plan, wire, {name: MessageSigner(each, certificates) for name, each in made.items()})
@@ -85,7 +85,7 @@ def identities(names: tuple[str, ...]) -> dict[str, identity.Identity]:
 
 @cache
 def model(name: str) -> Run:
-    """What predictions ask."""
+    """The model that predictions ask."""
     plan = PLANS[name]
     return trained(plan, rows_of(plan), roots={party.name: root_of(party.name) for party in plan.parties})
 
@@ -121,7 +121,7 @@ def align(plan: Plan, wire: Wire) -> Ends:
 
 
 def hold_out(plan: Plan, wire: Wire) -> Ends:
-    """The label party chooses."""
+    """Hold out rows that the label party chooses."""
     chooser = plan.replace(held_out_by=plan.label_party.name, test_share=0.2)
     chosen = np.arange(ROWS) < chooser.held_out(ROWS)
     participants = at_table(chooser, wire)
@@ -150,7 +150,7 @@ def sign(plan: Plan, wire: Wire) -> Ends:
 
 
 def propose(plan: Plan, wire: Wire) -> Ends:
-    """From two tables to a plan."""
+    """Make a plan from two tables."""
     participants = at_table(plan, wire)
     tables = tables_for(plan, *rows_of(plan))
 
@@ -188,7 +188,7 @@ SESSIONS: dict[str, Callable[[Wire], Ends]] = {
 
 
 def played(session: str, wire: Wire) -> Ends:
-    """One session."""
+    """Play one session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Plan, "hash", lambda plan: PLAN_HASH)
         return SESSIONS[session](wire)

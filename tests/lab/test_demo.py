@@ -21,7 +21,7 @@ TOLERANCE = 0.05  # Of a plan that says nothing else.
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the demo writes."""
+    """The folder that the demo writes to."""
     return tmp_path_factory.mktemp("demo")
 
 
@@ -81,7 +81,7 @@ def test_one_screen(result: dict[str, Any], out: Path) -> None:
 
 
 def test_six_printed_pages_that_name_their_runs(result: dict[str, Any], out: Path, tmp_path: Path) -> None:
-    """At most; and every heading says which run it is about."""
+    """There are at most six printed pages, and every heading says which run it is about."""
     headings = re.findall(r"<h2>(.*?)</h2>", (out / "report.html").read_text())
     assert headings
     assert all("shares" in heading or heading.startswith("All runs: ") for heading in headings)
@@ -109,7 +109,7 @@ def test_keys_are_long_by_default() -> None:
 
 
 def test_a_folder_that_cannot_be_made_is_noticed_at_once(tmp_path: Path) -> None:
-    """Before anything is trained."""
+    """A folder that cannot be made is noticed before anything is trained."""
     (tmp_path / "file").touch()
     said: list[str] = []
     with pytest.raises(OSError, match="file"):

@@ -24,12 +24,12 @@ TINY = PLAN.replace(key_bits=512, test_only_keys=True)
 
 
 def job(out: Path, plan: Plan = PLAN, is_calculated: bool = True, data: str = "breast-cancer") -> LabRequest:
-    """On the bundled data."""
+    """A job on the bundled data."""
     return LabRequest(plan, [data], None, out, is_calculated, TableReading())
 
 
 def performed(work: LabRequest) -> list[tuple[str, dict[str, Any]]]:
-    """What it told."""
+    """The events of a job that was performed."""
     told: list[tuple[str, dict[str, Any]]] = []
     perform(work, lambda event, **content: told.append((event, content)))
     return told

@@ -36,7 +36,7 @@ def scores_of_run(name: str, rate: float, X: Any, signs: Any, weights: Any, n_st
 
 
 def noisy_sums(X: Any, residuals: Any, std: float, random: np.random.Generator) -> Any:
-    """Both parties' sums, two columns each, with the other's noise of its own."""
+    """Both parties' sums, two columns each, with the other party's noise."""
     parts = X[:, :2], X[:, 2:]
     return np.concatenate([(residuals + random.normal(0, std, len(X))) @ part for part in parts])
 

@@ -34,7 +34,7 @@ def test_wilson_covers(share: float, n: int) -> None:
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.7), (0.99, 0.999)])
 def test_balanced_accuracy_covers(shares: tuple[float, float]) -> None:
-    """Also with classes of different sizes and accuracies."""
+    """The interval covers also with classes of different sizes and accuracies."""
     generator, sizes = np.random.default_rng(2), (40, 160)
     right = [generator.binomial(size, share, DRAWS) for size, share in zip(sizes, shares, strict=True)]
     ends = [intervals.balanced_accuracy((one, two), sizes) for one, two in zip(*right, strict=True)]
@@ -85,7 +85,7 @@ AUC_CASES = {
 @pytest.mark.parametrize("sizes", [(12, 12), (60, 200)], ids=str)
 @pytest.mark.parametrize("case", AUC_CASES)
 def test_auc_covers(case: str, sizes: tuple[int, int]) -> None:
-    """For smooth, hard and partial answers, few rows and many, near one half and near 1."""
+    """The interval covers for smooth, hard and partial answers, few rows and many, near one half and near 1."""
     draw, true = AUC_CASES[case]
     generator = np.random.default_rng(3)
     is_positive = np.repeat([True, False], sizes)

@@ -12,13 +12,13 @@ SIGMOIDS = ["taylor", "minimax", "piecewise", "exact", "fourier"]
 
 
 def plan_of(sigmoid: str) -> Plan:
-    """Enough epochs to settle."""
+    """A plan with enough epochs to settle."""
     return Plan.for_columns((2, 3), protocol="clear", sigmoid=sigmoid, epochs=60, batches="full", learning_rate=0.5)
 
 
 @pytest.mark.parametrize("sigmoid", SIGMOIDS)
 def test_the_mean_probability_is_the_share_of_positives(sigmoid: str) -> None:
-    """Also under stand-ins whose scores are no log-odds, and where one class is rare."""
+    """They agree also under stand-ins whose scores are no log-odds, and where one class is rare."""
     generator = np.random.default_rng(3)
     X = generator.normal(size=(4000, 5))
     y = (X @ np.array([0.8, -0.5, 0.4, 0.0, 0.3]) + generator.logistic(size=4000) > 2.2).astype(np.int64)

@@ -101,7 +101,7 @@ def test_a_diverging_run_is_stopped(name: str, values: list[float], slope: list[
 
 
 def watched_run(rate: float) -> None:
-    """200 Taylor steps under the guard."""
+    """Take 200 Taylor steps under the guard."""
     weights = np.zeros(4)
     for step in range(1, 201):
         values = X @ weights

@@ -21,7 +21,7 @@ def bank(parties: dict[str, Identity]) -> Identity:
 
 @pytest.fixture
 def fund(parties: dict[str, Identity]) -> Identity:
-    """Its peer."""
+    """The bank's peer."""
     return parties["fund"]
 
 

@@ -60,7 +60,7 @@ def peer_of(identity: Identity, address: str | None = None) -> Peer:
 
 @contextmanager
 def opened(*connectors: Collected) -> Iterator[None]:
-    """Open until the block ends."""
+    """Keep the connectors open until the block ends."""
     try:
         for item in connectors:
             item.connector.open()
@@ -173,7 +173,7 @@ class ConnectProxy(Answering):
 
     @property
     def url(self) -> str:
-        """Without credentials."""
+        """The proxy's address without credentials."""
         return f"http://{self.address}"
 
     def _tunnel(self, client: socket.socket) -> None:
@@ -213,7 +213,7 @@ def _head(sock: socket.socket) -> list[str]:
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
-    """Until one side ends; then the other hears of it."""
+    """Copy bytes until one side ends; then the other hears of it."""
     source.settimeout(None)
     with suppress(OSError):
         while data := source.recv(65536):

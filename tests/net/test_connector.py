@@ -662,14 +662,14 @@ class HalfWay:
         self.sock = socket.create_connection(where(server), timeout=PATIENCE)
 
     def say_hello(self) -> None:
-        """And hear the server's."""
+        """Say hello, and hear the server's."""
         with suppress(ssl.SSLWantReadError):
             self.client.do_handshake()
         self.sock.sendall(self.outgoing.read())
         self.incoming.write(self.sock.recv(1 << 16))
 
     def gets_in(self) -> bool:
-        """Whether it can finish."""
+        """Whether it can finish the handshake."""
         with suppress(OSError):
             while True:
                 try:
@@ -734,7 +734,7 @@ def test_a_crowd_at_another_address_makes_room(
 
 
 def said(words: bytes | str) -> bytes:
-    """These bytes, or a whole hello of a client that then says no more."""
+    """A socket that said these bytes, or a client's whole hello, and then nothing more."""
     if isinstance(words, bytes):
         return words
     outgoing = ssl.MemoryBIO()
@@ -805,12 +805,12 @@ def test_a_thread_that_cannot_start_ends_no_listening(
 
 
 def sent_away(sockets: list[socket.socket]) -> list[socket.socket]:
-    """Those on which an end, or a reason for it, has come."""
+    """The sockets on which an end, or a reason for it, has come."""
     return select.select(sockets, [], [], 0)[0]
 
 
 def wait_for_farewells(sockets: list[socket.socket], count: int) -> None:
-    """Until so many of them were sent away."""
+    """Wait until this many of them were sent away."""
     end = time.monotonic() + PATIENCE
     while len(sent_away(sockets)) < count and time.monotonic() < end:
         time.sleep(0.01)
@@ -902,7 +902,7 @@ def test_a_certificate_vouched_for_by_a_pinned_one_is_refused(
 
 
 def connector(identity: Identity, *peers: Peer, listen: str | None = None, proxy: str | None = None) -> Connector:
-    """Not opened."""
+    """A connector that is not opened."""
     return Collected(identity, list(peers), listen=listen, proxy=proxy).connector
 
 

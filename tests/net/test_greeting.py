@@ -70,7 +70,7 @@ def test_wrong_fields_are_refused(field: str, value: object) -> None:
 
 
 def test_a_missing_purpose_is_refused() -> None:
-    """It must say what it is here for."""
+    """A greeting must say what it is here for."""
     with pytest.raises(RemoteProtocolError, match="no greeting"):
         decode(f'{{"version":{VERSION}}}'.encode(), "fund")
 

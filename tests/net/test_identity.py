@@ -16,7 +16,7 @@ from plumbob.net.identity import CERTIFICATE_FILE, KEY_FILE, Certificate, Identi
 
 
 def mode(path: Path) -> int:
-    """The permission bits."""
+    """The permission bits of a path."""
     return stat.S_IMODE(path.stat().st_mode)
 
 
@@ -194,7 +194,7 @@ def test_other_certificates_are_refused() -> None:
 
 
 def test_a_file_is_replaced_once_its_successor_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its bytes, then its name, then the folder that says so: no loss of power leaves neither old nor new."""
+    """Bytes, name and folder reach the disk in this order: a loss of power leaves the old or the new file."""
     file, done = tmp_path / "count", list[str]()
     fsync, replace = os.fsync, os.replace
 

@@ -59,7 +59,7 @@ def test_no_text_breaks_the_parser(text: str) -> None:
 
 @given(st.binary(max_size=200))
 def test_no_content_breaks_the_parser(content: bytes) -> None:
-    """Not even behind a right checksum."""
+    """No content breaks the parser, not even behind a right checksum."""
     with pytest.raises(IdentityError):
         Invitation.parse(token_of(content))
 

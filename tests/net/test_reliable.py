@@ -29,17 +29,17 @@ class Silent:
     peer = "bank"
 
     def send(self, *parts: Data) -> None:
-        """To nobody."""
+        """Send to nobody."""
 
     def receive(self, seconds: float) -> bytes:
         raise TransportError("nothing is said here")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close nothing: nothing is open."""
 
 
 def link() -> ReliableLink:
-    """With three messages that were not confirmed yet."""
+    """A link with three messages that were not confirmed yet."""
     return ReliableLink("bank", TERMS, Memory(0, (b"first", b"second", b"third"), 3), stored=lambda: 0)
 
 

@@ -89,14 +89,14 @@ class Company:
             Identity.create(folder / name, name)
 
     def start(self, name: str, dies_at: str = "", seeded: bool = False) -> None:
-        """With `dies_at`, it kills itself at that point of its second step."""
+        """Start a party; with `dies_at`, it kills itself at that point of its second step."""
         arguments = (name, self.plan.to_toml(), self.tables.get(name), self.folder, self.ports, dies_at, seeded)
         process = context.Process(target=take_part, args=arguments, daemon=True)
         process.start()
         self.processes[name] = process
 
     def kill(self, name: str) -> None:
-        """As the kernel does when memory runs out: nothing of ours hears of it."""
+        """Kill a party as the kernel does when memory runs out: nothing of ours hears of it."""
         pid = self.processes[name].pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)

@@ -57,7 +57,7 @@ class Wire:
 
 
 def honest(sender: str, frame: bytes) -> Iterable[bytes]:
-    """As it was sent."""
+    """The message as it was sent."""
     return [frame]
 
 

@@ -49,7 +49,7 @@ TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 1, 1, 1)
 def trained(
     folder: Path, split: tuple[int, ...], cheats: Mapping[str, Hook], tables: Mapping[str, Table] | None = None
 ) -> Kept:
-    """By everybody's own command, in threads; `cheats` run other software, or have invented their tables."""
+    """Train by everybody's own command, in threads; `cheats` run other software, or have invented their tables."""
     plan, auditors = accountable(Plan.for_columns(split, epochs=2, test_share=0.2), folder)
     given = tables or tables_for(plan, *made_up(40, plan.columns))
     settings = {name: {"evidence_key": str(folder / f"auditor-{name}" / PUBLIC_FILE)} for name in auditors}
@@ -116,7 +116,7 @@ CHEATS = [
 def test_a_replay_names_the_first_dishonest_message(
     tmp_path: Path, split: tuple[int, ...], by: str, cheat: Callable[[], Hook], named: str
 ) -> None:
-    """Without a value; everybody else's replay stays clean."""
+    """A replay names the message without a value; everybody else's replay stays clean."""
     kept = trained(tmp_path, split, {by: cheat()})
     statement = kept.replayed(by)
     assert not statement["honest"]
@@ -137,7 +137,7 @@ def test_every_attack_on_such_a_plan_is_played_here(split: tuple[int, ...]) -> N
 
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory: pytest.TempPathFactory) -> tuple[Kept, Path]:
-    """`chosen-labels`: honest messages about labels that the label party made up; and the real table."""
+    """The table for `chosen-labels`, with labels that the label party made up; and the real table."""
     folder = tmp_path_factory.mktemp("invented")
     real = tables_for(Plan.for_columns(TWO), *made_up(40, 5))
     labels = np.zeros(40, dtype=np.int8)
@@ -163,7 +163,7 @@ def test_only_a_table_shows_chosen_labels(invented: tuple[Kept, Path]) -> None:
 
 
 def test_a_receipt_has_the_peers_signature_over_what_it_sent(invented: tuple[Kept, Path], tmp_path: Path) -> None:
-    """By the peer's certificate; a record with another hash of that stream does not have it."""
+    """The signature is by the peer's certificate; a record with another hash of that stream does not have it."""
     folder = RunFolder(invented[0].folder / "features")
     record, signed = folder.record(), signature_of(folder)
     assert [one.is_valid for one in peer_signatures(record, signed)] == [True]
@@ -215,7 +215,7 @@ def test_what_an_auditor_and_a_peer_type(
 
 
 def test_an_auditor_who_was_exchanged_after_signing_is_refused(tmp_path: Path) -> None:
-    """Before the run: evidence is sealed for the one in the plan or not at all."""
+    """Evidence is sealed for the auditor in the plan or not at all, which is known before the run."""
     plan, auditors = accountable(Plan.for_columns(TWO, epochs=1), tmp_path)
     settings = {name: {"evidence_key": str(tmp_path / "auditor-label" / PUBLIC_FILE)} for name in auditors}
     homes = Organisations(plan, tables_for(plan, *made_up(40, 5)), tmp_path, settings=settings)
@@ -225,12 +225,12 @@ def test_an_auditor_who_was_exchanged_after_signing_is_refused(tmp_path: Path) -
 
 @pytest.mark.soak
 def test_five_parties_replay_cleanly(tmp_path: Path) -> None:
-    """Over TLS, each with its own auditor."""
+    """Five parties over TLS, each with its own auditor, replay cleanly."""
     kept = trained(tmp_path, FIVE, {})
     assert all(kept.replayed(name)["honest"] for name in kept.tables)
 
 
 def test_an_auditor_without_keys_is_told_how_to_make_them(tmp_path: Path) -> None:
-    """Not how to set a party up."""
+    """An auditor without keys is told how to make them, not how to set a party up."""
     with pytest.raises(IdentityError, match="plumbob party auditor-key NAME"):
         AuditorKeys(tmp_path / "auditor")

@@ -81,14 +81,14 @@ NAMES = ("label", "features")
 
 @pytest.fixture
 def organisations(tmp_path: Path) -> Iterator[Organisations]:
-    """Not aligned yet; their processes end with the test."""
+    """Organisations that are not aligned yet; their processes end with the test."""
     made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False)
     yield made
     made.close()
 
 
 def typed(organisations: Organisations, words: dict[str, list[str]]) -> dict[str, tuple[int | None, str]]:
-    """`party align` on both sides at once: how each ended, and what it complained of."""
+    """Type `party align` on both sides at once: how each ended, and what it complained of."""
     plan = str(organisations.plan_file)
     commands = {name: organisations.type(name, "align", plan, "--jobs", "1", *words[name]) for name in NAMES}
     return {name: (command.wait(), command.complained) for name, command in commands.items()}

@@ -54,9 +54,9 @@ class Secrets:
     """What one party has to keep, as bytes to look for."""
 
     anywhere: list[bytes]
-    """Not to be found in anything that is printed, logged or shown, nor with the peer."""
+    """Secrets that must not appear in anything printed, logged or shown, nor with the peer."""
     from_peer: list[bytes]
-    """Its own side may see these: names of columns and classes, and ids that only it has."""
+    """Secrets that only their own side may see: names of columns and classes, and ids that only it has."""
     reported: list[bytes]
     """What its own receipt and page show, and nothing else: coefficients in the units of its table."""
 
@@ -68,14 +68,14 @@ def forms(data: bytes) -> Iterator[bytes]:
 
 
 def number_forms(values: Iterable[float]) -> Iterator[bytes]:
-    """As text and as eight bytes; only numbers that nobody would write by chance."""
+    """A number as text and as eight bytes; only numbers that nobody would write by chance."""
     for value in values:
         if len(repr(value)) > 12:
             yield from (repr(float(value)).encode(), np.float64(value).tobytes())
 
 
 def coefficient_forms(values: Iterable[float]) -> Iterator[bytes]:
-    """Rounded, too, as somebody would print them, unless that leaves what may be met by chance."""
+    """The numbers, and also rounded as somebody would print them, unless that may be met by chance."""
     for value in values:
         yield from number_forms([value])
         if len(rounded := f"{value:.6g}") > 6:
@@ -83,7 +83,7 @@ def coefficient_forms(values: Iterable[float]) -> Iterator[bytes]:
 
 
 def integer_forms(value: int) -> Iterator[bytes]:
-    """A prime, say."""
+    """The forms in which an integer, such as a prime, could appear."""
     yield from forms(value.to_bytes(-(-value.bit_length() // 8), "little"))
 
 
@@ -135,7 +135,7 @@ def kept_by(organisations: Organisations, name: str, verb: str, what: str) -> by
 
 
 def masks_of(organisations: Organisations, name: str) -> Iterator[bytes]:
-    """Some of them."""
+    """Some of the masks."""
     masks = [int(line) for line in kept_by(organisations, name, "train", "masks").split()]
     assert masks
     for mask in masks[:: max(1, len(masks) // 50)]:
@@ -153,7 +153,7 @@ def noise_of(organisations: Organisations, name: str) -> Iterator[bytes]:
 
 
 def primes_of(organisations: Organisations, name: str) -> tuple[int, int, int]:
-    """p, q and their product: the key is what these draws make, once more."""
+    """The primes p, q and their product: the key that these draws make, made again."""
     drawn, position = kept_by(organisations, name, "train", "own key"), 0
 
     def read(count: int) -> bytes:
@@ -185,7 +185,7 @@ def said(organisations: Organisations) -> list[Path]:
 
 
 def files_of(organisations: Organisations, name: str) -> list[Path]:
-    """A party's whole folder."""
+    """All files of a party's folder."""
     return [file for file in organisations.home(name).rglob("*") if file.is_file()]
 
 
@@ -225,7 +225,7 @@ def both(organisations: Organisations, verb: str, *words: str) -> list[Command]:
 
 
 def codes(commands: list[Command]) -> list[int | None]:
-    """Of all of them."""
+    """The exit codes of all of them."""
     return [command.wait() for command in commands]
 
 
@@ -343,14 +343,14 @@ def assert_reported_at_home(organisations: Organisations) -> None:
 
 
 def assert_forgotten(organisations: Organisations) -> None:
-    """When the run is over, what keys and masks were made of has left the own disk too."""
+    """Assert that what keys and masks were made of has left the party's own disk once the run is over."""
     for name in NAMES:
         drawn_from = [*leaves_of(organisations, name), *links_of(organisations, name)]
         assert found_in(journals_of(organisations, name), drawn_from) == []
 
 
 def journals_of(organisations: Organisations, name: str) -> list[Path]:
-    """With all that the database keeps beside its file."""
+    """The journals, with all that the database keeps beside its file."""
     place = organisations.run_folder(name)
     return [file for file in files_of(organisations, name) if file.parent == place and "journal" in file.name]
 

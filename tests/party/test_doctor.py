@@ -167,7 +167,7 @@ def test_a_wrong_clock_is_told(homes: tuple[Home, Home], seconds: float, words: 
 
 
 def test_another_version_is_told(homes: tuple[Home, Home]) -> None:
-    """Both versions and what to install."""
+    """Both versions are named, and what to install."""
     checks = facing(*homes, greet(purpose="train", plumbob="0.0.1"))
     assert f"plumbob {__version__} here, 0.0.1 there" in problems(checks)["version"]
     old = facing(*homes, greet(version=9))

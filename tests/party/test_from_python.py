@@ -152,7 +152,7 @@ def test_a_certificate_is_renewed_from_python(homes: tuple[Home, Home]) -> None:
 
 
 def test_an_outcome_shows_what_the_command_prints(homes: tuple[Home, Home]) -> None:
-    """As text, and escaped in a notebook; the fields are those of the JSON."""
+    """An outcome is shown as text, and escaped in a notebook; its fields are those of the JSON."""
     invited = homes[0].invite()
     assert str(invited).splitlines()[0] == invited["token"]
     hostile = Outcome({"lines": ["<script>alert(1)</script>"]})
@@ -160,12 +160,12 @@ def test_an_outcome_shows_what_the_command_prints(homes: tuple[Home, Home]) -> N
 
 
 def test_a_home_shows_no_secret(homes: tuple[Home, Home]) -> None:
-    """Its name, and nothing of its key or its proxy's password."""
+    """A home shows its name, and nothing of its key or its proxy's password."""
     assert repr(homes[0]) == "Home(bank)"
 
 
 def test_a_wrong_engine_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:
-    """As `party init` does."""
+    """A wrong engine is refused as by `party init`."""
     with pytest.raises(SettingsError, match="expected one of"):
         Home.init(tmp_path / "bank", "bank", engine="steam")
     assert not (tmp_path / "bank").exists()

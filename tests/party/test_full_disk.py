@@ -22,7 +22,7 @@ CAN_MOUNT = os.geteuid() == 0 and shutil.which("mount") is not None
 
 
 class Disk(Protocol):
-    """Where there is room for so many pages and no more."""
+    """A disk with room for this many pages and no more."""
 
     def grow(self, pages: int) -> None: ...
 

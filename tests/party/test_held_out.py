@@ -76,7 +76,7 @@ def test_scores_say_which_rows_were_held_out(tmp_path: Path) -> None:
 
 
 def test_scoring_the_aligned_rows_is_proposed_only_where_the_limit_leaves_room(tmp_path: Path) -> None:
-    """By default it leaves none once held-out rows are counted; a larger limit does, and so does a plan without one."""
+    """The default limit leaves no room beside held-out rows; a larger limit does, and so does a plan without one."""
     default = Plan.for_columns((2, 3), protocol="shares", test_share=0.25)
     for keys, has_room in (
         ({}, False),
@@ -97,7 +97,7 @@ def test_scoring_the_aligned_rows_is_proposed_only_where_the_limit_leaves_room(t
 
 
 def test_the_plans_limit_comes_before_a_larger_one_of_ones_own() -> None:
-    """The plan's where both are the same, too: raising one's own would not help."""
+    """The plan's limit counts where both are the same, too: raising one's own would not help."""
     plan = Plan.for_columns((2, 3), protocol="shares", most_rows=60)
     assert row_limit(plan, 75, 0) == row_limit(plan, 75, 60) == row_limit(plan, 75, 1000) == RowLimit(60, True)
     assert row_limit(plan, 75, 59) == RowLimit(59)
@@ -106,7 +106,7 @@ def test_the_plans_limit_comes_before_a_larger_one_of_ones_own() -> None:
 
 
 def test_what_zero_means_is_said_where_it_is_written(tmp_path: Path) -> None:
-    """In a plan the rows of training, unless weights are opened; in party.toml nothing beyond the plan's limit."""
+    """0 means the training rows in a plan, unless weights are opened, and the plan's limit in party.toml."""
     plan = Plan.for_columns((2, 3), protocol="shares")
     assert "0 = as many as were trained on if weights are never opened, else any number" in plan.to_toml()
     assert [row_limit(plan.replace(open=how), 75, 0) for how in ("never", "own")] == [RowLimit(75, True), None]

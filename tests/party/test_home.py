@@ -23,7 +23,7 @@ def made(folder: Path, name: str, **settings: str) -> Home:
 
 
 def change(home: Home, old: str, new: str) -> None:
-    """Edit its settings by hand."""
+    """Edit a party's settings by hand."""
     file = home.folder / "party.toml"
     text = file.read_text()
     assert old in text

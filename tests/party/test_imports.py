@@ -87,7 +87,7 @@ class Witness:
         (folder / "sitecustomize.py").write_text(WITNESS)
 
     def start(self, name: str, *words: str) -> subprocess.Popen[str]:
-        """`plumbob WORDS`, in an interpreter of its own."""
+        """Start `plumbob WORDS` in its own interpreter."""
         places = [str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])]
         surroundings = {
             **os.environ,
@@ -109,7 +109,7 @@ class Witness:
 
 @pytest.fixture
 def witness(tmp_path: Path) -> Witness:
-    """In a folder that holds nothing else."""
+    """A witness in a folder that holds nothing else."""
     folder = tmp_path / "imports"
     folder.mkdir()
     return Witness(folder)

@@ -306,7 +306,7 @@ def test_plans_without_a_promise_cost_nothing(tmp_path: Path) -> None:
 
 
 def test_rows_and_labels_are_counted_apart(tmp_path: Path) -> None:
-    """In one file, under one key: what a row has spent says nothing of its label."""
+    """Both are in one file, under one key: what a row has spent says nothing of its label."""
     book_labels(tmp_path / "ledger.db", PLAN, "first", IDS)
     assert SpendingLedger(tmp_path / "ledger.db").spent(IDS) == RowSpending()
     assert SpendingLedger(tmp_path / "ledger.db").book("first", IDS, PART, up_to(0.05)) == PART

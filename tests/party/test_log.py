@@ -21,7 +21,7 @@ ENDS = {
 
 
 def lines_of(folder: Path) -> list[dict[str, object]]:
-    """Line by line."""
+    """The log line by line."""
     return [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
 
 

@@ -21,7 +21,7 @@ DOWN_SECONDS = 30.0
 
 @contextmanager
 def training(organisations: Organisations, network: Network) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
-    """`plumbob party train` of every party, in its namespace."""
+    """Run `plumbob party train` of every party, in its namespace."""
     program = str(Path(sys.executable).with_name("plumbob"))
     started = {}
     try:
@@ -89,7 +89,7 @@ print(time.monotonic() - began)
 
 
 def seconds_there_and_back(network: Network, here: str, there: str) -> float:
-    """As a program in a namespace measures it."""
+    """The seconds of a round trip, as a program in a namespace measures them."""
     words = ["ip", "netns", "exec", network.spaces[here], sys.executable, "-c", KNOCK, network.hosts[there]]
     return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 

@@ -40,7 +40,7 @@ def chosen(table: Table, **keys: Any) -> tuple[Plan, _Drafts]:
     ("rows", "is_curved", "noise"), [(20_000, False, "rows"), (20_000, True, "none"), (300, False, "none")]
 )
 def test_noise_is_drafted_where_it_is_cheap(tmp_path: Path, rows: int, is_curved: bool, noise: str) -> None:
-    """Against the plan without it, whose bins may see what plain columns do not; a line says how to choose."""
+    """Noise is weighed against the plan without it, whose bins may see more; a line says how to choose."""
     plan, drafts = chosen(table_of(tmp_path, rows, is_curved=is_curved))
     assert plan.noise == noise
     assert drafts.forecast is not None
@@ -59,7 +59,7 @@ def test_noise_is_drafted_where_it_is_cheap(tmp_path: Path, rows: int, is_curved
     "keys", [{"noise": "none"}, {"noise": "rows", "epsilon": 1.0}, {"protocol": "exchange"}], ids=str
 )
 def test_whoever_says_what_noise_to_take_gets_it(tmp_path: Path, keys: dict[str, Any]) -> None:
-    """And so does whoever chooses a protocol that has no such noise."""
+    """Whoever chooses a noise, or a protocol without such noise, gets it."""
     plan, drafts = chosen(table_of(tmp_path, 300), **keys)
     assert drafts.forecast is None
     assert plan.noise == keys.get("noise", "none")

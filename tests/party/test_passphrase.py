@@ -17,14 +17,14 @@ WORDS, OTHERS = "a long walk by the sea", "another walk, uphill"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a party whose key is encrypted."""
+    """The home of a party whose key is encrypted."""
     say(monkeypatch, PLUMBOB_PASSPHRASE=WORDS)
     Init("bank", home=tmp_path / "bank", passphrase=True).do(Caller())
     return tmp_path / "bank"
 
 
 def say(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
-    """As in a new process with these variables."""
+    """Set these variables, as in a new process."""
     for name in (passphrase.VARIABLE, passphrase.NEW_VARIABLE):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(f"{name}_FD", raising=False)
@@ -34,7 +34,7 @@ def say(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
 
 
 def test_it_opens_the_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the environment or a descriptor, once; TLS reads the file with it, and a wrong one is told apart."""
+    """It comes from the environment or a descriptor, once; TLS reads the file with it, and a wrong one is refused."""
     text = (home / "key.pem").read_text()
     assert "BEGIN ENCRYPTED PRIVATE KEY" in text
     assert WORDS not in text

@@ -111,7 +111,7 @@ def test_a_limit_lasts(run: Run, tmp_path: Path) -> None:
 
 @pytest.fixture
 def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
-    """With a run that is over; their processes end with the test."""
+    """Organisations with a finished run; their processes end with the test."""
     made = Organisations(PLAN, tables_for(PLAN, *ROWS), tmp_path)
     for name, part in run.model.parts.items():
         own = made.run_folder(name) / "parties" / name
@@ -124,14 +124,14 @@ def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
 
 
 def change(file: Path, old: str, new: str) -> None:
-    """One line of somebody's settings."""
+    """Change one line of somebody's settings."""
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def predicted(organisations: Organisations, *limit: str, asked: Iterable[str] = ()) -> dict[str, Command]:
-    """`party predict` at all, with a limit at one; when all have ended."""
+    """Run `party predict` at all parties, with a limit at one, until all have ended."""
     out = ["--out", str(organisations.folder / "scores.csv"), "--wait", str(PATIENCE)]
     words = {"label": [*out, *asked], "features": limit}
     commands = {
@@ -144,7 +144,7 @@ def predicted(organisations: Organisations, *limit: str, asked: Iterable[str] = 
 
 
 def test_a_limit_between_processes(organisations: Organisations, run: Run) -> None:
-    """Over real TLS: everybody ends with 1 and says who refused and why, and the third counts nothing."""
+    """Everybody ends with 1 over real TLS and says who refused and why; the third counts nothing."""
     commands = predicted(organisations, "--most-rows", "39")
     assert [commands[name].process.exitcode for name in organisations.names] == [1, 1, 1]
     counted = "features itself allows 39 scored rows, 0 are used, 39 are left"
@@ -255,7 +255,7 @@ def test_new_rows_need_no_label(cell: str | None, organisations: Organisations, 
 
 
 def keep_list(organisations: Organisations, name: str, rows: int) -> None:
-    """As if the first rows had been aligned under this name."""
+    """Keep a list as if the first rows had been aligned under this name."""
     ids = organisations.tables["label"].ids[:rows]
     for party in organisations.names:
         home = Home.open(organisations.home(party))
@@ -263,7 +263,7 @@ def keep_list(organisations: Organisations, name: str, rows: int) -> None:
 
 
 def asked_of(organisations: Organisations, *words: str) -> Command:
-    """`party predict` at the label party alone, when it has ended."""
+    """Run `party predict` at the label party alone, until it has ended."""
     out = ["--out", str(organisations.folder / "scores.csv"), "--wait", str(PATIENCE)]
     command = organisations.type("label", "predict", str(organisations.plan_file), *out, *words)
     command.wait()

@@ -55,7 +55,7 @@ def assert_same(company: Company, run: Run, *, with_counts: bool = True) -> None
 
 
 def company_of(plan: Plan, folder: Path, rows: int = 40) -> Company:
-    """On made-up rows."""
+    """A company on made-up rows."""
     X, y = made_up(rows, plan.columns)
     return Company(plan, tables_for(plan, X, y), folder)
 

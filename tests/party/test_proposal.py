@@ -212,7 +212,7 @@ def test_only_the_label_party_chooses_keys(homes: tuple[Path, Path]) -> None:
 
 @pytest.mark.usefixtures("nobody_waits")
 def test_a_plan_that_is_there_is_not_overwritten(homes: tuple[Path, Path]) -> None:
-    """It may be signed already."""
+    """A plan that is there is not overwritten: it may be signed already."""
     (homes[0].parent / "0.toml").write_text("mine")
     with pytest.raises(PlanError, match="there is a file already"):
         propose(homes[0], {}, ColumnChoices(), homes[0].parent / "0.toml", lambda words: None)

@@ -78,7 +78,7 @@ class Runs:
         signed: PlanSignature | None = None,
         connector_for: ConnectorFor | None = None,
     ) -> "Future[RunRecord]":
-        """With `dies_after`, it dies when it has finished that step."""
+        """Start a party; with `dies_after`, it dies when it has finished that step."""
         place = self.folder / name
         place.mkdir(mode=0o700, exist_ok=True)
         used = plan or self.plan
@@ -141,7 +141,7 @@ class Cheat:
     def __init__(self, kind: Kind, step: int, change: "Callable[[Cheat, bytes], Iterable[bytes]]") -> None:
         self._kind, self._step, self._change = kind, step, change
         self.sent: list[bytes] = []
-        """Its frames so far, as they were before."""
+        """Its frames so far, as they were before the change."""
         self.held: list[bytes] = []
         """Frames that wait for the next one."""
         self.has_struck = False
@@ -165,7 +165,7 @@ class Cheat:
 
 
 def message_of(frame: bytes) -> Message:
-    """What a frame carries."""
+    """The message that a frame carries."""
     return decode(frame[FRAME.size :])
 
 
@@ -175,7 +175,7 @@ def with_message(frame: bytes, message: bytes) -> bytes:
 
 
 def rewritten(frame: bytes, **fields: object) -> bytes:
-    """With other fields in the message's header, or another body."""
+    """The frame with other fields in the message's header, or another body."""
     message = message_of(frame)
     return with_message(frame, replace(message, **fields).encode())  # type: ignore[arg-type]
 
@@ -186,12 +186,12 @@ def longer(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
 
 
 def shorter(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """One ciphertext less."""
+    """The frame with one ciphertext less."""
     return [rewritten(frame, body=message_of(frame).body[:-CIPHERTEXT])]
 
 
 def later_step(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """As if it belonged to the next step."""
+    """The frame as if it belonged to the next step."""
     return [rewritten(frame, step=3)]
 
 
@@ -207,40 +207,40 @@ def replayed_as_new(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
 
 
 def held_back(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """After the message that follows it."""
+    """No frame now: it follows the next one."""
     cheat.held.append(frame)
     return []
 
 
 def left_out(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """As if one message had been sent that was not."""
+    """The frame as if one message had been sent that was not."""
     kind, number, stored = FRAME.unpack_from(frame)
     return [FRAME.pack(kind, number + 1, stored) + frame[FRAME.size :]]
 
 
 def equivocating(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """Once as it is, and once more with another last bit."""
+    """The frame once as it is, and once more with another last bit."""
     return [frame, frame[:-1] + bytes([frame[-1] ^ 1])]
 
 
 def rewriting_the_past(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """And a message of the step before once more, with another last bit."""
+    """The frame, and a message of the step before once more, with another last bit."""
     old = cheat.earlier(Kind.RESIDUALS, 1)
     return [frame, old[:-1] + bytes([old[-1] ^ 1])]
 
 
 def cut_in_the_message(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """Without its last byte."""
+    """The frame without the message's last byte."""
     return [frame[:-1]]
 
 
 def cut_in_its_header(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """Without the end of the message's header."""
+    """The frame without the end of the message's header."""
     return [frame[: FRAME.size + HEADER.size - 1]]
 
 
 def cut_in_the_frame(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """Without the end of the frame's own header."""
+    """The frame without the end of its own header."""
     return [frame[: FRAME.size - 1]]
 
 
@@ -250,18 +250,18 @@ def of_no_known_kind(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
 
 
 def confirming_too_much(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """With a confirmation of what was never sent."""
+    """The frame with a confirmation of what was never sent."""
     kind, number, _ = FRAME.unpack_from(frame)
     return [FRAME.pack(kind, number, 10**6) + frame[FRAME.size :]]
 
 
 def another_answer(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """Under another kind."""
+    """The frame under another kind."""
     return [rewritten(frame, kind=Kind.OPENED_SUMS)]
 
 
 def flipped(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
-    """With another last bit."""
+    """The frame with another last bit."""
     return [frame[:-1] + bytes([frame[-1] ^ 1])]
 
 
@@ -451,7 +451,7 @@ class Lines:
     def connector_for(
         self, name: str, largest: int, speaker: Callable[[Connection], Connection] = lambda connection: connection
     ) -> ConnectorFor:
-        """The label party listens."""
+        """A connector; the label party listens."""
         peer = "features" if name == "label" else "label"
         there = Peer(peer, self._identities[peer].certificate.der, None if name == "label" else self._at)
         return lambda on_connection: Connector(

@@ -36,32 +36,32 @@ def homes(tmp_path: Path) -> dict[str, Home]:
 
 
 def proposed(home: Home, folder: Path) -> Outcome:
-    """To a file of its own."""
+    """Propose to the party's own file."""
     return home.propose(folder / f"{home.identity.name}.toml", verbose=False)
 
 
 def aligned(home: Home, folder: Path) -> Outcome:
-    """By the common plan."""
+    """Align by the common plan."""
     return home.align(PLAN, verbose=False)
 
 
 def trained(home: Home, folder: Path) -> Outcome:
-    """By the common plan."""
+    """Train by the common plan."""
     return home.train(PLAN, verbose=False)
 
 
 def write_the_file(home: Home, folder: Path) -> None:
-    """Where the plan should go."""
+    """Write a file where the plan should go."""
     (folder / f"{home.identity.name}.toml").touch()
 
 
 def lose_the_table(home: Home, folder: Path) -> None:
-    """Another one lies in its place."""
+    """Put another table in place of the party's."""
     home.data_file.write_text("another,table\n1,2\n")
 
 
 def do_nothing(home: Home, folder: Path) -> None:
-    """It never signed."""
+    """Leave the plan unsigned."""
 
 
 @pytest.mark.parametrize("refusing", ["bank", "fund"])
@@ -175,7 +175,7 @@ def test_one_peer_is_heard_while_another_is_awaited(tmp_path: Path) -> None:
 
 
 def closing_journal(file: Path) -> "closing[SqliteJournal]":
-    """Closed at the end."""
+    """A journal that is closed at the end."""
     return closing(SqliteJournal(file))
 
 

@@ -130,7 +130,7 @@ def keeping_in(
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_rows_at_once() -> Iterator[None]:
-    """So that a few rows are several queries."""
+    """Let a few rows be several queries."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prediction, "ROWS_AT_ONCE", 5)
         patch.setattr(schedules, "ROWS_AT_ONCE", 5)
@@ -164,7 +164,7 @@ def test_the_portable_kernel_gives_the_same_messages(honest: Kept, monkeypatch: 
 
 @pytest.mark.soak
 def test_the_readable_engine_gives_the_same_messages(honest: Kept) -> None:
-    """It shares no code with the kernel."""
+    """The readable engine, which shares no code with the kernel, gives the same messages."""
     assert honest.replayed("features", engine="python")["honest"]
 
 
@@ -246,7 +246,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 
 def test_three_parties_replay_cleanly(three: Kept) -> None:
-    """With masks and pair keys, too."""
+    """Three parties, with masks and pair keys, replay cleanly."""
     assert all(three.replayed(name)["honest"] for name in three.tables)
 
 
@@ -389,7 +389,7 @@ class SteepRows(LatticeParty):
     ],
 )
 def test_a_cheat_is_named_at_its_first_dishonest_message(tmp_path: Path, cheat: type[LatticeParty], named: str) -> None:
-    """By step and kind and without a value; the other party's replay stays clean."""
+    """A cheat is named by step and kind and without a value; the other party's replay stays clean."""
     kept = kept_run(tmp_path, SPLITS["two"], instead={"label": cheat})
     statement = kept.replayed("label")
     assert not statement["honest"]
@@ -539,13 +539,13 @@ def test_a_third_party_of_ones_own_making_is_noticed(three: Kept, tmp_path: Path
 
 
 def copied(honest: Kept, folder: Path) -> Kept:
-    """To be changed."""
+    """A copy to be changed."""
     shutil.copytree(honest.folder, folder / "copy")
     return Kept(honest.plan, honest.tables, folder / "copy", honest.auditors)
 
 
 def resealed(kept: Kept, name: str, file: str, change: Callable[[bytes], bytes]) -> None:
-    """As the party itself could write it: its auditor's public key is all that it needs."""
+    """A file as the party itself could write it: its auditor's public key is all that it needs."""
     place, keys = kept.place(name), kept.keys(name)
     head = evidence.read_head(place / "head.json")
     data = sealing.SealedContents(place / file, keys[file], head.run_bytes, may_end_early=True).read()
@@ -561,7 +561,7 @@ def changed_head(kept: Kept, name: str) -> Iterator[evidence.Head]:
 
 
 def flipped(data: bytes, place: int) -> bytes:
-    """One bit."""
+    """The bytes with one bit flipped."""
     return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
 
 
@@ -615,7 +615,7 @@ def test_what_was_committed_to_cannot_be_exchanged(honest: Kept, tmp_path: Path,
 
 
 def records_in(data: bytes) -> list[tuple[bytes, bytes]]:
-    """Of a file of messages: what each is, and all of it."""
+    """The records of a file of messages: what each is, and all of it."""
     at, found = 0, []
     while at < len(data):
         what, name, size = evidence.RECORD.unpack_from(data, at)
@@ -633,7 +633,7 @@ def heard_less(data: bytes) -> bytes:
 
 
 def cut_off(data: bytes) -> bytes:
-    """Up to the last signature but one: as if the run had ended there."""
+    """The messages up to the last signature but one, as if the run had ended there."""
     records = records_in(data)
     signed = [place for place, (what, one) in enumerate(records) if b"PLMB\x01\x00\x12\x00" in one and what == b"O"]
     return b"".join(one for _, one in records[: signed[-2] + 1])
@@ -690,7 +690,7 @@ def test_numbers_of_another_type_do_not_follow() -> None:
 
 
 def unsigned(data: bytes) -> bytes:
-    """Without any signature."""
+    """The messages without any signature."""
     seal = HEADER.pack(b"PLMB", 1, Kind.SEAL, 0, 0, 0)[:8]
     return b"".join(one for _, one in records_in(data) if seal not in one)
 
@@ -854,7 +854,7 @@ def test_a_party_cannot_read_its_evidence_back(honest: Kept) -> None:
 
 
 def test_a_disk_that_is_too_small_is_noticed_before_the_run(tmp_path: Path) -> None:
-    """With the size that was needed."""
+    """A disk that is too small is refused with the size that was needed."""
     with pytest.raises(SettingsError, match="B free"):
         evidence.refuse_full_disk(tmp_path, 1 << 60)
 

@@ -53,12 +53,12 @@ def party_run(folder: Path, *facts: str) -> Path:
 
 
 def lines_of(result: dict[str, Any]) -> str:
-    """What is printed."""
+    """The printed lines."""
     return "\n".join(result["lines"])
 
 
 def test_runs_are_listed_by_date_with_title_and_verdict(tmp_path: Path) -> None:
-    """Those of parties and those of simulations, wherever below the folder they lie."""
+    """Runs of parties and of simulations are listed, wherever below the folder they are."""
     put(tmp_path / "run", LEAKING, date=2e9)
     put(tmp_path / "party" / "runs" / "abc", date=1e9)
     put(tmp_path / "party" / "runs" / "def", AUDITED, date=1.5e9)
@@ -74,7 +74,7 @@ def test_runs_are_listed_by_date_with_title_and_verdict(tmp_path: Path) -> None:
 
 
 def test_what_rows_have_spent_is_added_up(tmp_path: Path) -> None:
-    """Over runs with noise for whole rows that began, and only where there are several; `clear` promises nothing."""
+    """Spendings are added up over runs with noise for whole rows that began, if there are several."""
     noisy = PLAN.replace(noise="rows", epsilon=1.0, delta=1e-6)
     put(tmp_path / "one", noisy)
     clear = {"sigmoid": "fourier", "scale": "whitened", "batches": "full"}
@@ -116,7 +116,7 @@ def test_only_runs_that_never_started_are_deleted(tmp_path: Path) -> None:
 
 
 def test_a_record_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
-    """It is listed as such, and never deleted."""
+    """A record that cannot be read is listed as such, and never deleted."""
     put(tmp_path / "good")
     (put(tmp_path / "bad") / "run.json").write_text("{}")
     result: Any = runs.run([tmp_path], deletes_unstarted=True)
@@ -133,7 +133,7 @@ def test_a_session_is_no_run(tmp_path: Path) -> None:
 
 
 def test_the_verb_looks_here_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And says what to do where there is nothing, or no such folder."""
+    """The verb looks here without a folder, and says what to do where there is nothing, or no such folder."""
     monkeypatch.chdir(tmp_path)
     assert "no runs here" in CliRunner().invoke(app, ["runs"]).stdout
     put(tmp_path / "run")

@@ -90,7 +90,7 @@ def test_absent_peers_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_peer_that_breaks_the_protocol_each_time_ends_it(
     homes: tuple[Home, Home], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a few restarts, with the reason and what to do; a peer that is only away is no such mistake."""
+    """The service ends after a few restarts, with the reason and what to do; a peer that is away is no mistake."""
     monkeypatch.setattr(serving, "SECONDS_BETWEEN", 0.0)
     tried: list[int] = []
 
@@ -110,7 +110,7 @@ def test_a_peer_that_breaks_the_protocol_each_time_ends_it(
 
 
 def test_the_unit_is_one() -> None:
-    """As systemd reads it, but for the program and the user, which this machine does not have."""
+    """The unit is as systemd reads it, but for the program and the user, which this machine does not have."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not on this machine: the unit is not read")
     found = subprocess.run(["systemd-analyze", "verify", str(UNIT)], capture_output=True, text=True)

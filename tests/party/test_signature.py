@@ -169,7 +169,7 @@ def test_a_run_shows_what_was_signed(organisations: Organisations, monkeypatch: 
 
 
 def test_signing_fits_on_one_screen(organisations: Organisations) -> None:
-    """Both headlines; everything else is there with `verbose`."""
+    """Signing shows both headlines; everything else is there with `verbose`."""
     home, plan = organisations.home("label"), organisations.plan_file
     short = accepted(home, plan)
     long = accepted(home, plan, verbose=True)
@@ -200,7 +200,7 @@ def test_whoever_says_no_signs_nothing(organisations: Organisations) -> None:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Organisations]:
-    """Two that have trained together."""
+    """Two parties that have trained together."""
     place = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path_factory.mktemp("receipts"))
     try:
         commands = [place.train(name) for name in place.names]
@@ -240,7 +240,7 @@ def receipt_of(*words: str | Path) -> tuple[int, dict[str, Any], str]:
 
 
 def fingerprint_of(finished: Organisations, name: str) -> str:
-    """As the party reads it aloud."""
+    """The fingerprint as the party reads it aloud."""
     return Home.open(finished.home(name)).identity.certificate.fingerprint
 
 

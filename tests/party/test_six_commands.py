@@ -40,7 +40,7 @@ class Side:
     commands: list[Command] = field(default_factory=list)
 
     def type(self, *words: str) -> Command:
-        """`plumbob party WORDS` in this side's folder."""
+        """Type `plumbob party WORDS` in this side's folder."""
         place = self.folder / f"{len(self.commands)}-{words[0]}"
         place.mkdir(parents=True)
         told = ["plumbob", "party", *words]
@@ -184,7 +184,7 @@ def test_from_two_raw_files_to_a_finished_run(
 
 
 def assert_joint_is_better(record: RunRecord, by: float) -> None:
-    """On the held-out rows, against the label party's own columns."""
+    """Assert that the joint model beats the label party's own columns on the held-out rows."""
     quality = record.quality["held-out rows"]
     joint, alone = quality["joint"]["auc"], quality["local-only"]["auc"]
     assert joint is not None
@@ -253,7 +253,7 @@ def joined(bank: Side, fund: Side) -> tuple[Side, Side]:
 
 
 def year(line: str) -> tuple[int, int, int]:
-    """Of a row of the bank's file, what its date sorts by."""
+    """The number that the date of a row of the bank's file sorts by."""
     day, month, year_ = line.split(";")[2].split(".")
     return int(year_), int(month), int(day)
 

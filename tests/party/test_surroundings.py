@@ -26,7 +26,7 @@ ROWS = made_up(columns=PLAN.columns)
 
 @pytest.fixture
 def opened() -> Iterator[list[Organisations]]:
-    """Whose processes end with the test."""
+    """Organisations whose processes end with the test."""
     made: list[Organisations] = []
     yield made
     for organisations in made:
@@ -112,7 +112,7 @@ def test_a_certificate_renewed_in_the_middle_of_a_run(tmp_path: Path, opened: li
 
 
 def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisations]) -> None:
-    """For a peer that is not there, for one that is there and stuck, for nobody at the end; a dead run says so."""
+    """Status says it for an absent peer, for one that is stuck, and for nobody at the end; a dead run says so."""
     plan = PLAN.replace(epochs=60)
     organisations = Organisations(plan, tables_for(plan, *ROWS), tmp_path)
     opened.append(organisations)

@@ -55,7 +55,7 @@ def three_sides(folder: Path) -> list[Side]:
 
 
 def write(file: Path, lines: Sequence[Sequence[object]]) -> None:
-    """As CSV."""
+    """Write a table as CSV."""
     with file.open("w", newline="", encoding="utf-8") as out:
         csv.writer(out).writerows(lines)
 
@@ -80,7 +80,7 @@ def agreed(sides: list[Side]) -> None:
 
 
 def record_of(side: Side) -> RunRecord:
-    """Of its only run."""
+    """The record of a party's only run."""
     (folder,) = (side.folder / "party/runs").iterdir()
     return RunFolder(folder).record()
 
@@ -118,7 +118,7 @@ def test_from_three_raw_files_to_scores_of_new_people(tmp_path: Path) -> None:
 
 
 def wait_for_a_run(side: Side) -> None:
-    """Until its journal has begun."""
+    """Wait until the run's journal has begun."""
     for _ in range(int(LONGEST * 10)):
         if list((side.folder / "party/runs").glob("*/journal.db")):
             return

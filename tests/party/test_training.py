@@ -63,13 +63,13 @@ def networked(
 
 
 def joint_weights(plan: Plan, folder: Path) -> Any:
-    """From the parts that the parties saved."""
+    """The joint weights, from the parts that the parties saved."""
     parts = [ModelPart.load(folder / party.name / "parties" / party.name / "part.json") for party in plan.learners]
     return np.concatenate([part.weights for part in parts if part.weights is not None])
 
 
 def plain(path: Path, name: str) -> SqliteJournal:
-    """Nothing happens to it."""
+    """A journal to which nothing happens."""
     return SqliteJournal(path)
 
 
@@ -298,7 +298,7 @@ class PowerLoss:
 
 
 class EndingJournal(SqliteJournal):
-    """Its last words are the moments."""
+    """A journal that may lose power before and after each of its last writes."""
 
     def __init__(self, path: Path, loss: PowerLoss) -> None:
         super().__init__(path)

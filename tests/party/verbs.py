@@ -42,12 +42,12 @@ SHOWN_TO_PEERS = ("nonce", "share of the seed", "share of the start")
 
 @dataclass(frozen=True)
 class Circumstances:
-    """Under which a command runs."""
+    """The circumstances under which a command runs."""
 
     largest_file: int = 0
     """Bytes that a file may have, 0 for any number."""
     seconds_to_tell: float = refusals.SECONDS_TO_TELL
-    """That a command which is refused spends on telling peers; few where no peer is there."""
+    """Seconds that a refused command spends on telling peers; few where no peer is there."""
     secrets: Path | None = None
     """A folder that gets everything that was drawn at random, and the masks and the noise that became of it."""
     hook: Hook | None = None
@@ -62,7 +62,7 @@ class Command:
     place: Path
 
     def wait(self) -> int | None:
-        """Its exit code, None if it is still at work after all patience."""
+        """The exit code, None if the command is still at work after all patience."""
         self.process.join(PATIENCE)
         return self.process.exitcode
 
@@ -137,11 +137,11 @@ class Organisations:
         signature.sign(home, self.plan)
 
     def write_table(self, name: str, table: Table) -> Path:
-        """As the file of this party's settings."""
+        """Write the file that this party's settings name."""
         return write_table(self.folder / f"{name}.csv", table)
 
     def type(self, name: str, *words: str, **circumstances: object) -> Command:
-        """`plumbob party WORDS` at this party's home, in a process of its own."""
+        """Type `plumbob party WORDS` at this party's home, in its own process."""
         place = self.folder / f"{len(self.commands):02}-{name}-{words[0]}"
         place.mkdir()
         # These organisations' keys are too short for anything but tests, and each side says that it knows.
@@ -182,7 +182,7 @@ class Organisations:
 
 
 def write_table(file: Path, table: Table) -> Path:
-    """As a party would have it."""
+    """Write a table as a party would have it."""
     classes = table.classes or (0, 1)
     with file.open("w", newline="", encoding="utf-8") as handle:
         rows = csv.writer(handle)
@@ -224,7 +224,7 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
 
 
 def keep_secrets(folder: Path) -> None:
-    """From now on, what this process must not show lies in this folder too."""
+    """From now on, keep what this process must not show in this folder too."""
     folder.mkdir(exist_ok=True)
     random_mask, noise_of = PublicKey.random_mask, GradientParty._noise
     read_stream, restore_link, open_chain = Draws._read, Draws.restore, SqliteJournal.open_chain

@@ -28,11 +28,11 @@ LONGEST_PACKET = 65536
 
 @dataclass(frozen=True)
 class Weather:
-    """Of every party's line, in each direction."""
+    """The weather on every party's line, in each direction."""
 
     loss: float = 0.015
     seconds: float = 0.1
-    """On the way; a round trip takes two of these."""
+    """Seconds on the way; a round trip takes two of these."""
     bits_a_second: float = 1e6
     longest_queue: float = 1.0
     """Seconds of packets that wait for the line; beyond that they are dropped."""
@@ -87,7 +87,7 @@ class Network:
             ip("netns", "delete", space)
 
     def set_link(self, name: str, *, is_up: bool) -> None:
-        """As if somebody pulled the party's cable, or put it back."""
+        """Pull the party's cable, or put it back."""
         ip("-n", self.spaces[name], "link", "set", self._devices[name], "up" if is_up else "down")
 
     def _carry(self) -> None:
@@ -130,5 +130,5 @@ def tunnel(device: str) -> int:
 
 
 def ip(*words: str) -> None:
-    """`ip` with these words; what it complains of ends the test."""
+    """Run `ip` with these words; a complaint ends the test."""
     subprocess.run(["ip", *words], check=True)

@@ -93,7 +93,7 @@ def test_the_worst_rows_are_almost_at_the_bound() -> None:
 
 
 def lower_bound(ones: Vector, zeros: Vector) -> float:
-    """With 95 % confidence epsilon is at least this: threshold from one half of the runs, rates from the other."""
+    """An epsilon that is exceeded with 95 % confidence: threshold from one half of the runs, rates from the other."""
     half = len(ones) // 2
     candidates = np.quantile(np.concatenate([ones[:half], zeros[:half]]), np.linspace(0.02, 0.98, 97))
     best = max(candidates, key=lambda at: _bound(ones[:half], zeros[:half], float(at)))

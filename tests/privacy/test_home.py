@@ -94,7 +94,7 @@ def test_ties_stay_on_the_grid() -> None:
 
 
 def frobenius(one: list[int], other: list[int]) -> float:
-    """Of the difference of two rows' outer products, in whole numbers."""
+    """The Frobenius norm of the difference of two rows' outer products, in whole numbers."""
     entries = range(len(one))
     return math.sqrt(sum((one[i] * one[j] - other[i] * other[j]) ** 2 for i in entries for j in entries))
 

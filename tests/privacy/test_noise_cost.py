@@ -28,7 +28,7 @@ MEASURED = [
 
 
 def test_the_forecast_for_residual_noise_is_near_the_runs() -> None:
-    """In three of four settings within .01, and where it says more than it can tell, the loss is large."""
+    """The forecast is within .01 in three of four settings; where it says more than it can tell, the loss is large."""
     right = 0
     for rows, columns, norm, deviation, loss in MEASURED:
         square = min(1.0, norm**2 / columns)

@@ -182,13 +182,13 @@ LEAST_CLOSE = {"made-up": 0.9, "various": 0.85, "real": 0.85}
 
 @pytest.mark.parametrize("kind", MEASURED)
 def test_the_forecast_is_close_on_tables_that_it_was_not_fitted_on(kind: str) -> None:
-    """In nine of ten settings within .01, or nearly so where tables are unlike those it was fitted on."""
+    """The forecast is within .01 in nine of ten settings, or nearly so on tables unlike those it was fitted on."""
     close = [abs(_forecast(*one) - one[-1]) <= 0.01 for one in MEASURED[kind]]
     assert sum(close) >= LEAST_CLOSE[kind] * len(close)
 
 
 def test_the_loss_is_inside_the_range_that_is_shown() -> None:
-    """In nine of ten settings of all kinds, up to the error of the measurement."""
+    """The loss is inside the range in nine of ten settings of all kinds, up to the error of the measurement."""
     inside = []
     for one in (one for settings in MEASURED.values() for one in settings):
         low, high = likely_auc_loss(_forecast(*one))

@@ -29,7 +29,7 @@ def made_key(name: str, plan: Plan) -> PrivateKey:
 
 
 def use_quick_keys(patch: pytest.MonkeyPatch) -> None:
-    """In every protocol, until the patch is undone."""
+    """Use quick keys in every protocol, until the patch is undone."""
     for module in (arbiter, exchange):
         patch.setattr(module, "make_key", _make_key)
     patch.setattr(PublicKey, "prepare", _prepare)

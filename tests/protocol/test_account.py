@@ -35,13 +35,13 @@ def ends_of(wire: Wire, unsigned: str = "") -> dict[str, Any]:
 
 
 def other_hello(message: Message) -> bytes:
-    """With another commitment of the same length."""
+    """The greeting with another commitment of the same length."""
     hello = msgspec.json.decode(message.body)
     return msgspec.json.encode({**hello, "commitment": "ab" * 32})
 
 
 def other_body(message: Message) -> bytes:
-    """Of the same length."""
+    """Another body of the same length."""
     return bytes([message.body[0] ^ 1]) + message.body[1:]
 
 

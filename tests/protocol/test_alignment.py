@@ -48,12 +48,12 @@ Ids = Mapping[str, Sequence[str]]
 
 
 def always(_size: int) -> bool:
-    """Who goes on whatever the size."""
+    """Continue whatever the size."""
     return True
 
 
 def never(_size: int) -> bool:
-    """Who stops at the size."""
+    """Stop at the size."""
     return False
 
 
@@ -112,7 +112,7 @@ def test_two_parties_find_what_python_finds(sets: tuple[set[str], set[str]], siz
 @settings(max_examples=15, deadline=None)
 @given(st.tuples(id_sets, id_sets, id_sets))
 def test_three_parties_find_what_python_finds(sets: tuple[set[str], ...]) -> None:
-    """The intersection of all three."""
+    """Three parties find the intersection of all three."""
     ids = sets_for(THREE, [{canonical(name) for name in own} for own in sets])
     check_agreement(aligned(THREE, ids), ids)
 
@@ -244,7 +244,7 @@ def test_an_arbiter_takes_no_part() -> None:
 
 
 def test_progress_is_told() -> None:
-    """After every step, with the number done and the number known of, which it reaches."""
+    """Progress is told after every step, with the number done and the number known, which it reaches."""
     told: list[tuple[int, int]] = []
     ids = {"label": [str(n) for n in range(10)], "features": [str(n) for n in range(6)]}
     aligned(TWO, ids, progress=lambda done, known: told.append((done, known)))
@@ -256,7 +256,7 @@ def test_progress_is_told() -> None:
 
 
 class Interrupted(Exception):
-    """The power went off."""
+    """Raised as if the power went off."""
 
 
 def interrupted_run(participant: Participant, ids: Sequence[str], stops: Iterator[int], **options: Any) -> Alignment:
@@ -297,7 +297,7 @@ def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int, tmp_path
 
 
 class CountedDraws(Draws):
-    """Says what was drawn."""
+    """Draws that count what was drawn."""
 
     @cached_property
     def purposes(self) -> list[str]:
@@ -322,7 +322,7 @@ class Replay:
         return next(self._messages)
 
     def close(self) -> None:
-        """Nobody is there to hear it."""
+        """Close nothing: nobody is there to hear it."""
 
 
 @pytest.mark.parametrize("from_step", [0, 1, 2, 4])
@@ -545,7 +545,7 @@ def test_a_limit_holds_after_a_restart(tmp_path: Path) -> None:
 
 
 def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | None]:
-    """`features` sends what `label` sent to it, message by message."""
+    """Let `features` send back what `label` sent to it, message by message."""
 
     def tamper(source: str, _target: str, message: Message) -> bytes | None:
         if (source, message.kind) != ("features", kind):
@@ -652,7 +652,7 @@ def test_a_training_session_is_no_alignment() -> None:
 
 
 def test_no_ids_and_repeated_ids_are_refused_at_home() -> None:
-    """Nothing to align, or an id twice: an error before any message."""
+    """No ids, or an id twice, are an error before any message."""
     participant = seated(TWO)["label"]
     with pytest.raises(DataError, match="at least one id"):
         AlignmentParty(participant, [])
@@ -661,7 +661,7 @@ def test_no_ids_and_repeated_ids_are_refused_at_home() -> None:
 
 
 def test_nothing_secret_prints() -> None:
-    """Neither the scalar, the seed nor an id."""
+    """Neither the scalar, the seed nor an id is printed."""
     _, _, party = finished_party()
     shown = repr(party) + repr(party._drawn) + repr(Alignment(COMMON, "00", 3, {}))
     assert not any(secret in shown for secret in ("anna", repr(party._drawn.scalar), repr(party._drawn.seed)))
@@ -692,7 +692,7 @@ def test_rows_of_common_ids_are_paired(plan: Plan) -> None:
 
 
 def always_said(instead: bytes, _body: bytes) -> bytes:
-    """Whatever was to be said."""
+    """These bytes, whatever was to be said."""
     return instead
 
 

@@ -73,14 +73,14 @@ class Cheat(AlignmentParty):
 
 
 class UnprovedCheat(Cheat):
-    """Against the weak build."""
+    """A cheat against the weak build."""
 
     def _commit(self, held: PointList) -> bytes:
         return b""
 
 
 class ProvingCheat(Cheat):
-    """Against ours: commits to the honest list, returns another one, and plays the rest as it is due."""
+    """A cheat against ours: commits to the honest list, returns another one, and plays the rest as it is due."""
 
     def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
         returned = super()._get_back_own_points(held, commitment)

@@ -80,7 +80,7 @@ def test_a_label_party_without_columns() -> None:
 
 
 def test_full_keys_equal_clear() -> None:
-    """With 2048-bit keys, as everybody uses them, too."""
+    """Keys of 2048 bits, as everybody uses them, give the weights of `clear` too."""
     plan = exchange_plan((1, 1), key_bits=2048, test_only_keys=False, epochs=1, batches="full")
     assert distance_from_clear(plan, made_up(rows=12, columns=2)) < 1e-6
 

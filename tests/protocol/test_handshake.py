@@ -34,7 +34,7 @@ def agreements(plan: Any, wire: Wire | None = None, ids: dict[str, Sequence[str]
 
 
 def rewriting_hello(sender: str, **changes: Any) -> Wire:
-    """`sender` says something else about itself."""
+    """Let `sender` say something else about itself."""
 
     def tamper(source: str, _target: str, message: Message) -> bytes | None:
         if (source, message.kind) != (sender, Kind.HELLO):

@@ -29,7 +29,7 @@ def participant(name: str, said: list[bytes]) -> Any:
 
 @pytest.mark.parametrize("rows", [10, 16, 101])
 def test_both_sides_hold_out_the_same_rows(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    """Whatever the number of messages."""
+    """Both sides hold out the same rows, whatever the number of messages."""
     monkeypatch.setattr(held_out, "ROWS_AT_ONCE", 16)
     chosen = np.arange(rows) >= rows - round(0.2 * rows)
     said: list[bytes] = []
@@ -40,7 +40,7 @@ def test_both_sides_hold_out_the_same_rows(monkeypatch: pytest.MonkeyPatch, rows
 
 @pytest.mark.parametrize("bits", [b"\x00\x00", b"\xff\x00", b"\x80\x01"])
 def test_another_number_of_rows_is_refused(bits: bytes) -> None:
-    """Too few, too many, or a bit beyond the last row."""
+    """Too few rows, too many, or a bit beyond the last row are refused."""
     with pytest.raises(RemoteProtocolError, match="of 10 rows to hold out, and the plan says 2"):
         agree_on_held_out(participant("bank", [bits]), 10, None)
 

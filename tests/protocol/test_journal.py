@@ -21,13 +21,13 @@ def traces(path: Path, secret: bytes) -> list[str]:
 
 
 def sent_by(journal: SqliteJournal, data: bytes) -> bool:
-    """As a channel hands it over."""
+    """A message as a channel hands it over."""
     message = message_of(data)
     return journal.sending("peer", message, message.digest)
 
 
 def message_of(data: bytes) -> Message:
-    """With this body."""
+    """A message with this body."""
     return Message(Kind.SEED_SHARE, 0, 0, data)
 
 
@@ -50,7 +50,7 @@ def drawn_and_finished(path: Path, steps: int = 6) -> list[bytes]:
 
 
 def test_finished_draws_are_erased(tmp_path: Path) -> None:
-    """While the journal is still open, as a thief of the disk would find it; what is under way is there."""
+    """Draws are erased while the journal is open, as a thief of the disk would find it; what is under way is there."""
     *finished, current = drawn_and_finished(tmp_path / "journal.db")
     assert [traces(tmp_path / "journal.db", secret) for secret in finished] == [[]] * len(finished)
     assert traces(tmp_path / "journal.db", current)
@@ -168,7 +168,7 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
 
 
 def test_a_journal_of_another_format_is_refused(tmp_path: Path) -> None:
-    """It is neither taken up nor written over."""
+    """A journal of another format is neither resumed nor overwritten."""
     path = tmp_path / "journal.db"
     SqliteJournal(path).close()
     with closing(sqlite3.connect(path)) as database:

@@ -239,7 +239,7 @@ def test_masked_numbers_look_uniform_whatever_the_data() -> None:
 
 
 def lifted_by(plan: Plan, data: tuple[Matrix, Labels], monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Vector]]:
-    """For each party, what it held after each lifting of residuals, in units of the mask's width."""
+    """What each party held after each lifting of residuals, in units of the mask's width."""
     held: dict[str, list[Vector]] = {party.name: [] for party in plan.learners}
     lift = Products.lift
 
@@ -375,10 +375,7 @@ def test_whole_shares_never_reach_the_ring() -> None:
 
 
 def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
-    """Those that keep to the protocol, and how seldom a mask shows something; what a cheat may read is in the headline.
-
-    No number of opened bits: between three or more, none is proved.
-    """
+    """The receipt names those that keep to the protocol, and how seldom a mask shows something."""
     words, plan = keys_in_words(closed_run.record), closed_run.model.plan
     shape = LatticeShape(plan, closed_run.record.rows)
     exponents = [int(found) for found in re.findall(r"2\*\*(\d+) runs", words)]
@@ -400,6 +397,6 @@ def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
     ("parties", "rows"), [(2, 60_000_000), (4, 6_000_000), (5, 5_000_000), (6, 2_900_000), (7, 1_400_000), (8, 900_000)]
 )
 def test_the_default_plan_is_not_refused_for_its_rows(parties: int, rows: int) -> None:
-    """As many rows as the page of limits says, with the public rule's passes."""
+    """The default plan takes as many rows as the page of limits says, with the public rule's passes."""
     plan = Plan.for_columns((10,) * parties, protocol="shares", rows=rows)
     LatticeShape(plan, rows).prove()

@@ -72,7 +72,7 @@ def in_clear(plan: Plan) -> Plan:
     ids=str,
 )
 def test_weights_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]) -> None:
-    """In whitened units, within what is cut off when they are opened; flipped labels only have the same size."""
+    """They agree within what is cut off when weights are opened; with flipped labels only their size does."""
     data = made_up(columns=sum(split))
     data[1][:30] = 0
     plan = lattice_plan(split, **keys)
@@ -133,7 +133,7 @@ def test_the_step_is_a_whole_number_of_22_bits(rows: int) -> None:
 
 @pytest.mark.parametrize("name", ["breast-cancer", "digits-01"])
 def test_it_equals_clear_on_bundled_data(name: str) -> None:
-    """On real rows, too."""
+    """The weights equal those of `clear` on real rows, too."""
     plan, data = lattice_plan((3, 4)), cut(name, 80, 7)
     roots = {party.name: seeded(f"{party.name} in shares").draw(32) for party in plan.parties}
     difference = weights_of(trained(plan, data, roots=roots)) - weights_of(trained(in_clear(plan), data))

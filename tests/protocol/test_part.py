@@ -118,7 +118,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, length: int) -> None:
 
 
 def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
-    """There is nothing to load."""
+    """A missing file is a DataError: there is nothing to load."""
     with pytest.raises(DataError):
         ModelPart.load(tmp_path / "nowhere.json")
 

@@ -29,7 +29,7 @@ def scratch(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 def listed(scratch: Scratch, points: Sequence[bytes]) -> PointList:
-    """In chunks of 7."""
+    """A list in chunks of 7."""
     return kept(scratch, [b"".join(points)], 7)
 
 

@@ -167,7 +167,7 @@ def answers(wire: Wire, sender: str) -> list[int]:
 
 
 def centred(value: int) -> int:
-    """Between minus and plus half of the ring."""
+    """The number between minus and plus half of the ring."""
     return (value + MODULUS // 2) % MODULUS - MODULUS // 2
 
 
@@ -276,7 +276,7 @@ def test_known_rows_give_the_others_weights_away(split: tuple[int, ...]) -> None
 
 
 def test_known_rows_give_joint_weights_away_that_were_never_opened() -> None:
-    """From scores alone, with all columns of one row more than there are columns."""
+    """Scores alone, with all columns of one row more than there are columns, give the joint weights away."""
     run = run_of(TWO, protocol="shares", open="never")
     [scores] = predicted(run, [range(6)]).scores
     tables = new_tables(run)

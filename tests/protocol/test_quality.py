@@ -30,7 +30,7 @@ RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("split", "keys"), RUNS, ids=str)
 def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...], keys: dict[str, Any]) -> None:
-    """In every protocol, and nobody else; they are those of the finished model on the held-out rows."""
+    """In every protocol only the label party gets them, and they are those of the finished model."""
     from plumbob.protocol.program import party_at
 
     plan = plan_for(split, **{"epochs": 1, **keys}, test_share=0.3)

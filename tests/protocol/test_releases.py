@@ -12,7 +12,7 @@ ROWS = 1000
 
 
 def released(split: tuple[int, ...], **keys: Any) -> set[tuple[str, str]]:
-    """What, and to whom."""
+    """What is released, and to whom."""
     return {(one.what, one.to) for one in releases(Plan.for_columns(split, **keys), ROWS)}
 
 

@@ -72,7 +72,7 @@ def channels() -> tuple[Channel, Channel]:
 
 
 def test_what_is_due_is_sent_and_heard() -> None:
-    """In its order, with its size."""
+    """What is due is sent and heard in its order, with its size."""
     one, other = channels()
     one.send(Kind.RESIDUALS, 1, bytes(4))
     assert other.receive(Kind.RESIDUALS, 1) == bytes(4)
@@ -92,7 +92,7 @@ def test_nothing_else_leaves(kind: Kind, step: int, size: int) -> None:
 
 
 def test_nothing_else_is_awaited() -> None:
-    """Nor do we wait for what the peer will not say."""
+    """We do not wait for what the peer will not say."""
     one, _ = channels()
     with pytest.raises(LocalProtocolError, match="expected MASKED_SUMS of step 1"):
         one.receive(Kind.OPENED_SUMS, 1)

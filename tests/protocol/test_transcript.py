@@ -29,7 +29,7 @@ def example(**changes: object) -> Transcript:
 
 
 def same(left: Transcript, right: Transcript) -> bool:
-    """Field by field, with types."""
+    """Whether two transcripts agree field by field, with types."""
     for name in ("X", "start", "sums", "weights"):
         first, second = getattr(left, name), getattr(right, name)
         if not np.array_equal(first, second) or first.dtype != second.dtype or first.shape != second.shape:
@@ -56,7 +56,7 @@ def test_saving_and_loading(tmp_path: Path, changes: dict[str, object]) -> None:
 
 
 def test_what_an_arbiter_read_is_kept(tmp_path: Path) -> None:
-    """By party, with the plan, and nothing that an arbiter does not have: no rows, no labels, no weights."""
+    """What it read is kept by party, with the plan, and nothing else: no rows, no labels, no weights."""
     path = tmp_path / "transcript.npz"
     sums = {"fund": np.ones((2, 2)), "a-b_c": np.zeros((2, 1))}
     ArbiterTranscript("judge", "a plan", sums).save(path)
@@ -93,7 +93,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, data: st.DataObject) -> None:
 
 
 def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
-    """There is nothing to load."""
+    """A missing file is a DataError: there is nothing to load."""
     with pytest.raises(DataError, match="missing, cut short or damaged"):
         Transcript.load(tmp_path / "nowhere.npz")
 

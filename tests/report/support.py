@@ -79,7 +79,7 @@ TRICKS = (
 
 
 def hostile_names(count: int = 200) -> list[str]:
-    """So many different ones: each payload as it is, then payloads with tricks before, within and after them."""
+    """This many different names: each payload as it is, then payloads with tricks before, within and after them."""
     generator = random.Random(7)
     names = [*PAYLOADS, *TRICKS, "x" * 5000]
     for payload, trick in itertools.islice(itertools.cycle(itertools.product(PAYLOADS, TRICKS)), 10 * count):

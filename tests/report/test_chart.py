@@ -42,7 +42,7 @@ def parsed(drawing: str) -> ElementTree.Element:
 
 
 def table_of(chart: Chart) -> list[list[str]]:
-    """What the table says."""
+    """The contents of the chart's table."""
     parser = Cells()
     parser.feed(re.sub(r"^.*<table>", "<table>", figure(chart, "c"), flags=re.DOTALL).split("</table>")[0])
     return parser.rows

@@ -17,14 +17,14 @@ from tests.browser.support import noisy_record, own_side
 
 
 def decided(*features: int, **keys: Any) -> Decision:
-    """On a plan, before any run."""
+    """The decision on a plan, before any run."""
     plan = Plan.for_columns(features or (8, 22), **{"rows": 455, **keys})
     return decision_on_plan(plan, check(plan), "0.1.0")
 
 
 @pytest.fixture(scope="module")
 def record() -> RunRecord:
-    """An attacked run."""
+    """The record of an attacked run."""
     return noisy_record()
 
 
@@ -108,7 +108,7 @@ def test_that_parties_keep_to_the_protocol_is_assumed() -> None:
 
 
 def test_both_headlines_are_on_the_sheet() -> None:
-    """Those of `check`, whether or not anything leaks; without findings the page says that it cannot help."""
+    """The sheet has the headlines of `check`, whether or not anything leaks; without findings it says so."""
     for keys in ({"protocol": "exchange", "batch_size": 5}, {}):
         plan = Plan.for_columns((8, 22), rows=455, **keys)
         assert decided(**keys).judgement.headlines == check(plan).headlines
@@ -131,7 +131,7 @@ def test_what_was_not_tested(record: RunRecord) -> None:
 
 
 def test_the_page_has_every_part(record: RunRecord) -> None:
-    """In the order in which it is read, with room to sign and the hash of what is signed."""
+    """The page has every part in the order in which it is read, with room to sign and the hash of what is signed."""
     page = summary_of(record)
     parts = ["If someone cheats", "What is protected, from whom, and how strongly", "What is opened"]
     parts += ["What is not protected", "What is assumed", "What was not tested", "Date and signature", record.plan_hash]

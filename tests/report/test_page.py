@@ -72,7 +72,7 @@ def test_hostile_names_stay_text() -> None:
 
 @pytest.mark.parametrize("place", ["title", "heading", "sentence", "caption", "header", "cell"])
 def test_every_place_is_escaped(place: str) -> None:
-    """Wherever a text may stand."""
+    """A text is escaped wherever it may stand."""
     plain = dict.fromkeys(("title", "heading", "sentence", "caption", "header", "cell"), "plain")
     page = page_with(plain | {place: HOSTILE})
     assert HOSTILE not in page
@@ -153,7 +153,7 @@ def test_warnings_in_words() -> None:
 
 
 def test_text_table_lines_up() -> None:
-    """For a terminal: first column left, the others right."""
+    """The table for a terminal has its first column left, the others right."""
     assert as_text(PageTable(["model", "AUC"], [["joint", "0.5"], ["a", "10.25"]])) == [
         "model    AUC",
         "joint    0.5",

@@ -29,7 +29,7 @@ def audited() -> RunRecord:
 
 
 def headings(record: RunRecord) -> list[str]:
-    """Of the sections of its page."""
+    """The headings of the page's sections."""
     return [section.heading for section in sections_of(record)]
 
 
@@ -110,7 +110,7 @@ def test_limits_fit_the_plan(keys: dict[str, object], word: str) -> None:
 
 
 def test_the_ledger_says_when_all_is_known() -> None:
-    """In words and numbers: the step by which the labels are fixed, or that they never are."""
+    """The ledger says in words and numbers by which step the labels are fixed, or that they never are."""
     enough = LedgerCurve("fund", "labels", "bank", 30, [1, 2, 3], [12, 24, 36], [12, 24, 30], True, False)
     (chart,) = figures.ledger_charts([enough])
     assert "fund gets 36 equations about 30 labels; by step 3 they can fix all of them." in chart.says
@@ -134,7 +134,7 @@ def test_two_epochs_are_no_curve() -> None:
 
 
 def test_pages_are_small(audited: RunRecord, tmp_path: Path) -> None:
-    """Well under a megabyte."""
+    """A page is well under a megabyte."""
     file = tmp_path / "page.html"
     file.write_text(page_of(audited), encoding="utf-8")
     assert file.stat().st_size < 300_000

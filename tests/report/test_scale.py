@@ -32,6 +32,6 @@ def test_whole_things_are_not_halved() -> None:
 
 
 def test_a_log_axis_has_powers_of_ten() -> None:
-    """And on few decades 2 and 5 between them."""
+    """A log axis has powers of ten and, on few decades, 2 and 5 between them."""
     assert Axis("x", is_log=True).scale([1, 900], 5).ticks == (1.0, 10.0, 100.0, 1000.0)
     assert Axis("x", is_log=True).scale([2, 40], 5).ticks == (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)

@@ -34,7 +34,7 @@ def test_names_are_text() -> None:
 
 
 def test_whom_no_line_is_about_is_said_beside_the_lines() -> None:
-    """As in a terminal: silence about a party could be read either way."""
+    """They are named as in a terminal: silence about a party could be read either way."""
     found = check(Plan.for_columns((8, 22), rows=455))
     told = headlines(found, found.figures)
     assert told.honest.lines
@@ -56,7 +56,7 @@ def test_a_remedy_without_a_price_names_none() -> None:
 
 
 def test_all_four_pairs_have_their_parties_names() -> None:
-    """Also where an attack is blocked or has nothing to work on: silence could be read either way."""
+    """All pairs are there, also where an attack is blocked or has nothing to work on."""
     pairs = pairs_of(PLAN, check(PLAN))
     assert list(pairs) == [
         ("processor", "bank's labels"),

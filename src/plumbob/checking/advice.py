@@ -1,4 +1,4 @@
-"""What to type so that a finding goes away: one remedy for each, and what a remedy costs."""
+"""Remedies: the flags that make each finding go away, and what they cost."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,18 +15,18 @@ from plumbob.privacy.rows import row_rule
 FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")
 FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
 ROW_EPSILON = 4.0
-"""Of the noise for whole rows that is offered and drafted."""
+"""The epsilon of the noise for whole rows that is offered and drafted."""
 ONE_PERSON_IN = 10
-"""A drafted delta is below one in so many times the rows."""
+"""A drafted delta is below one in this many times the rows."""
 # With opened weights these still get one equation for each own column, a run (docs/auditing.md).
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
 HONEST_MESSAGES = ("chosen-labels", "model-difference")
-"""What no protocol stops, because every message is an honest one: noise for whole rows does."""
+"""Attacks that no protocol stops, because every message is an honest one; noise for whole rows does."""
 WITHOUT_ARBITER = " without an arbiter among the parties"
 
 
 def fix_for(plan: Plan, attack: str, target: str) -> str:
-    """Flags that stop it, or that leave a trace of it; empty where no flag does."""
+    """The flags that stop an attack, or make it leave a trace; empty where no flag does."""
     if attack == "score-control":
         return ""
     if attack in ("packing", "claimed-width") and plan.replies == "paper":
@@ -50,7 +50,7 @@ def _fix_in_shares(plan: Plan, attack: str) -> str:
 
 
 def _shares(plan: Plan, noise: str) -> str:
-    """`shares` and what must be given up for it; `noise` are flags of the noise that it has instead."""
+    """The flags for `shares`, and for what must be given up for it; `noise` are the flags of its noise."""
     flags = [f"--protocol shares{'' if plan.arbiter is None else WITHOUT_ARBITER}"]
     if plan.sigmoid not in ("taylor", "fourier"):
         flags.append("--sigmoid fourier")
@@ -72,12 +72,12 @@ def _noise(plan: Plan, target: str) -> str:
 
 
 def row_noise(plan: Plan) -> str:
-    """Noise for whole rows, as it is offered."""
+    """The flags for noise for whole rows, as it is offered."""
     return f"--noise rows --epsilon {ROW_EPSILON:g}{_delta_flag(plan.delta, small_delta(plan.delta, plan.rows))}"
 
 
 def small_delta(delta: float, rows: int) -> float:
-    """This one, or one that is below one in ten times the rows."""
+    """This delta, or a smaller one that is below one in ten times the rows."""
     return fitting_delta(delta, ONE_PERSON_IN * rows)
 
 
@@ -96,12 +96,12 @@ def _delta_flag(before: float, after: float) -> str:
 
 
 def flags_of(fix: str) -> dict[str, str]:
-    """By name, with their values."""
+    """The flags of a fix by name, with their values."""
     return dict(FLAG.findall(fix))
 
 
 def flags_to_type(fixes: Sequence[str]) -> str:
-    """What several findings need, once each."""
+    """The flags that several findings need, each once."""
     flags: dict[str, str] = {}
     # Noise for whole rows last: it is in the place of what another finding would take away.
     for fix in sorted(fixes, key=lambda one: "--noise rows" in one):
@@ -111,7 +111,7 @@ def flags_to_type(fixes: Sequence[str]) -> str:
 
 
 def remedy(plan: Plan | None, fixes: Sequence[str], is_cheating: bool) -> str:
-    """What a headline says to type, all at once: what other software still reaches in `shares`, evidence shows."""
+    """All that a headline says to type. What other software still reaches in `shares`, only evidence shows."""
     flags = flags_of(flags_to_type(fixes))
     is_closed = flags.get("protocol") == "shares" or flags.get("open") == "never"
     if is_cheating and is_closed and plan is not None and not plan.keeps_evidence:

@@ -34,22 +34,22 @@ from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.defences import noise_std, updates_with_released_noise
 
 SAMPLED = 20
-"""Batches whose rank is taken."""
+"""How many batches the rank is taken of."""
 MOST_STEPS = 3000
-"""Of the local training: its quality does not change much after them."""
+"""Most steps of the local training: its quality hardly changes after them."""
 REHEARSALS = 8
 MOST_ROWS = 1000
-"""More rows are trained on, but not solved for: equations for each label do not depend on them."""
+"""Most rows that are solved for; more are trained on. The number of equations per label does not depend on it."""
 MOST_WHOLE_ROWS = 5000
-"""In full batches all rows are one batch, and fewer of them would tell more."""
+"""Most rows in full batches, where all rows are one batch and fewer of them would tell more."""
 MOST_ENTRIES, SOLVING_STEPS = 1_000_000, 80
-"""Of the stacked equations of one rehearsal; and the steps of solving them."""
+"""Most entries of the stacked equations of one rehearsal, and most steps to solve them."""
 LARGEST_SCORE = 1e3
 AROUND = 0.6
-"""How far from one's own columns' the peers' power to predict may lie, as a normal deviate."""
+"""How far from its own columns' the peers' power to predict may lie, as a normal deviate."""
 ONE_COLUMN_AUCS, FEW_COLUMNS_AUCS, ANY_AUCS, LARGEST_AUC = (0.5, 0.7), (0.52, 0.77), (0.6, 0.985), 0.995
 RELATED = 0.7
-"""The correlation of the peers' main directions with one's own, in every other rehearsal."""
+"""The correlation of the peers' main directions with the party's own, in every other rehearsal."""
 
 
 def at_home(plan: Plan, table: Table, party: str) -> AtHome:
@@ -83,7 +83,7 @@ def _fit_without_peers(X: Matrix, y: NDArray[np.int8]) -> Vector:
 
 
 def _train_alone(plan: Plan, X: Matrix, y: NDArray[np.int8]) -> Vector:
-    """Own weights after a training as planned, but alone; from where it was, if it runs away."""
+    """Weights after a training as planned, but alone; if it diverges, the last ones before that."""
     generator = np.random.default_rng(plan.seed)
     weights = np.zeros(X.shape[1])
     own = plan.label_party.features
@@ -107,7 +107,7 @@ def _seed(plan: Plan) -> bytes:
 
 
 def can_rehearse(plan: Plan, rows: int) -> bool:
-    """Where residuals are sums of the parties' parts, and a batch is not too long."""
+    """Whether rehearsals are possible: residuals are sums of the parties' parts, and a batch is not too long."""
     is_plain = not (plan.momentum or plan.label_flip_epsilon) and not plan.weighs_rows
     is_short = plan.batches != "full" or rows <= MOST_WHOLE_ROWS
     return plan.kind.is_encrypted and plan.kind.shows_gradients and plan.sigmoid == "taylor" and is_plain and is_short
@@ -122,7 +122,7 @@ def rehearsed(plan: Plan, party: str, X: Matrix, y: NDArray[np.int8]) -> Advanta
 
 @dataclass(frozen=True, repr=False, eq=False)
 class HomeTable:
-    """What the label party has, and how columns of its kind are."""
+    """The label party's own columns and labels, and what other columns of their kind are like."""
 
     plan: Plan
     X: Matrix
@@ -130,25 +130,25 @@ class HomeTable:
 
     @property
     def is_telling(self) -> bool:
-        """Whether there are columns enough to learn from them what columns are like."""
+        """Whether there are enough columns to learn from them what columns are like."""
         return self.X.shape[1] >= ENOUGH_COLUMNS
 
     @cached_property
     def directions(self) -> tuple[Vector, Matrix]:
-        """The variance of each principal direction, the largest first, and what every row has in it, in units of it."""
+        """The variance of each principal direction, the largest first, and every row's coordinates, in units of it."""
         centred = self.X - self.X.mean(axis=0)
         left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
         return sizes**2 / len(centred), left * math.sqrt(len(centred))
 
     @cached_property
     def auc(self) -> float:
-        """What own columns say about labels."""
+        """The AUC that own columns reach on their own."""
         design = np.column_stack([self.X, np.ones(len(self.X))])
         fitted = design @ np.linalg.lstsq(design, logistic.signs_of(self.y), rcond=None)[0]
         return metrics.auc(self.y, fitted)
 
     def variances(self, columns: int) -> Vector:
-        """Of as many columns' directions: as own columns', or each k-th 1 / k of the first; their mean is 1."""
+        """Variances of this many columns' directions: like own columns', or 1 / k of the first for the k-th. Mean 1."""
         shares = 1.0 / np.arange(1, columns + 1)
         if self.plan.is_whitened:
             shares = np.ones(columns)
@@ -165,7 +165,7 @@ class HomeTable:
         return _stretched(np.where(sizes > 1e-9 * sizes[0], apart, 0.0), columns)
 
     def peer_auc(self, columns: int, place: float) -> float:
-        """What a peer's columns may say about labels: `place` runs from 0, little, to 1, much."""
+        """The AUC that a peer's columns may reach alone: `place` runs from 0, little, to 1, much."""
         if columns < FEW_COLUMNS or not self.is_telling:
             low, high = ONE_COLUMN_AUCS if columns == 1 else FEW_COLUMNS_AUCS if columns < FEW_COLUMNS else ANY_AUCS
             # More columns say at least as much as few do.
@@ -189,7 +189,7 @@ class HomeTable:
         return clipped(X, self.plan.row_norm, self.plan.columns)
 
     def _with_related_directions(self, found: Matrix) -> Matrix:
-        """The same, but the main directions lean on own ones, within each class."""
+        """The same columns with main directions that lean on own ones, within each class."""
         rows = self.directions[1].copy()
         for label in (0, 1):
             rows[self.y == label] -= rows[self.y == label].mean(axis=0)
@@ -217,14 +217,14 @@ def _one(home: HomeTable, party: str, number: int) -> dict[str, float]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SolvedStep:
-    """Which rows were in it, and the others' parts of their residuals, with noise."""
+    """A step's rows, and the others' parts of their residuals, with noise."""
 
     rows: NDArray[np.intp]
     others: Vector
 
 
 class Training:
-    """As planned, in the clear: everybody else's columns on one side, the attacker's on the other."""
+    """A training as planned, in the clear: the attacker's columns on one side, everybody else's on the other."""
 
     def __init__(
         self, home: HomeTable, party: str, generator: np.random.Generator, place: float, *, is_related: bool
@@ -252,12 +252,12 @@ class Training:
 
     @property
     def noise(self) -> float:
-        """The deviation of what the others add to a residual that the attacker learns from."""
+        """The deviation of the noise that the others add to each residual."""
         return self._stds[0]
 
     @property
     def attacker(self) -> Matrix:
-        """Its columns, of the rows that are solved for."""
+        """The attacker's columns, in the rows that are solved for."""
         return self.sides[1][self.rows]
 
     @property
@@ -268,7 +268,7 @@ class Training:
         return [noise_std(self.plan, one.role) for one in self.plan.learners if one.name != party]
 
     def steps(self) -> Iterator[SolvedStep]:
-        """Those that are solved, each followed by as many others as the real run has for each of them."""
+        """The steps that are solved, each followed by as many others as the real run has for each of them."""
         rows = len(self.rows)
         silent = steps_per_epoch(len(self.signs), self.plan) // steps_per_epoch(rows, self.plan) - 1
         for batch in batches(seed_from_int(int(self.generator.integers(1, 2**31))), rows, self.plan):
@@ -277,7 +277,7 @@ class Training:
                 self._descend(self.generator.integers(len(self.signs), size=len(batch)))
 
     def _descend(self, rows: NDArray[np.intp]) -> Vector:
-        """One step of both sides; what the others' parts of the residuals were, as released."""
+        """Take one step on both sides and return the others' parts of the residuals, as released."""
         X = [side[rows] for side in self.sides]
         scores = [one @ weights for one, weights in zip(X, self.weights, strict=True)]
         noise = [std * self.generator.standard_normal(len(rows)) if std else np.zeros(len(rows)) for std in self._stds]
@@ -295,7 +295,7 @@ class Training:
 
 
 def _beliefs(training: Training, steps: list[SolvedStep]) -> Iterator[tuple[str, Vector]]:
-    """What each attack makes of the sums."""
+    """Each attack's name, and what it concludes from the sums."""
     rows, is_noisy = len(training.rows), training.noise > 0
     best, left_open = np.zeros(rows), np.full(rows, np.inf)
     totals, weights = np.zeros(rows), np.full(rows, 1e-9)
@@ -337,7 +337,7 @@ def _stacked_attack(training: Training, steps: list[SolvedStep]) -> Vector:
 
 
 def advantage(is_positive: NDArray[np.bool_], beliefs: Vector, own_scores: Vector) -> float:
-    """As an audit measures it: over the better of the larger class and own scores, at the lower end of the interval."""
+    """The advantage as an audit measures it: over the larger class or own scores, at the interval's lower end."""
     majority = np.full(len(is_positive), bool(is_positive.mean() > 0.5))
     by_score = metrics.as_many_positive(own_scores, int(is_positive.sum()))
     guesses = beliefs > 0

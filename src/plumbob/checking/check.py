@@ -1,4 +1,4 @@
-"""`check`: what each party will be able to work out, from the plan's numbers alone.
+"""`check`: says what each party will be able to work out, from the plan's numbers alone.
 
 For every attack and every party that could make it: a verdict, the numbers behind it, where they come from, and what to
 type against it. Nothing here is a proof that a plan is harmless: what is not shown to leak is just that.
@@ -37,7 +37,7 @@ def check(
     home: AtHome | None = None,
     predicted: int | None = None,
 ) -> Findings:
-    """Findings about a plan, or about what stands for one; the worst first.
+    """Findings about a plan, or about whatever stands for one; the worst first.
 
     `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
     party that asks knows from its own table; `predicted` are rows to be scored later, where they are fewer than the
@@ -48,7 +48,7 @@ def check(
 
 
 def all_findings(figures: Figures) -> Iterator[Finding]:
-    """One for each attack, attacker, victim and target: what `check` shows, and what `audit` measures."""
+    """All findings, one for each attack, attacker, victim and target: `check` shows them, `audit` measures them."""
     for one in _findings(figures):
         yield finished(figures.plan, one)
 
@@ -60,7 +60,7 @@ def figures_of(
     home: AtHome | None = None,
     predicted: int | None = None,
 ) -> Figures:
-    """The plan, from whatever stands for one, with its rows."""
+    """The figures of a plan, or of whatever stands for one, with its rows."""
     plan = getattr(plan, "record_", plan)
     if isinstance(plan, RunRecord):
         rows = rows or plan.rows + plan.test_rows
@@ -84,7 +84,7 @@ def figures_of(
 
 
 def finished(plan: Plan, finding: Finding) -> Finding:
-    """With what helps against it."""
+    """The finding with what helps against it."""
     if finding.verdict not in (LEAKS, DEGRADES):
         return finding
     return replace(finding, fix=finding.fix or fix_for(plan, finding.attack, finding.target))
@@ -101,7 +101,7 @@ def _findings(figures: Figures) -> Iterator[Finding]:
 
 
 def _coalition_findings(figures: Figures, coalition: Coalition) -> Iterator[Finding]:
-    """The same rules for all parties but one, acting as one."""
+    """Findings by the same rules for all parties but one, acting as one."""
     merged = replace(figures, plan=coalition.plan, home=None)
     joint = merged.plan.party(JOINT)
     for rule in RULES:
@@ -127,7 +127,7 @@ def _findings_of(figures: Figures, rule: AttackRule, by: str) -> Iterator[Findin
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
-    """What has no verdict: what the finished model shows, what is assumed, and what else would tell something."""
+    """Notes that have no verdict: what the finished model shows, what is assumed, and what else would tell."""
     return list(_notes(figures_of(plan, rows, runs)))
 
 
@@ -137,7 +137,7 @@ def prices_of_noise(plan: Plan, rows: int | None = None) -> list[str]:
 
 
 def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
-    """What is said beside the findings in any case: what they take for granted, and that there are few rows."""
+    """Notes beside the findings in any case: what they take for granted, and a warning if rows are few."""
     return list(_assumptions(figures_of(plan, rows)))
 
 

@@ -1,4 +1,4 @@
-"""Coalitions: with three or more parties, all but one may lay what they have together against the one that is left.
+"""Coalitions: with three or more parties, all but one may pool what they have against the one that is left.
 
 A coalition is one party with all its members' columns. So the plan is taken as one of two parties, and judged by the
 same rules. A coalition that holds the label attacks as the label party, any other as a feature party.
@@ -11,19 +11,19 @@ from plumbob.checking.names import joined_names, sentence, spoken_names
 from plumbob.plan import Party, Plan
 
 JOINT, ALONE = "coalition", "victim"
-"""The names of the two in a merged plan, which may hold no `+`."""
+"""The names of the two parties in a merged plan; names may hold no `+`."""
 
 
 @dataclass(frozen=True)
 class Coalition:
-    """All parties but one, as one."""
+    """All parties but one, acting as one."""
 
     plan: Plan
-    """Of two parties: the coalition and the one that is left."""
+    """The plan as one of two parties: the coalition and the one that is left."""
     members: tuple[str, ...]
     victim: str
     spoken: Mapping[str, str]
-    """How sentences call each party."""
+    """What sentences call each party."""
 
     @property
     def name(self) -> str:
@@ -34,12 +34,12 @@ class Coalition:
         return joined_names([self.spoken[name] for name in self.members])
 
     def renamed(self, text: str) -> str:
-        """The same with the real names."""
+        """The text with the parties' real names."""
         return sentence(text.replace(JOINT, self.members_in_words).replace(ALONE, self.spoken[self.victim]))
 
 
 def coalitions(plan: Plan) -> Iterator[Coalition]:
-    """One against each party; none where there are only two."""
+    """One coalition against each party; none where there are only two."""
     if len(plan.learners) < 3:
         return
     spoken = spoken_names([party.name for party in plan.parties])

@@ -21,16 +21,16 @@ from plumbob.plan import Plan
 from plumbob.record import Finding
 
 WORST = 3
-"""Findings that a refusal names."""
+"""How many findings a refusal names."""
 FLAG = re.compile(r"--([a-z][a-z-]*) ([\w.]+)")
 
 
 class LeakWarning(UserWarning):
-    """The plan leaks above its tolerance: Python trains all the same, where the command line refuses."""
+    """Warns that the plan leaks above its tolerance: Python trains anyway, where the command line refuses."""
 
 
 def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = ()) -> None:
-    """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
+    """Refuse to train by a plan that leaks unless somebody accepted it; attacks named in `but` do not count."""
     leaking = [] if is_accepted else refusing(check(plan, rows), but)
     if leaking:
         raise UnsafePlanError(
@@ -41,20 +41,20 @@ def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[
 
 
 def refusing(findings: Sequence[Finding], but: Sequence[str] = ()) -> list[Finding]:
-    """What leaks above the plan's tolerance while everyone keeps to the protocol, and is not named by `but`."""
+    """Findings that leak above the plan's tolerance while everyone keeps to the protocol, without those in `but`."""
     # That the arbiter joins nobody is what such a plan assumes; `check` says so, and its signature accepts it.
     passed = {*but, ARBITER}
     return [one for one in findings if one.verdict == LEAKS and one.assumes == HONEST and one.attack not in passed]
 
 
 def worst(leaking: Sequence[Finding]) -> str:
-    """The first few of them, one per line."""
+    """The first few findings, one per line."""
     named = [f"  {one.attack} by {one.by} against {one.against} ({one.target}): {one.why}" for one in leaking[:WORST]]
     return "\n".join([*named, *([f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else [])])
 
 
 def warning_about(leaking: Sequence[Finding]) -> str:
-    """For whoever trains from Python, with parameters in place of flags."""
+    """A warning for whoever trains from Python, with parameters in place of flags."""
     return (
         f"the plan leaks above its tolerance, and the command line would refuse it:\n{worst(leaking)}\nto stop it: "
         f"{as_parameters(_remedy(leaking))}; plumbob.check(model) shows all"
@@ -66,7 +66,7 @@ def _remedy(leaking: Sequence[Finding]) -> str:
 
 
 def as_parameters(fix: str) -> str:
-    """`--noise sound --epsilon 1` as `noise="sound" epsilon=1`."""
+    """Flags as parameters: `--noise sound --epsilon 1` becomes `noise="sound" epsilon=1`."""
     return FLAG.sub(lambda flag: f"{flag[1].replace('-', '_')}={_literal(flag[2])}", fix)
 
 
@@ -87,11 +87,11 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-"""What has to be accepted, in words."""
+"""The words for each thing that has to be accepted."""
 
 
 def needed(plan: Plan, findings: Sequence[Finding]) -> list[str]:
-    """What a signature under this plan has to accept."""
+    """The things that a signature under this plan has to accept."""
     found = [LEAKS_ACCEPTED] if refusing(findings) else []
     if any(one.verdict == LEAKS and one.assumes == CHEATING for one in findings):
         found.append(CHEATING_ACCEPTED)
@@ -101,7 +101,7 @@ def needed(plan: Plan, findings: Sequence[Finding]) -> list[str]:
 
 
 def refuse_unaccepted(plan: Plan, findings: Findings, accepted: Sequence[str]) -> None:
-    """UnsafePlanError with both headlines, and the flag for each thing that was not accepted."""
+    """Raise UnsafePlanError with both headlines, and the flag for each thing that was not accepted."""
     missing = [one for one in needed(plan, findings) if one not in accepted]
     if not missing:
         return
@@ -112,7 +112,7 @@ def refuse_unaccepted(plan: Plan, findings: Findings, accepted: Sequence[str]) -
 
 
 def consent_lines(plan: Plan, rows: int, findings: Findings, reader: str = "", assumed: str = "") -> list[str]:
-    """For the party that signs; `assumed` says what the findings rest on where the rows are not known yet."""
+    """The screen for the party that signs; `assumed` says what findings rest on if the rows are not known yet."""
     notes = [assumed, *prices_of_noise(plan, rows), *assumptions(plan, rows)]
     return [
         _first_line(plan, 0 if assumed else rows),

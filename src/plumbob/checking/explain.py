@@ -14,7 +14,7 @@ ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores",
 
 
 def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
-    """What the attack does, and for each party who could make it what it would have to work with."""
+    """What the attack does and, for each party that could make it, what it would have to work with."""
     story = rules_of(attack)[0].story
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)
     lines = [f"{attack}: {story}", "", _setting(figures)]

@@ -49,7 +49,7 @@ class PlanFacts:
 
     @property
     def holder(self) -> str:
-        """Of the rows held out, where one party chooses them."""
+        """The party that chooses the rows held out, if one does."""
         return self.figures.spoken(self.plan.held_out_by)
 
     @property
@@ -63,7 +63,7 @@ class PlanFacts:
 
     @property
     def known_parts(self) -> str:
-        """What it sees with each score, because it knows its own part."""
+        """What the label party sees with each score, because it knows its own part."""
         others = [self.figures.spoken(party.name) for party in self.plan.feature_parties]
         if len(others) == 1:
             return f"{others[0]}'s part of it, because it knows its own part"
@@ -71,7 +71,7 @@ class PlanFacts:
 
     @property
     def known_rows(self) -> str:
-        """Rows that fix the weights and the offset: a score is affine in a row's columns."""
+        """A sentence on how many known rows fix the weights and the offset: a score is affine in a row's columns."""
         plan, others = self.plan, self.plan.feature_parties
         theirs = sum(party.features for party in others)
         if plan.is_closed:
@@ -91,7 +91,7 @@ class PlanFacts:
 
 
 def said(place: SaidWhere, figures: Figures) -> Iterator[str]:
-    """What holds of this plan, in this place."""
+    """The sentences that hold for this plan, in this place."""
     facts = PlanFacts(figures)
     return (sentence(says.format(facts=facts)) for holds, says in FACTS[place] if holds(facts.plan))
 

@@ -28,12 +28,12 @@ LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 fo
 # How far scores drift while everybody is visited for the first time, in standard deviations of a residual's units.
 USUAL_DRIFT = 0.4
 LOW_AUC, GOOD_AUC = 0.60, 0.97
-"""Between these a party's own part of a model is taken to predict, whatever one table says."""
+"""The range of AUC in which a party's own part of a model is taken to predict, whatever one table says."""
 USUAL_AUC, SPOILT_AUC = 0.70, 0.65
-"""What a party's own part of a model usually predicts; and what it does after a random start, which few steps undo."""
+"""The AUC of a party's own part of a model: usually, and after a random start that few steps undo."""
 
 FEW_COLUMNS, ENOUGH_COLUMNS = 3, 5
-"""Columns that cannot say much about labels; and columns of the label party that tell how well such columns predict."""
+"""How many columns cannot say much about labels, and how many tell how well such columns predict."""
 FEW_COLUMNS_AUCS = (0.55, 0.64, 0.72)
 USUAL_AUCS = (0.70, 0.79, 0.88, 0.97)
 HARD_AUCS, EASY_AUC, EASY_AUCS = (0.70, 0.78, 0.84), 0.92, (0.90, 0.94, 0.985)
@@ -41,7 +41,7 @@ HARD_AUCS, EASY_AUC, EASY_AUCS = (0.70, 0.78, 0.84), 0.92, (0.90, 0.94, 0.985)
 
 
 Advantages = dict[str, tuple[float, ...]]
-"""By attack, one for each rehearsal."""
+"""The advantage of each attack by its name, one for each rehearsal."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,20 @@ class AtHome:
 
     party: str
     rank: float
-    """Of a batch of own columns, the mean over some batches."""
+    """The mean rank of own columns over some batches."""
     two_valued: int
-    """Own columns with exactly two values."""
+    """How many own columns have exactly two values."""
     general_auc: float | None = None
-    """What own columns say about labels, at the label party."""
+    """The AUC of own columns, at the label party."""
     trained_auc: float | None = None
-    """What they say in a model trained as the plan says, at the label party."""
+    """Their AUC in a model trained as the plan says, at the label party."""
     rehearsed: Mapping[str, Advantages] = field(default_factory=dict)
-    """By feature party and attack, what trainings at home came to, at the label party."""
+    """What attacks reached in trainings at home, by feature party, at the label party."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """A plan on this many training rows, run this often on the same ones."""
+    """A plan's numbers on this many training rows, for this many runs on the same rows."""
 
     plan: Plan
     rows: int
@@ -86,7 +86,7 @@ class Figures:
         home: AtHome | None = None,
         predicted: int | None = None,
     ) -> "Figures":
-        """`rows` are aligned rows, of which the plan may hold some out; without any, many are assumed."""
+        """The figures for aligned `rows`, of which the plan may hold some out; without a number, many are assumed."""
         aligned = rows or plan.rows
         assumed = 0 if aligned else max(ASSUMED_ROWS, 20 * plan.batch_size)
         held_out = plan.held_out(aligned or assumed)
@@ -94,7 +94,7 @@ class Figures:
 
     @property
     def scored(self) -> int:
-        """Rows whose scores the label party sees, held-out ones included: what the plan allows, or fewer if so said.
+        """How many rows' scores the label party sees, held-out ones included: what the plan allows, or `predicted`.
 
         A plan without a limit is judged for as many as were trained on. In `clear` nobody predicts for anybody.
         """
@@ -109,12 +109,12 @@ class Figures:
         return spoken_names([party.name for party in self.plan.parties])
 
     def spoken(self, name: str) -> str:
-        """How sentences call this party."""
+        """What sentences call this party."""
         return self._spoken.get(name, name)
 
     @property
     def batch(self) -> int:
-        """Rows of a usual batch."""
+        """The rows of a usual batch."""
         return self.rows if self.plan.batches == "full" else min(self.plan.batch_size, self.rows)
 
     @property
@@ -123,7 +123,7 @@ class Figures:
 
     @property
     def visits(self) -> int:
-        """How often a row is in a batch at most, all runs together."""
+        """How often a row is in a batch at most, in all runs together."""
         return self.passes * self.runs
 
     @cached_property
@@ -132,12 +132,12 @@ class Figures:
 
     @property
     def passes(self) -> int:
-        """Of one run, on all levels of rows."""
+        """The passes of one run, on all levels of rows."""
         return total_passes(self.levels)
 
     @property
     def fresh_visits(self) -> int:
-        """Visits in the company of other rows than before: the same batches say the same again."""
+        """How many visits are in new company: the same batches would only repeat what they said."""
         if self.plan.batches == "full":
             # Every run draws its samples again.
             return 1 + self.runs * (len(self.levels) - 1)
@@ -145,7 +145,6 @@ class Figures:
 
     @cached_property
     def steps(self) -> int:
-        """How many steps one run has."""
         return all_steps(self.rows, self.plan)
 
     @property
@@ -154,17 +153,17 @@ class Figures:
         return self.plan.kind.shows_gradients
 
     def columns(self, name: str) -> int:
-        """Its columns, the intercept among them: as many equations per step."""
+        """The party's columns, the intercept included: as many equations per step."""
         return columns_of(self.plan, name)
 
     def rank(self, name: str) -> int:
-        """Independent equations of one batch: as they are in its own table, otherwise in general position."""
+        """Independent equations of one batch: those of the party's own table if known, else in general position."""
         if self.home is not None and self.knows_rank(name):
             return max(1, min(round(self.home.rank), self.columns(name), self.batch))
         return min(self.columns(name), self.batch)
 
     def knows_rank(self, name: str) -> bool:
-        """Whether the rank is that of a real table."""
+        """Whether the rank comes from a real table."""
         return self.home is not None and self.home.party == name
 
     @property
@@ -173,7 +172,7 @@ class Figures:
         return self.plan.batches == "full" or self.plan.remainder == "merge" or self.rows % self.batch == 0
 
     def equations_a_row(self, name: str) -> float:
-        """Independent equations about labels in all visits together, for each row, in general position."""
+        """Independent equations about labels per row, in all visits together, in general position."""
         steps = self.steps // self.passes
         per_epoch = self.rank(name) * (steps - 1) + min(self.columns(name), self.longest_batch)
         repeated = self.rank(name) if self.visits_everybody else 0
@@ -181,7 +180,7 @@ class Figures:
 
     @property
     def is_between_two(self) -> bool:
-        """Whether the run is: a coalition's plan names two parties, but more take part."""
+        """Whether only two take part in the run: a coalition's plan names two parties, but more do."""
         return len(self.plan.learners) == 2 and all(party.name != JOINT for party in self.plan.learners)
 
     def peers(self, name: str) -> tuple[Party, ...]:
@@ -231,7 +230,7 @@ class Figures:
 
     @cached_property
     def variances(self) -> Vector:
-        """Of the joint columns, direction by direction; those of clipped rows add up to their norm."""
+        """The variances of the joint columns, direction by direction; those of clipped rows add up to their norm."""
         columns = max(self.plan.columns, 1)
         total = min(float(columns), self.plan.row_norm**2) if self.plan.row_norm else float(columns)
         return self.spectrum * total
@@ -249,7 +248,7 @@ class Figures:
         }[self.plan.start]
 
     def usual_aucs(self, name: str) -> tuple[float, ...]:
-        """What a party's columns may say about labels: from little to nearly all, unless the label party knows more."""
+        """AUCs that a party's columns may have: from little to nearly all, unless the label party knows more."""
         if self.plan.party(name).features < FEW_COLUMNS:
             return FEW_COLUMNS_AUCS
         if self.home is None or self.home.general_auc is None:
@@ -261,11 +260,11 @@ class Figures:
         return (*HARD_AUCS, max(HARD_AUCS[-1], self.home.general_auc + 0.02))
 
     def rehearsed(self, name: str, attack: str) -> tuple[float, ...]:
-        """What an attack came to in trainings at home; none without a table that holds the label."""
+        """The advantages of an attack in trainings at home; none without a table that holds the label."""
         return () if self.home is None else self.home.rehearsed.get(name, {}).get(attack, ())
 
     def general_signal(self, name: str, visits: int) -> float:
-        """How far what own columns say about labels in general stands out of noise and flips, in standard deviations.
+        """How far what own columns say about labels in general stands out from noise and flips, in standard deviations.
 
         No noise on single rows hides that, once there are rows enough; infinite where nothing is in its way.
         """
@@ -275,7 +274,7 @@ class Figures:
         return (noise + flips) ** -0.5 if noise + flips else math.inf
 
     def most_ratio(self, name: str, visits: int) -> float:
-        """Signal to noise of one label in a party's noisy sums, whatever is made of them, with all other labels known.
+        """Signal to noise of one label in a party's noisy sums, for any attack, with all other labels known.
 
         Noise on the residuals of a batch is white, so its sums hold of one residual what its leverage says, and a
         batch's leverages add up to its rank. No unevenness of columns or rows lowers that mean.
@@ -291,7 +290,7 @@ class Figures:
 
     @property
     def baseline_auc(self) -> float:
-        """What an attacker's own columns are taken to say about labels without any attack."""
+        """The AUC that an attacker's own columns are taken to have without any attack."""
         usual = USUAL_AUC if self.plan.start == "zero" else SPOILT_AUC
         if self.home is None or self.home.trained_auc is None:
             return usual
@@ -312,7 +311,7 @@ class Figures:
     # Weights, as `shares` opens them.
 
     def labels_in_opened_weights(self, name: str) -> int:
-        """Labels that a party that chooses its rows reads from its own opened weights, all runs together.
+        """How many labels a party that chooses its rows reads from its own opened weights, in all runs together.
 
         From zero weights the first step's residuals are labels, so one weight is a binary number: as many digits as a
         feature has, less those that would move the weight by fewer than two of its last places. From any other
@@ -335,7 +334,7 @@ class Figures:
         return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
     def opened_bits(self, name: str) -> int:
-        """All that a party's opened weights can carry to it, whatever it sends, all runs together."""
+        """How many bits a party's opened weights can carry to it, whatever it sends, in all runs together."""
         return opened_bits(self.plan, name) * self.runs
 
     # Pushes on the peers' weights, in `exchange` and `arbiter`.
@@ -345,7 +344,7 @@ class Figures:
         return self.plan.start == "zero" and name == self.plan.label_party.name
 
     def steered_people(self, name: str) -> int:
-        """People whose residual a party reads in every epoch: all, where a step reads a whole batch."""
+        """How many people's residuals a party reads in every epoch: all, where a step reads a whole batch."""
         columns = self.columns(name)
         return self.rows if self.longest_batch <= columns else min(columns, self.rows)
 
@@ -372,7 +371,7 @@ class Figures:
         return self.widths.sums(self.longest_batch, helpers)
 
     def reply_widths(self, name: str) -> list[int]:
-        """Bits that come back, reply by reply, in one step."""
+        """How many bits come back in each reply of one step."""
         columns = self.columns(name)
         if self.plan.replies == "paper":
             return [self.plan.key_bits] * columns
@@ -381,14 +380,14 @@ class Figures:
         return [min(per_reply, columns - start) * self.slot_bits for start in range(0, columns, per_reply)]
 
     def readable_residuals(self, name: str) -> int:
-        """Residuals that a dishonest learner could lay into the replies of one step (docs/protocol.md, "Replies")."""
+        """How many residuals a dishonest learner could put into one step's replies (docs/protocol.md, "Replies")."""
         if self.plan.replies == "paper":
             return self.columns(name) * ((self.plaintext_bits - self.slot_bits) // self.widths.residuals.bits)
         return sum(width // self._narrow_bits for width in self.reply_widths(name))
 
     @property
     def _narrow_bits(self) -> int:
-        """The narrowest residual that still tells labels apart, sign included."""
+        """Bits of the narrowest residual that still tells labels apart, sign included."""
         helpers = len(self.plan.learners) - 1
         largest = max(LARGEST_PART, largest_released(self.plan)) * math.sqrt(helpers)
         return self.plan.residual_bits + math.ceil(math.log2(largest)) + 1

@@ -22,17 +22,17 @@ from plumbob.plan import Plan
 from plumbob.record import Finding, LedgerCurve, RunRecord
 
 POINTS = 200
-"""Of a curve by step."""
+"""How many points a curve by step has."""
 
 
 def with_predictions(record: RunRecord) -> RunRecord:
-    """What the plan alone says of a run on this many rows: all that a party on a network can know."""
+    """The record with what the plan alone says of its run: all that a party on a network can know."""
     plan = record.parsed_plan
     return replace(record, predicted=predictions(plan, record.rows), ledger=planned_ledger(plan, record.rows))
 
 
 def predictions(plan: Plan, training_rows: int) -> list[Finding]:
-    """What `check` says of a plan on this many rows, all of them for training, whatever else was held out."""
+    """The findings of `check` for a plan on this many rows, all of them for training, whatever was held out."""
     return check(_of_training_rows(plan), training_rows)
 
 
@@ -43,7 +43,7 @@ def judgement_of_run(record: RunRecord) -> PlanJudgement:
 
 
 def attacks_not_run(record: RunRecord) -> list[str]:
-    """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
+    """The attacks that `check` names for this plan and its audit left out; none where nobody attacked at all."""
     run = {finding.attack for finding in record.findings}
     named = dict.fromkeys(finding.attack for finding in record.predicted)
     return [name for name in named if run and name not in run and name not in (WEAK_KEYS, MASKED_RULE.name)]
@@ -68,12 +68,12 @@ def judgement(figures: Figures, findings: Sequence[Finding], left_out: tuple[str
 
 
 def figures_of_run(record: RunRecord) -> Figures:
-    """The plan of a run on the rows that it had."""
+    """The figures of a run's plan, on the rows that it had."""
     return Figures(record.parsed_plan, record.rows, held_out=record.test_rows)
 
 
 def planned_ledger(plan: Plan, training_rows: int) -> list[LedgerCurve]:
-    """From the plan's numbers, on this many rows."""
+    """The ledger's curves from the plan's numbers, on this many rows."""
     accounts = ledger.planned(_of_training_rows(plan), training_rows).accounts
     return [ledger_curve(account, is_planned=True) for account in accounts]
 
@@ -108,7 +108,7 @@ REACH = {LEAKS: 2, DEGRADES: 1, BLOCKED: 0, NOT_APPLICABLE: 0}
 
 @dataclass(frozen=True)
 class Agreement:
-    """One attack, by one party against another, before and after."""
+    """One attack by one party against another, before and after the run."""
 
     attack: str
     by: str
@@ -132,7 +132,7 @@ class Agreement:
 
 
 def agreements(predicted: Sequence[Finding], findings: Sequence[Finding]) -> list[Agreement]:
-    """One for each finding of the red team, disagreements first."""
+    """One agreement for each finding of the red team, disagreements first."""
     verdicts = {_key(one): one.verdict for one in predicted}
     judged = [_compare(one, verdicts.get(_key(one), "")) for one in findings]
     return sorted(judged, key=lambda one: one.is_kept)

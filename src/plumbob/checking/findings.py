@@ -1,4 +1,4 @@
-"""Findings together: a list that shows itself, as text in a terminal and as a table in a notebook."""
+"""A list of findings that shows itself: as text in a terminal and as a table in a notebook."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -53,18 +53,18 @@ class Findings(list[Finding]):
 
     @property
     def leaking(self) -> "Findings":
-        """Those above the plan's tolerance."""
+        """The findings above the plan's tolerance."""
         return Findings((one for one in self if one.verdict == LEAKS), self.figures)
 
     @property
     def more(self) -> str:
-        """How many there are, and what shows them."""
+        """How many findings there are, and what shows them."""
         lines = sum(len(block.lines) for block in self.headlines.blocks)
         return f"--verbose shows the reasons and notes. {counts(self, lines)}"
 
     @property
     def headlines(self) -> Headlines:
-        """What they come to if everyone keeps to the protocol, and if someone cheats."""
+        """Both headlines: what findings come to if everyone keeps to the protocol, and if someone cheats."""
         return headlines(self, self.figures)
 
     def to_frame(self) -> Any:
@@ -82,7 +82,7 @@ class Findings(list[Finding]):
         return "\n".join([*self.headlines.lines(), *(["", *table_lines(self)] if self else [])])
 
     def _repr_html_(self) -> str:
-        """Without scripts; every cell is escaped, because party names come from other people's plans."""
+        """A table without scripts; every cell is escaped, because party names come from other people's plans."""
         cells: dict[str, Cell] = {**_columns(self), "why": lambda one: one.why, "to stop it": lambda one: one.fix}
         head = "".join(f'<th style="text-align:left">{escape(name)}</th>' for name in cells)
         rows = "".join(
@@ -93,13 +93,13 @@ class Findings(list[Finding]):
 
 
 def worst_first(findings: Iterable[Finding], figures: Figures | None = None) -> Findings:
-    """The same findings, those that leak before all others; with evidence kept, what a replay would name degrades."""
+    """The same findings, those that leak first; with evidence kept, what a replay would name degrades."""
     judged = [one if figures is None else _with_evidence(figures, one) for one in findings]
     return Findings(sorted(judged, key=lambda finding: ORDER.index(finding.verdict)), figures)
 
 
 def _with_evidence(figures: Figures, finding: Finding) -> Finding:
-    """Whoever uses other software must reckon with being named."""
+    """The finding where evidence is kept: whoever uses other software must reckon with being named."""
     if finding.verdict != LEAKS or not is_named(finding, figures):
         return finding
     return replace(finding, verdict=DEGRADES, why=f"{finding.why} {NAMED_BY_REPLAY}", fix="")
@@ -126,12 +126,12 @@ def reasons(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _columns(findings: Sequence[Finding]) -> dict[str, Cell]:
-    """What was measured is shown only after a run."""
+    """The columns of the table; those that were measured are shown only after a run."""
     return {**NAMED, **(MEASURED if any(one.rate is not None for one in findings) else {})}
 
 
 def table_lines(findings: Sequence[Finding]) -> list[str]:
-    """For a terminal: verdicts to the left, the rest to the right."""
+    """The table for a terminal: verdicts to the left, the rest to the right."""
     cells = _columns(findings)
     rows = [list(cells), *([show(one) for show in cells.values()] for one in findings)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -39,7 +39,7 @@ from plumbob.model.intervals import wilson
 from plumbob.plan.sigmoids import SIGMOIDS
 
 IN_GENERAL = 0.25
-"""Equations for each label up to which solving for labels is a regression on own columns."""
+"""Equations per label up to which solving for labels is a regression on own columns."""
 FORECAST_ERROR = 0.36
 """How far from what an attack reaches a forecast may lie, however many rows there are: .068 where the AUC is .75."""
 LUCK = 1.0
@@ -47,23 +47,23 @@ LUCK = 1.0
 TELLING = 2.0
 """How much more than its share of variance a direction says about labels: the power that this share is raised to."""
 LOOKS = 6
-"""Steps at which the fading is taken."""
+"""How many steps the fading is taken at."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Of an attack on labels."""
+    """What an attack on labels should reach."""
 
     ratio: float
     """Signal to noise of one row's belief."""
     coverage: float = 1.0
     """The share of rows, or of chosen targets, that get an answer."""
     judged: int = 1
-    """Rows that the rate is taken over: its interval shrinks with them."""
+    """How many rows the rate is taken over: its interval shrinks with them."""
     flipped: float = 0.0
-    """Labels that were turned over at random before training."""
+    """The share of labels that were turned over at random before training."""
     baseline_auc: float = USUAL_AUC
-    """What the attacker's own columns are taken to predict without any attack."""
+    """The AUC that the attacker's own columns are taken to have without any attack."""
 
     @property
     def accuracy(self) -> float:
@@ -72,7 +72,7 @@ class Forecast:
 
     @property
     def auc(self) -> float:
-        """Of the beliefs about answered rows."""
+        """The AUC of the beliefs about answered rows."""
         return self._unflipped(_auc(self.ratio))
 
     def _unflipped(self, share: float) -> float:
@@ -91,7 +91,7 @@ class Forecast:
 
     @property
     def most_advantage(self) -> float:
-        """Beside the flip of a coin, with many rows: no finding can say more."""
+        """The advantage over a coin flip with many rows: no finding can say more."""
         return self.coverage * max(2.0 * self.accuracy - 1.0, 2.0 * self.auc - 1.0)
 
 
@@ -121,25 +121,25 @@ def reading(
 
 @dataclass(frozen=True)
 class Solve:
-    """What an attack makes of its sums."""
+    """How an attack solves its sums, in numbers."""
 
     share: float
-    """Of its own label in what is solved for a row."""
+    """The weight of a row's own label in what is solved for the row."""
     noise: float
     """The deviation of the noise that is left on a residual."""
     last_step: int
-    """Of those that it uses."""
+    """The last of the steps that it uses."""
     companions: float = 1.0
-    """Batches with different rows over which a row is averaged."""
+    """How many batches with different rows a row is averaged over."""
     unrest: float = 1.0
     """How much more than in one step the others' scores blur what is put together from many."""
     most_auc: float = 1.0
-    """What it reaches at best."""
+    """The AUC that it reaches at best."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What an attack reaches, and what the attacker's part of the model says without it."""
+    """The AUC that an attack reaches, and that of the attacker's part of the model without it."""
 
     auc: float
     baseline_auc: float
@@ -147,12 +147,12 @@ class Reach:
 
     @property
     def advantage(self) -> float:
-        """The least that it surely has."""
+        """The least advantage that the attack surely has."""
         return _sure_advantage(self.auc, self.baseline_auc, self.rows)
 
 
 def sure_reach(figures: Figures, party: str, solve: Solve) -> Reach | None:
-    """Where it has least, of all usual qualities of own columns; None unless that is above the plan's tolerance."""
+    """The least reach over all usual qualities of own columns; None unless that is above the plan's tolerance."""
     least = min(
         (_reach(figures, party, solve, auc) for auc in figures.usual_aucs(party)), key=lambda one: one.advantage
     )
@@ -165,7 +165,7 @@ def _reach(figures: Figures, party: str, solve: Solve, general_auc: float) -> Re
 
 
 def _reached_auc(figures: Figures, party: str, solve: Solve, general_auc: float) -> float:
-    """The mean over the steps in which the others' scores fade."""
+    """The AUC as a mean over the steps in which the others' scores fade."""
     steps = np.unique(np.linspace(0, max(0, solve.last_step - 1), LOOKS).astype(int))
     aucs = [_auc_at(figures, party, solve, _explained_share(general_auc), int(step)) for step in steps]
     return min(solve.most_auc, float(np.mean(aucs)))
@@ -188,7 +188,7 @@ def _others_scores(figures: Figures, party: str, rho2: float, step: int) -> tupl
 
 
 def _baseline_auc(figures: Figures, party: str, general_auc: float) -> float:
-    """What one's part of the model says at the end: at most what the columns say, less what the start left in it."""
+    """The AUC of the attacker's part of the model at the end: at most its columns', less what the start left."""
     if not figures.start_size:
         return general_auc
     rho2, spectrum, faded = _explained_share(general_auc), figures.spectrum, _fading(figures, figures.steps)
@@ -210,7 +210,7 @@ def _fading(figures: Figures, steps: int) -> Vector:
 
 
 def _drift(figures: Figures) -> float:
-    """Short rows hardly move their weights."""
+    """How much scores drift: short rows hardly move their weights."""
     plan = figures.plan
     shorter = min(1.0, 2.0 * plan.row_norm / math.sqrt(max(plan.columns, 1))) if plan.row_norm else 1.0
     return USUAL_DRIFT * shorter if SIGMOIDS[plan.sigmoid].may_mislead else 0.0
@@ -227,6 +227,6 @@ def _auc(ratio: float) -> float:
 
 
 def _sure_advantage(auc: float, baseline_auc: float, judged: int) -> float:
-    """At the lower end of the interval that so many rows have, and of what a forecast is worth."""
+    """The advantage at the lower end of the interval for this many rows, and of what a forecast is worth."""
     sure = min(wilson(auc * judged, judged)[0], auc - FORECAST_ERROR * auc * (1.0 - auc))
     return (sure - baseline_auc) / (1.0 - baseline_auc)

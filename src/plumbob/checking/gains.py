@@ -17,7 +17,7 @@ ONE_COLUMN = "altered-shares"
 
 
 def gain(finding: Finding, figures: Figures | None, whose: str, has_one_victim: bool = True) -> str:
-    """`whose` is the party, or the parties, that it is about: "bank's" or "bank's or fund's"."""
+    """What a finding gives its attacker; `whose` names the victims: "bank's" or "bank's or fund's"."""
     if finding.rate is not None:
         return _measured(finding, whose, figures)
     if figures is None or finding.attack not in GAINS:
@@ -60,7 +60,7 @@ class _Case:
 
     @property
     def own_columns(self) -> int:
-        """Of the attacker, or of a whole coalition."""
+        """How many columns the attacker, or a whole coalition, has."""
         known = {party.name for party in self.figures.plan.parties}
         return sum(self.figures.columns(name) for name in self.finding.by.split("+") if name in known)
 
@@ -74,7 +74,7 @@ class _Case:
 
     @property
     def all_columns(self) -> str:
-        """The same, where all of them are read at once."""
+        """All columns of the victim, where all of them are read at once."""
         number = self.figures.plan.party(self.finding.against).features if self.has_one_victim else 0
         some = f"all {number} of" if number else "all of"
         return self.their_columns if number == 1 else f"{some} {self.whose} columns"
@@ -136,12 +136,12 @@ def _altered(case: _Case) -> str:
 
 
 def _if_known(case: _Case, whom: str = "scored people") -> str:
-    """What the label party must know from elsewhere."""
+    """The condition that the label party knows rows from elsewhere."""
     return f"if it knows every column of {unknown_weights(case.figures.plan)} {whom}"
 
 
 def _enough(case: _Case) -> str:
-    """Why just so many, said once: in the headline that comes first."""
+    """Why just this many rows; only the headline that comes first says it."""
     return f"(enough to solve for {counted(unknown_weights(case.figures.plan) - 1, 'weight')})"
 
 
@@ -221,4 +221,4 @@ IN_GENERAL = {
     "weights": "work out {whose} weights",
     "ids": "work out who is in {whose} table",
 }
-"""Where there are no numbers."""
+"""The gains in words for findings without figures."""

@@ -94,7 +94,7 @@ def _block(
 def _left_over(
     assumes: str, findings: Sequence[Finding], lines: Sequence[HeadlineLine], figures: Figures | None
 ) -> str:
-    """What is said of the parties that no line is about: silence could be read either way."""
+    """The sentence for parties that no line is about: silence could be read either way."""
     if not lines:
         return NOTHING[assumes] if findings else NOT_JUDGED
     learners = [] if figures is None else [party.name for party in figures.plan.learners]
@@ -106,7 +106,7 @@ def _left_over(
 
 
 def counts(findings: Sequence[Finding], lines: int) -> str:
-    """How many there are of every verdict, and how many of them the lines sum up where that is another number."""
+    """How many findings each verdict has, and how many the lines sum up where that number differs."""
     number = Counter(one.verdict for one in findings)
     told = {
         one: f"{number[one]} {one if number[one] == 1 else OF_SEVERAL.get(one, one)}" for one in ORDER if number[one]
@@ -122,7 +122,7 @@ def counts(findings: Sequence[Finding], lines: int) -> str:
 
 
 def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) -> Iterator[HeadlineLine]:
-    """The worst first; pairs of parties about which the same is to be said share a line.
+    """Lines, the worst first; pairs of parties with the same gains share a line.
 
     Among more than three parties there is one line for each target by the label party, by the others, and by
     coalitions.
@@ -147,14 +147,14 @@ def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) ->
 
 
 def _says_all(earlier: HeadlineLine, line: HeadlineLine) -> bool:
-    """Whether a line about another target has said it: a row that is read holds scores, too, and weights come first."""
+    """Whether a line about another target covers this one: whoever reads a row also reads its scores."""
     if line.target == "weights" and line.attacks == earlier.attacks == (EQUATIONS.name,):
         return (line.by, line.against) == (earlier.by, earlier.against)
     return all(set(getattr(line, part)) <= set(getattr(earlier, part)) for part in ("by", "against", "gains"))
 
 
 def _worst(findings: Sequence[Finding]) -> list[Finding]:
-    """Those of the worst verdict; of those that were measured, the one that reached most."""
+    """The findings of the worst verdict; of measured ones, the one that reached most."""
     verdict = min((one.verdict for one in findings), key=ORDER.index)
     worst = [one for one in findings if one.verdict == verdict]
     measured = [one for one in worst if one.rate is not None]
@@ -162,7 +162,7 @@ def _worst(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _is_redundant(one: Finding, others: Sequence[Finding]) -> bool:
-    """Whether somebody in a coalition gets the same alone."""
+    """Whether a member of the coalition gets the same alone."""
     return "+" in one.by and any(
         other.by in one.by.split("+")
         and (other.against, other.target) == (one.against, one.target)
@@ -200,13 +200,13 @@ def _whose(by: Sequence[str], against: Sequence[str], spoken: dict[str, str], re
 
 
 def is_named(finding: Finding, figures: Figures | None) -> bool:
-    """Whether evidence is kept that shows it: other software, not data of one's choice."""
+    """Whether kept evidence would show it: other software does show, data of the attacker's choice do not."""
     keeps_evidence = figures is not None and figures.plan.keeps_evidence
     return keeps_evidence and leaves_a_trace(finding.attack)
 
 
 def _actors(by: Sequence[str], spoken: dict[str, str], parties: set[str]) -> str:
-    """Who does it: one, any of several, or several together."""
+    """The attackers as a subject: one, any of several, or several together."""
     if "+" not in by[0]:
         return joined_names([spoken.get(name, name) for name in by], "or")
     if len(by) > 1 or len(parties) > FEW_PARTIES:

@@ -11,7 +11,7 @@ from plumbob.checking.verdict_words import BLOCKED, CHEATING, DEGRADES, HONEST, 
 
 HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
 FEW_PARTIES = 3
-"""Up to this many, each pair of parties has a line of its own."""
+"""Up to this many parties, each pair has a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class HeadlineLine:
     target: str
     attacks: tuple[str, ...]
     gains: tuple[str, ...]
-    """What they come to, the words after "can"."""
+    """What the findings come to: the words after "can"."""
     says: str
 
 
@@ -35,10 +35,10 @@ class HeadlineBlock:
     assumes: str
     heading: str
     agreed: tuple[str, ...]
-    """What is opened on purpose, and to whom; or, of cheating, what would show it."""
+    """What is opened on purpose, and to whom; or, for cheating, what would show it."""
     lines: tuple[HeadlineLine, ...]
     nothing: str
-    """What is said of the parties that no line is about; of all of them where there is none."""
+    """The sentence for parties that no line is about, or for all of them where there is no line."""
     remedy: str
     """Flags to type against what leaks; empty where nothing does, or no flag helps."""
     price: str
@@ -75,7 +75,6 @@ class Headlines:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The block as it stands in the JSON."""
         return asdict(self)
 
     @property
@@ -84,7 +83,7 @@ class Headlines:
         return "; ".join(f"{block.heading.lower()}: {block.verdict}" for block in self.blocks)
 
     def lines(self) -> list[str]:
-        """The block as it is printed on a terminal."""
+        """Both blocks as they are printed on a terminal."""
         told = [line for block in self.blocks for line in (*shown(block), "")][:-1]
         return [*told, *(["", self.legend] if self.legend else [])]
 

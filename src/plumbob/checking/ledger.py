@@ -35,7 +35,7 @@ class Account:
     """The parties whose labels, scores or columns these are."""
     unknowns: int
     equations: Counts
-    """Gained in each step."""
+    """The equations gained in each step."""
     ranks: Counts
     """How many of a step's equations are independent of one another."""
     totals: Counts
@@ -53,14 +53,14 @@ class Account:
         return int(self.equations.sum())
 
     def first_step_with(self, share: float) -> int | None:
-        """The first step after which at least this share could be fixed; None if it never comes to that."""
+        """The first step after which at least this share could be fixed; None if that never happens."""
         reached = np.flatnonzero(self.totals >= share * self.unknowns)
         return int(reached[0]) + 1 if self.unknowns and len(reached) else None
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Equations that come on another way than step by step, or are worth more than one unknown each, in words."""
+    """Equations that come otherwise than step by step, or fix more than one unknown each, in words."""
 
     party: str
     source: str
@@ -103,7 +103,7 @@ def _planned_accounts(figures: Figures, party: str) -> Iterator[Account]:
 
 
 def batch_lengths(figures: Figures) -> Counts:
-    """Rows of every batch, all runs one after the other."""
+    """The rows of every batch, all runs one after the other."""
     steps = steps_per_epoch(figures.rows, figures.plan)
     epoch = np.full(steps, figures.batch)
     epoch[-1] = figures.longest_batch
@@ -111,7 +111,7 @@ def batch_lengths(figures: Figures) -> Counts:
 
 
 def opened_weights(figures: Figures, steps: int, columns: int) -> Counts:
-    """In `shares`: nothing but the weights at the end of each run, if they are opened."""
+    """Equations in `shares`: only the weights at the end of each run, if they are opened."""
     equations = np.zeros(steps, dtype=np.int64)
     if figures.plan.opens_weights:
         equations[figures.steps - 1 :: figures.steps] = columns
@@ -131,7 +131,7 @@ def unknowns_of(figures: Figures, party: str) -> Iterator[tuple[Unknown, str, in
 
 
 def _without_repetitions(figures: Figures, ranks: Counts, rank: int) -> Counts:
-    """What each step adds to all earlier ones: nothing with a batch seen before, and in every epoch the same totals."""
+    """The rank that each step adds to earlier ones: none for a batch seen before, equal totals in every epoch."""
     per_epoch = steps_per_epoch(figures.rows, figures.plan)
     epochs = ranks.reshape(-1, per_epoch).copy()
     if figures.plan.batches == "full":
@@ -149,7 +149,7 @@ def _without_repetitions(figures: Figures, ranks: Counts, rank: int) -> Counts:
 
 
 def gains(figures: Figures) -> Iterator[Gain]:
-    """Decoding, hidden slots, group counts, opened weights and scores, the arbiter."""
+    """Gains by decoding, hidden slots, group counts, opened weights and scores, and the arbiter."""
     plan = figures.plan
     for party in plan.learners:
         columns = figures.columns(party.name)

@@ -1,4 +1,4 @@
-"""How sentences call a party: by its name, or, where a plan from flags gives it none, by what it is."""
+"""What sentences call a party: its name, or its role where a plan from flags gives it no name."""
 
 import re
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ def spoken_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def joined_names(names: Sequence[str], word: str = "and") -> str:
-    """a; a and b; a, b and c."""
+    """Names as a list in words: a; a and b; a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
 def sentence(text: str) -> str:
-    """With a capital letter where it begins with words; a party's own name is written as it is."""
+    """The text as a sentence: a capital letter unless it begins with a party's name, which is written as it is."""
     return SENTENCE_START.sub(lambda found: found[0].capitalize(), text)

@@ -1,4 +1,4 @@
-"""What a promise about whole rows means, in sentences: for whoever must say yes or no, before anything moves."""
+"""Sentences about what a promise about whole rows means, for whoever must say yes or no before anything moves."""
 
 import math
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from plumbob.protocol.row_noise import norms
 from plumbob.protocol.row_promise import kept_cost, promised_cost
 
 SMALLEST = 0.001
-"""Below it, no forecast of AUC is worth a digit."""
+"""The smallest forecast of a loss in AUC that is shown as a figure."""
 LARGEST_SLOPE = 0.25
-"""Of the sigmoid, and so of the loss along a scaled column while scores are small."""
+"""The largest slope of the sigmoid, and so of the loss along a scaled column while scores are small."""
 
 BOUND = (
     "even if they choose their rows and add no noise, as long as they shorten rows as agreed and send the messages that"
     " the protocol asks for. A party that does not is not bound by it, and only a replay of kept evidence shows that"
 )
-"""Against whom the promise holds: the two facts about a coalition that its proof uses (docs/privacy.md)."""
+"""The parties that the promise holds against: the two facts about a coalition that its proof uses (docs/privacy.md)."""
 
 
 def noise_notes(figures: Figures) -> Iterator[str]:
@@ -62,7 +62,7 @@ def odds_in_words(epsilon: float, delta: float, whom: str, other: str) -> str:
 
 
 def label_noise_loss(figures: Figures) -> float:
-    """The forecast of what noise on residuals costs in AUC."""
+    """The forecast loss of AUC by noise on residuals."""
     plan = figures.plan
     sigmoid = SIGMOIDS[plan.sigmoid]
     deviation = max(noise_std(plan, "label"), noise_std(plan, "features")) * sigmoid.gradient_scale
@@ -72,14 +72,14 @@ def label_noise_loss(figures: Figures) -> float:
 
 
 def loss_in_words(loss: float) -> str:
-    """Beyond what can be borne, no figure is worth its digits."""
+    """A loss of AUC in words; beyond what is bearable, no figure is worth its digits."""
     if loss < SMALLEST:
         return f"less than {SMALLEST:g}"
     return f"{loss:.3f}" if loss <= BEARABLE else f"more than {BEARABLE:g}"
 
 
 def row_notes(plan: Plan, rows: int) -> Iterator[str]:
-    """One sentence each; none for a plan that makes no promise about rows. `rows` are those that are trained on."""
+    """Sentences about a promise about rows; none for a plan without one. `rows` are those that are trained on."""
     # As long as nobody knows the rows, the promise is that of the most that a run may have.
     cost = promised_cost(plan, rows if plan.rows else 0)
     if cost is None:
@@ -116,7 +116,7 @@ def _at_home(cost: RowCost) -> str:
 
 
 def _failures(cost: RowCost, delta: float) -> str:
-    """What of delta goes to the run's own failures; nothing in `clear`, which has no shares."""
+    """The part of delta that goes to the run's own failures; none in `clear`, which has no shares."""
     if not cost.failure:
         return ""
     share = failures_in_delta(cost.epsilon(delta), cost.failure)
@@ -150,7 +150,7 @@ def _better(plan: Plan, rows: int, rule: RowRule, loss: float) -> str:
 
 
 def row_noise_loss(plan: Plan, rows: int, passes: int) -> float:
-    """The forecast of what a promise about rows costs in AUC."""
+    """The forecast loss of AUC by a promise about rows."""
     return expected_auc_loss(
         rows,
         [party.features for party in plan.learners],
@@ -210,7 +210,7 @@ def after_second_run(figures: Figures) -> str:
 
 
 def noise_in_words(plan: Plan, rows: int = 0) -> str:
-    """Its kind, each party's deviation and, where that is a promise, what a row or a label costs.
+    """The kind of noise, each party's deviation and, where that is a promise, what a row or a label costs.
 
     `rows` are training rows, 0 before they are known.
     """
@@ -232,7 +232,7 @@ def noise_in_words(plan: Plan, rows: int = 0) -> str:
 
 
 def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
-    """Norms, deviation, sensitivity, passes, what was spent at home, the accountant and its figure."""
+    """Norms, deviation, sensitivity, passes, what was spent at home, the accountant and its epsilon."""
     limits = ", ".join(f"{norm:.4g}" for norm in norms(plan))
     at_home = (
         f", {percent(sum(cost.at_home) / cost.rho)} of the budget spent on scaling at home" if cost.at_home else ""

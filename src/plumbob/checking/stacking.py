@@ -17,10 +17,10 @@ from plumbob.callbacks import Progress
 
 DAMPING = 0.3
 DRIFT = 0.25
-"""How far other parties' scores are expected to go, beside a label's part."""
+"""How far other parties' scores are expected to move, relative to a label's part."""
 LSQR_STEPS, BOX_STEPS, POWER_STEPS = 300, 300, 12
 STILL = 2e-4
-"""When the labels' parts move less than this share of their limit in a step, on average, the box is done."""
+"""The mean move per step, as a share of the labels' limit, below which the box is done."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -65,7 +65,7 @@ def stack_of(
     *,
     has_intercept: bool,
 ) -> Stack:
-    """From whitened columns, the rows of every step, its sums without own scores, and how far scores have come."""
+    """The equations from whitened columns, each step's rows and sums without own scores, and how far scores grew."""
     rows, columns = X.shape
     lengths = np.repeat([len(batch) for batch in batches], columns)
     matrix = sparse.csr_matrix(
@@ -98,7 +98,7 @@ def solved(stack: Stack, steps: int = LSQR_STEPS) -> Vector:
 
 
 def whitened(X: Matrix) -> Matrix:
-    """What own columns are multiplied with to become uncorrelated, of size 1 and independent."""
+    """The matrix that makes own columns uncorrelated, of size 1 and independent."""
     sizes, directions = np.linalg.eigh(X.T @ X / len(X))
     is_there = sizes > 1e-9 * max(float(sizes.max()), 1e-300)
     whitening: Matrix = directions[:, is_there] / np.sqrt(sizes[is_there])

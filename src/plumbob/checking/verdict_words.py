@@ -15,7 +15,7 @@ HOW_OFTEN = {
     LEAKS: "In tests on new plans, right 159 of 167 times.",
     DEGRADES: "In tests, 88 of 247 leaks got this; 0 of 280 blocked ones leaked.",
 }
-"""benchmarks/check_grid.py, run once on seeds that no rule was fitted to; docs/check.md has the table."""
+"""Results of benchmarks/check_grid.py, run once on seeds that no rule was fitted to; docs/check.md has the table."""
 
 HONEST, CHEATING = ASSUMPTIONS = ("honest", "cheating")
 """What a finding assumes: that everyone keeps to the protocol, or that its attacker chose its data or its software."""

@@ -14,7 +14,7 @@ __all__ = ["INTERRUPTED", "app", "main"]
 
 
 def __getattr__(name: str) -> Any:
-    """Late, because with all verbs it needs the lab's too."""
+    """Import late, because the application with all verbs needs the lab's too."""
     if name == "app":
         return application()
     raise AttributeError(f"module 'plumbob.cli' has no attribute {name!r}")

@@ -41,7 +41,7 @@ def add_to(group: typer.Typer, verb: type[Verb]) -> None:
 
 
 def _callback(verb: type[Verb]) -> Callable[..., None]:
-    """What Typer calls with everything that was typed: it runs the verb, shows its result and leaves with its code."""
+    """The function that Typer calls: it runs the verb, shows its result and exits with its code."""
     groups: dict[str, Any] = {one.name: one.type for one in fields(verb) if is_dataclass(one.type)}
     takes_keys = [one.name for one in fields(verb) if one.type == PlanKeys]
 
@@ -75,7 +75,7 @@ def _callback(verb: type[Verb]) -> Callable[..., None]:
 
 
 def _caller(line: StatusLine, as_json: bool, quiet: bool) -> Caller:
-    """Whoever types, at a terminal or not."""
+    """The caller for whoever types, at a terminal or not."""
 
     def tell(words: str) -> None:
         line.clear()
@@ -106,7 +106,7 @@ def _ask(question: str, lines: list[str]) -> bool:
 
 
 def _flags(kind: type) -> Iterator[inspect.Parameter]:
-    """The fields that can be typed: those that say how."""
+    """The fields that can be typed, as parameters: those with a description of how."""
     # What the base classes have matters less than a verb's own fields.
     for one in sorted(fields(kind), key=lambda one: LAST.index(one.name) if one.kw_only and one.name in LAST else -1):
         if get_origin(one.type) is Annotated and one.type != PlanKeys:
@@ -115,7 +115,7 @@ def _flags(kind: type) -> Iterator[inspect.Parameter]:
 
 
 def typed(hint: Any) -> Any:
-    """A field's type as the command line has it: of several, a path before a text before anything else."""
+    """A field's type on the command line: of several, a path before a text before anything else."""
     if get_origin(hint) not in (Union, types.UnionType):
         many = get_args(hint)
         return list[many[0]] if many else hint  # type: ignore[valid-type]  # Made here.
@@ -165,7 +165,7 @@ class CommandOfVerb(TyperCommand):
 
 
 class VerbGroup(TyperGroup):
-    """A group whose help lists its verbs as people use them."""
+    """A group whose help lists its verbs in the order people use them."""
 
     sections: Mapping[str, Sequence[str]] = {}
 
@@ -178,7 +178,7 @@ class VerbGroup(TyperGroup):
         return ["VERB", "[OPTIONS]"]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Whoever forgets the group, as in `plumbob doctor`, is told the whole command."""
+        """Tell whoever forgets the group, as in `plumbob doctor`, the whole command."""
         word = args[0] if args else ""
         holders = [name for name, one in self.commands.items() if word in getattr(one, "commands", {})]
         if word not in self.commands and holders:
@@ -190,7 +190,7 @@ class VerbGroup(TyperGroup):
 
 
 def in_our_words(error: Any, args: Sequence[str]) -> None:
-    """What is wrong with a number or a flag, what was expected, and what came; other errors stay as they are."""
+    """Reword an error: what is wrong with a number or a flag, and what was expected; other errors stay as they are."""
     message = str(getattr(error, "message", ""))
     if flag := getattr(error, "option_name", None):
         if message.startswith("No such option"):

@@ -1,4 +1,4 @@
-"""What `--help` prints: plain text that fits 80 columns, never cuts a flag off, and ends with an example.
+"""The text of `--help`: plain, within 80 columns, never cutting a flag off, and ending with an example.
 
 Flags that few people need are left out of `--help`; `--help-all` prints them too.
 """
@@ -26,14 +26,14 @@ CODES = {
 
 EVERYWHERE = ("as_json", "quiet", "help")
 COMMON = [("--json", "Print one JSON object on standard output and nothing else."), ("--quiet", "Show no progress.")]
-"""Of every verb, listed once."""
+"""The flags of every verb, listed once."""
 ALSO = "Every verb takes --json, --quiet and -h, --help too; `plumbob --help` explains them and all exit codes."
 
 HelpEntry = tuple[str, str]
 
 
 def page_of_verb(command: Any, ctx: Any) -> str:
-    """Usage, what it does, arguments, flags, one example, exit codes."""
+    """The help of a verb: usage, what it does, arguments, flags, one example, exit codes."""
     shows_all = bool(ctx.meta.get(EVERYTHING))
     sections = {"Arguments": [entry(command, item) for item in arguments_of(command)]}
     left_out = 0
@@ -58,7 +58,7 @@ def page_of_verb(command: Any, ctx: Any) -> str:
 
 
 def page_of_group(group: Any, ctx: Any) -> str:
-    """The verbs, section by section."""
+    """The help of a group: its verbs, section by section."""
     sections = {title: list(listed(group, names)) for title, names in group.sections.items()}
     options = [*COMMON, *(entry(group, one) for one in group.get_params(ctx) if one.param_type_name == "option")]
     parts = [f"Usage: {ctx.command_path} VERB [OPTIONS]", *paragraphs(group.help)]
@@ -71,13 +71,13 @@ def page_of_group(group: Any, ctx: Any) -> str:
 
 
 def listed(group: Any, names: Sequence[str]) -> Iterator[HelpEntry]:
-    """These verbs, each with what it does in one sentence."""
+    """Entries for these verbs, each with what it does in one sentence."""
     for name in names:
         yield name, " ".join(inspect.cleandoc(group.commands[name].help).split("\n\n")[0].split())
 
 
 def arguments_of(command: Any) -> list[Any]:
-    """What is given without a flag, in order."""
+    """The arguments without a flag, in order."""
     return [item for item in command.params if item.param_type_name == "argument"]
 
 
@@ -88,20 +88,20 @@ def usage_of(argument: Any) -> str:
 
 
 def panel_of(option: Any) -> str:
-    """The section that an option is listed in; Typer marks those without one by a value of its own."""
+    """The section that an option is listed in; Typer marks those without one by a special value."""
     panel = getattr(option, "rich_help_panel", None)
     return panel if isinstance(panel, str) else "Options"
 
 
 def entry(command: Any, item: Any) -> HelpEntry:
-    """An argument or an option, and what it means."""
+    """An argument or an option, and its meaning, as an entry of the help."""
     help_text = item.help or ""
     default = stated_default(item)
     return typed(command, item), f"{help_text.removesuffix('.')} (default: {default})." if default else help_text
 
 
 def typed(command: Any, item: Any) -> str:
-    """As it is typed, with the kind of value it takes."""
+    """An argument or option as it is typed, with the kind of value it takes."""
     if item.param_type_name == "argument":
         return str(item.metavar or item.name.upper())
     names = ", ".join(sorted(item.opts, key=len))
@@ -120,7 +120,7 @@ def value_of(command: Any, option: Any) -> str:
 
 
 def stated_default(item: Any) -> str:
-    """The default, where it says something that the help does not."""
+    """The default, where it says something that the help text does not."""
     default = item.default
     is_plain = isinstance(default, int | float | str | Path) and not isinstance(default, bool)
     if not is_plain or default == "" or getattr(item, "show_default", True) is False or "default" in (item.help or ""):
@@ -129,7 +129,7 @@ def stated_default(item: Any) -> str:
 
 
 def shown_example(example: str) -> str:
-    """A command line; one that is too long continues on the next line, as a shell takes it."""
+    """An example command line; one that is too long continues on the next line, as a shell accepts it."""
     lines = textwrap.wrap(example, width() - 8, break_long_words=False, break_on_hyphens=False)
     return " \\\n".join(" " * (INDENT if place == 0 else 2 * INDENT) + line for place, line in enumerate(lines))
 
@@ -146,7 +146,7 @@ def paragraphs(text: str | None) -> Iterator[str]:
 
 
 def block(title: str, entries: list[HelpEntry], column: int = COLUMN) -> str:
-    """A titled list of two columns; what is too long for the first has a line of its own."""
+    """A titled list of two columns; what is too long for the first gets its own line."""
     return "\n".join([f"{title}:", *(line for item in entries for line in rows(*item, column))])
 
 
@@ -161,5 +161,5 @@ def rows(left: str, right: str, column: int) -> list[str]:
 
 
 def width() -> int:
-    """The terminal's, or 80; very long lines are hard to read."""
+    """The terminal's width, or 80; at most so wide that lines are easy to read."""
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((80, 24)).columns))

@@ -103,12 +103,12 @@ def _verbs_after(first: str) -> list[type[Verb]]:
 
 
 def verbs_in(module: ModuleType) -> list[type[Verb]]:
-    """In the order of the module; a class without words is one that others build on."""
+    """The verbs in the order of the module; a class without words is a base class."""
     return [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Verb) and one.words]
 
 
 def first_page(verbs: Sequence[type[Verb]]) -> dict[str, list[str]]:
-    """What can be typed first, by heading; a group stands under its verbs' heading."""
+    """The first words that can be typed, by heading; a group stands under its verbs' heading."""
     listed = by_section([verb for verb in verbs if " " not in verb.words])
     groups = {"Plan and check": ["plan"], "Train with other organisations": ["party", "auditor"]}
     return {title: [*groups.get(title, []), *listed.get(title, [])] for title in SECTIONS}

@@ -1,4 +1,4 @@
-"""The verbs that need neither a party's folder nor the lab: plans, and what lies in folders of runs.
+"""The verbs that need neither a party's folder nor the lab: plans, and folders of runs.
 
 The work is in the modules beside.
 """

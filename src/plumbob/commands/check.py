@@ -1,4 +1,4 @@
-"""`check`: what a plan will give away, before any data move; with `--estimate` what it will cost."""
+"""`check`: says what a plan will give away before any data move and, with `--estimate`, what it will cost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 LEAKING, UNDECIDED = 3, 4
-"""Exit codes."""
+"""The exit codes for something that leaks, and for no all-clear."""
 
 
 def plan_for(origin: Origin, keys: Mapping[str, Any]) -> tuple[Plan, "Job | None"]:
-    """The plan, and the job that it was made from, where there is one; flags win."""
+    """The plan, and the job that it was made from, if any; flags win."""
     if origin.job is None:
         return plan_from(origin.plan, keys), None
     from plumbob.jobs import plan_to_check, read_job
@@ -39,7 +39,7 @@ def plan_for(origin: Origin, keys: Mapping[str, Any]) -> tuple[Plan, "Job | None
 
 
 def run(options: CheckPlan, tell: Tell) -> Result:
-    """Findings, notes and, where asked, a story and an estimate."""
+    """Report findings, notes and, where asked, a story and an estimate."""
     origin = Origin(options.plan, options.from_fate, options.from_secretflow, options.job_version)
     plan, job = plan_for(origin, options.keys)
     home = known_at_home(plan, options.own_data, options.id_words, options.label_column) if options.own_data else None
@@ -89,7 +89,7 @@ def _findings(plan: Plan, job: "Job | None", options: CheckPlan, home: AtHome | 
 
 
 def aligned_rows_in(folder: Path, plan: Plan) -> int:
-    """Of a party's folder, for a plan that does not say how many rows there are; 0 where none were aligned."""
+    """The aligned rows in a party's folder, for a plan that does not give a number; 0 where none were aligned."""
     if plan.rows or not folder.is_dir():
         return 0
     from plumbob.party.aligned import rows_kept_in
@@ -98,7 +98,7 @@ def aligned_rows_in(folder: Path, plan: Plan) -> int:
 
 
 def known_at_home(plan: Plan, given: str, id_words: Sequence[str], label_column: str | None) -> AtHome:
-    """From FILE or PARTY=FILE: whose table it is follows from the label, unless several parties have none."""
+    """Learn from a table at home, FILE or PARTY=FILE: the label tells whose it is, unless several have none."""
     party, separator, file = given.partition("=")
     if not separator:
         others = [one.name for one in plan.feature_parties]
@@ -120,12 +120,12 @@ def _remarks(job: "Job | None") -> tuple[str, ...]:
 
 
 def _unseen_lines(job: "Job | None") -> list[str]:
-    """Why a job that does not leak is still not called safe."""
+    """Lines on why a job that does not leak is still not called safe."""
     return [] if job is None else [f"no all-clear: {reason}" for reason in job.no_all_clear]
 
 
 def _lines_of_job(job: "Job | None") -> list[str]:
-    """What was read, and what was not."""
+    """Lines on what was read of a job, and what was not."""
     if job is None:
         return []
     ignored = [f"  {line}" for line in job.ignored] or ["  nothing"]

@@ -1,4 +1,4 @@
-"""What a plan will cost: bytes exactly from the schedule, minutes from a short measurement here.
+"""The cost of a plan: bytes exactly from the schedule, minutes from a short measurement here.
 
 An estimate is for all parties on this machine, as `train` runs them; parties on machines of their own share the work.
 The times of single operations are measured (`crypto.calibration`).
@@ -27,17 +27,17 @@ MEBIBYTE = 2**20
 CLEAR_STEP_SECONDS = 2e-4
 CLEAR_ENTRY_SECONDS = 1.5e-8
 OVERHEAD_SECONDS = 0.01
-"""Of a step, for messages and everything else that is not arithmetic."""
+"""Seconds of a step for messages and everything else that is not arithmetic."""
 BYTE_SECONDS = 5e-9
-"""Of a byte that lattices send: hashed at both ends and copied, with what its rows take at home."""
+"""Seconds per byte that lattices send: hashed at both ends and copied, with the work on its rows at home."""
 LIBRARIES = 30 * MEBIBYTE
-"""What training loads beyond what a check has loaded."""
+"""Memory that training loads beyond what a check has loaded."""
 COPIES_OF_DATA = 3
-"""Tables as they were read, aligned, and scaled."""
+"""How often tables are in memory: as read, aligned, and scaled."""
 BYTES_OF_IDS = 200
-"""Of a row, at each party, while tables are aligned."""
+"""Bytes per row, at each party, while tables are aligned."""
 COPIES_OF_CIPHERTEXTS = 4
-"""As limbs, as bytes, on the way, and with the peer."""
+"""How often ciphertexts are in memory: as limbs, as bytes, on the way, and with the peer."""
 
 
 @dataclass(frozen=True)
@@ -51,29 +51,29 @@ class ProductCost:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one run of a plan takes on this machine."""
+    """The cost of one run of a plan on this machine."""
 
     engine: str
     steps: int
     setup_seconds: float
     step_seconds: float
-    """Their mean: steps on a sample of the rows take less time than those on all."""
+    """The mean seconds of a step: steps on a sample of the rows take less time than those on all."""
     minutes: float
     bytes_sent: int
-    """Of all parties together, in training's messages; the greeting adds some kilobytes."""
+    """The bytes of all parties' training messages; the greeting adds some kilobytes."""
     megabytes_sent: float
     peak_memory_mib: float
     temporary_files_mib: float
-    """Features that are too large to be kept in memory; their pages stay there while nobody else needs the room."""
+    """Features too large for memory, in files whose pages stay in memory while nobody else needs the room."""
     evidence_mib: float
     """What the party with the most to keep seals for its auditor; 0 where the plan keeps none."""
     rows: int
     passes: str
-    """How many, on how many rows."""
+    """How many passes there are, on how many rows, in words."""
 
 
 class Trials:
-    """What was measured on this machine, kept so that the next plan that needs the same need not wait for it."""
+    """Measurements on this machine, kept so that the next plan that needs the same need not wait."""
 
     def __init__(self) -> None:
         self._keys: dict[tuple[object, ...], tuple[PrivateKey, float, float]] = {}
@@ -89,7 +89,7 @@ class Trials:
         return self._keys[kind]
 
     def costs(self, key: PrivateKey, shape: ProductShape) -> Costs:
-        """Of single operations; at each doubling of a shape they are measured again, its overhead weighs less then."""
+        """The costs of single operations, measured again at each doubling of a shape: overhead then weighs less."""
         kind = (id(key), shape.rows.bit_length(), shape.columns.bit_length(), shape.bits)
         if kind not in self._costs:
             self._costs[kind] = measured(key, shape)
@@ -97,7 +97,7 @@ class Trials:
 
 
 def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None) -> Estimate:
-    """Measured on this machine: now, unless earlier `trials` have it."""
+    """Estimate by measuring on this machine now, unless earlier `trials` have it."""
     figures = figures_of(plan, rows)
     if not plan.kind.is_encrypted:
         entries = plan.columns * sum(level.passes * level.rows for level in figures.levels)
@@ -157,7 +157,7 @@ def _files_beside(cost: Estimate) -> str:
 
 
 def most_evidence(figures: Figures) -> int:
-    """Bytes, at the party that keeps the most."""
+    """The bytes of evidence at the party that keeps the most."""
     plan = figures.plan
     if not plan.keeps_evidence:
         return 0
@@ -168,7 +168,7 @@ def most_evidence(figures: Figures) -> int:
 
 
 def bytes_sent(figures: Figures) -> int:
-    """By all parties, headers included: what the schedule adds up to, held-out rows not counted."""
+    """The bytes that all parties send by the schedule, headers included, without held-out rows."""
     return training_schedule(figures.plan.replace(test_share=0.0), figures.rows).total_bytes
 
 
@@ -189,7 +189,7 @@ def products_of(figures: Figures) -> Iterator[ProductCost]:
 
 
 def step_seconds(figures: Figures, products: list[ProductCost], costs: Costs) -> float:
-    """All parties' work of one step, one after the other on all cores."""
+    """Seconds of all parties' work in one step, one after the other on all cores."""
     per_reply = costs.randomisation + costs.decryption
     seconds = OVERHEAD_SECONDS + sum(
         product.terms * product.sums * costs.entry + product.replies * per_reply for product in products
@@ -223,7 +223,7 @@ def _key(plan: Plan, engine: Engine) -> PrivateKey:
 
 
 def peak_memory(figures: Figures) -> float:
-    """Bytes: this process as it stands, with keys and tables made, plus data, sums and one step's ciphertexts."""
+    """The peak memory in bytes: this process with keys and tables, plus data, sums and one step's ciphertexts."""
     plan = figures.plan
     in_memory = sum(size for size in data_bytes(figures) if size < store.MAPPED_FROM)
     data = COPIES_OF_DATA * in_memory + BYTES_OF_IDS * figures.rows * len(plan.learners)
@@ -234,7 +234,7 @@ def peak_memory(figures: Figures) -> float:
 
 
 def data_bytes(figures: Figures) -> list[float]:
-    """Of each party's rows as numbers."""
+    """The bytes of each party's rows as numbers."""
     return [8.0 * figures.rows * figures.columns(party.name) for party in figures.plan.learners]
 
 

@@ -1,4 +1,4 @@
-"""What the products of `shares` cost: seconds from small products of each kind, and the keys' memory."""
+"""The cost of the products of `shares`: seconds from small products of each kind, and the keys' memory."""
 
 import time
 from collections.abc import Callable
@@ -15,24 +15,24 @@ from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.protocol.shares.shape import TERMS, LatticeShape
 
 TRIES = 5
-"""Of a product that is timed."""
+"""How often a product is timed."""
 MANY = 8
-"""Polynomials of a request or a reply of one."""
+"""How many polynomials the request or reply of a timed product has."""
 
 
 @dataclass(frozen=True)
 class LatticeCost:
-    """Of one run, all parties together."""
+    """The cost of one run for all parties together."""
 
     setup_seconds: float
     step_seconds: float
-    """Of all steps together."""
+    """The seconds of all steps together."""
     key_memory: int
     """Bytes of all keys before the first pass, in one process."""
 
 
 def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost:
-    """Measured now, with products of a few polynomials."""
+    """Measure the cost now, with products of a few polynomials."""
     whole = LatticeShape(figures.plan, figures.rows)
     of_matrix = _measured_matrix(whole, engine)
     of_slots = {turn: _measured_slots(whole, engine, turn) for turn in {stage.is_turn for stage in whole.stages}}
@@ -46,7 +46,7 @@ def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost
 
 
 def key_memory(whole: LatticeShape) -> int:
-    """Of all keys, which are tested before the first pass; each is kept at its owner and its evaluators."""
+    """The bytes of all keys, which are tested before the first pass; each is kept at its owner and its evaluators."""
     ends = []
     for _, shape in whole.keyed_passes:
         ends += [layout.parameters for layout in _matrices(shape)] * 2
@@ -56,13 +56,13 @@ def key_memory(whole: LatticeShape) -> int:
 
 
 def _matrices(shape: LatticeShape) -> list[Layout]:
-    """Every party's matrix with every peer's numbers."""
+    """The layouts of every party's matrix with every peer's numbers."""
     of_parties = ([shape.scores(party.name), *shape.gradients(party.name)] for party in shape.plan.learners)
     return list(chain.from_iterable(of_parties)) * (shape.parties - 1)
 
 
 def _slots(shape: LatticeShape) -> list[SlotLayout]:
-    """Every pair's product in every stage of the sigmoid."""
+    """The layouts of every pair's product in every stage of the sigmoid."""
     return [
         shape.slots(piece, is_turn=stage.is_turn)
         for stage in shape.stages
@@ -72,7 +72,7 @@ def _slots(shape: LatticeShape) -> list[SlotLayout]:
 
 
 class SlotSeconds(NamedTuple):
-    """Of one block of rows, and of one key with its test."""
+    """Seconds for one block of rows, and for one key with its test."""
 
     block: float
     key: float
@@ -95,13 +95,13 @@ def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn:
 
 
 class MatrixSeconds(NamedTuple):
-    """Of a product with a matrix: what a polynomial of the request takes, one of the reply, and one of the matrix."""
+    """Seconds of a product with a matrix: per polynomial of the request, of the reply, and of the matrix."""
 
     request: float
     reply: float
     entry: float
     size: int
-    """Of the polynomials that this was measured with."""
+    """The size of the polynomials that this was measured with."""
 
     def of(self, layout: Layout) -> float:
         """Seconds of one product."""
@@ -111,7 +111,7 @@ class MatrixSeconds(NamedTuple):
 
 
 def _measured_matrix(shape: LatticeShape, engine: lattice.LatticeEngine) -> MatrixSeconds:
-    """From three products: with many polynomials in the request, in the reply, and in both."""
+    """Measure three products: with many polynomials in the request, in the reply, and in both."""
     parameters = shape.gradients(shape.plan.feature_parties[0].name)[0].parameters
     long, wide, both = (_product_seconds(parameters, engine, *one) for one in ((MANY, 1), (1, MANY), (MANY, MANY)))
     # Linear equations: `MANY` of the one, one of the other, and as many entries as both have together.
@@ -121,7 +121,7 @@ def _measured_matrix(shape: LatticeShape, engine: lattice.LatticeEngine) -> Matr
 
 
 def _size(parameters: lattice.ParameterSet) -> int:
-    """Numbers in a polynomial modulo q."""
+    """How many numbers a polynomial modulo q has."""
     return parameters.degree * len(parameters.primes)
 
 

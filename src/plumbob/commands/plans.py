@@ -1,4 +1,4 @@
-"""`plan new / show`: a commented plan with defaults, from flags, from another system's job, or fitted to tables."""
+"""`plan new / show`: writes a commented plan from flags, from another system's job, or fitted to tables."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -24,13 +24,13 @@ PEER = 1  # Columns of a party whose table is not here, until it says how many.
 
 @dataclass(frozen=True)
 class Origin:
-    """At most one of the three files is there."""
+    """Where a plan comes from: at most one of the three files is given."""
 
     plan: Path | None = None
     fate: Path | None = None
     secretflow: Path | None = None
     version: str | None = None
-    """Of the other system, where somebody says it."""
+    """The version of the other system, if somebody states it."""
 
     @property
     def job(self) -> tuple[Path, Literal["FATE", "SecretFlow"]] | None:
@@ -45,7 +45,7 @@ NOWHERE = Origin()
 
 
 def new(asked: NewPlan) -> Result:
-    """A plan from flags, from tables, or one that moves another system's job here; else, the paper's split."""
+    """Make a plan from flags, from tables, or from another system's job; otherwise with the paper's split."""
     if nameless := [word for word in asked.more_tables if "=" not in word]:
         raise PlanError(f"{nameless[0]}: tables are given as PARTY=FILE; --out {nameless[0]} names the file to write")
     if asked.data or asked.more_tables:
@@ -57,7 +57,7 @@ def new(asked: NewPlan) -> Result:
 def _written(
     keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE, remark: str = ""
 ) -> Result:
-    """The remark becomes a comment in the plan's file."""
+    """Write the plan; the remark becomes a comment in its file."""
     plan, differences = _draft(keys, origin)
     if names is not None:
         plan = _rename_parties(plan, names.split(","))
@@ -84,7 +84,7 @@ def _draft(keys: Mapping[str, Any], origin: Origin) -> tuple[Plan, list[str]]:
 
 
 def _with_lattice_set(plan: Plan) -> Plan:
-    """The parameter set that the run would take; left open where it depends on a number of rows that nobody gave."""
+    """The plan with the parameter set that the run would take, unless that depends on an unknown number of rows."""
     if not plan.kind.has_lattices or plan.lattice_set:
         return plan
     from plumbob.protocol.shares.shape import MOST_ROWS, LatticeShape
@@ -96,7 +96,7 @@ def _with_lattice_set(plan: Plan) -> Plan:
 
 
 def show(path: Path) -> Result:
-    """The whole plan, defaults written out, and its hash."""
+    """Show the whole plan, defaults written out, and its hash."""
     plan = Plan.load(path)
     result = shown(plan)
     return {**result, "lines": [*plan.to_toml().splitlines(), f"# hash: {plan.hash()}"]}
@@ -115,7 +115,7 @@ def _rename_parties(plan: Plan, names: list[str]) -> Plan:
 
 
 def _fitted(asked: NewPlan) -> Result:
-    """The plan, and what each table gives under it."""
+    """Fit a plan to tables, and show what each table gives under it."""
     tables = dict(_party_and_file(word, place) for place, word in enumerate([*asked.data, *asked.more_tables]))
     ids, names = id_columns(asked.id_words), asked.names
     if asked.label_column is not None:
@@ -139,7 +139,7 @@ def _fitted(asked: NewPlan) -> Result:
 
 
 def _party_and_file(word: str, place: int) -> tuple[str, Path]:
-    """PARTY=FILE, or a file alone, which is this party's own."""
+    """The party and its file from PARTY=FILE, or from a file alone, which is this party's own."""
     party, separator, file = word.partition("=")
     if separator:
         return party, Path(file)

@@ -1,4 +1,4 @@
-"""`receipt`: what was really on in a run, and whether the two ends of each channel hashed the same bytes.
+"""`receipt`: shows which protections a run used, and whether the two ends of each channel hashed the same bytes.
 
 A record that agrees with itself is *consistent*. It is *verified* only if the party that kept it has signed it, by a
 certificate that the reader has compared: anybody can make one in a party's name. Two parties' folders are compared with
@@ -38,7 +38,7 @@ CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 
 def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None = None) -> dict[str, object]:
-    """Everything that the record says about protection; see the module for `consistent` and `verified`."""
+    """Everything that the record says about protection; the module explains `consistent` and `verified`."""
     own = RunFolder(folder)
     refuse_unsettled(own)
     record, signed = own.record(), signature_of(own)
@@ -101,7 +101,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
 
 
 def refuse_unsettled(run: RunFolder) -> None:
-    """A party's run without its last signatures has no result that anybody answers for."""
+    """Refuse a party's run without its last signatures: nobody answers for its result."""
     if not run.record_file.exists() and is_met(run):
         raise DataError(
             f"{run.path}: not settled: not every party has signed its last message, so there is no result to answer "
@@ -110,7 +110,7 @@ def refuse_unsettled(run: RunFolder) -> None:
 
 
 def runs_begun(folder: Path) -> int:
-    """Under this plan, by their numbers, which all parties have in common; 0 where a run is nobody's side of one.
+    """How many runs were begun under this plan, by their numbers, common to all parties; 0 outside a party's runs.
 
     A party may break off once the seed is known and begin again: whoever reads a receipt sees how often.
     """
@@ -123,7 +123,7 @@ def runs_begun(folder: Path) -> int:
 
 
 def compare(folders: Sequence[Path], known: KnownCertificates = NOBODY) -> dict[str, object]:
-    """Several parties' records of one run: the same plan, the same bytes at both ends, the same certificates."""
+    """Compare several parties' records of one run: the same plan, bytes at both ends, and certificates."""
     runs = [RunFolder(folder) for folder in folders]
     records, signatures = [run.record() for run in runs], [signature_of(run) for run in runs]
     parties = [party for record in records for party in record.parties]
@@ -175,7 +175,7 @@ def _differences(
 
 
 def _signature_mistakes(record: RunRecord, signed: Signed, known: KnownCertificates) -> Iterator[str]:
-    """What speaks against a signature; a record without one has none."""
+    """What contradicts a signature; a record without one has no contradiction."""
     if signed is not NOT_SIGNED and not signed.is_valid:
         yield f"a signature: {signed.says}"
     elif signed.is_valid and signed.party not in [party.name for party in record.parties]:
@@ -200,7 +200,7 @@ def _signature_in_words(signed: Signed, known: KnownCertificates) -> str:
 
 
 def _statement_in_words(said: Mapping[str, Any], mistakes: Sequence[str]) -> str:
-    """With who signed it, if nothing speaks against it."""
+    """The statement in words, with who signed it if nothing contradicts it."""
     is_doubtful = any(mistake.startswith("the statement") for mistake in mistakes)
     whose = "" if is_doubtful else f"{said['party']}'s auditor signed: "
     return f"{whose}{said.get('verdict', '')}"
@@ -213,7 +213,7 @@ def _peer_in_words(one: PeerSignature) -> str:
 def _result(
     signatures: Sequence[Signed], channels: Sequence[dict[str, str]], *, consistent: bool, verified: bool
 ) -> str:
-    """The last word, with what was verified and what was not."""
+    """The conclusion: what was verified and what was not."""
     if not verified:
         return "consistent, not verified" if consistent else "NOT CONSISTENT"
     names = " and ".join(signed.party for signed in signatures)

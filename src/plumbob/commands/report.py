@@ -1,4 +1,4 @@
-"""`report`: the pages of a run, made again from its folder."""
+"""`report`: makes the pages of a run again from its folder."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from plumbob.run_folder import RunFolder
 
 
 def run(folder: Path, out: Path | None, prints: bool = False) -> dict[str, object]:
-    """Written to `out`, or beside the record; the decision sheet lies beside the report.
+    """Write the report to `out`, or beside the record; the decision sheet lies beside it.
 
     With `prints`, both also as PDF files of the same names.
     """
@@ -35,7 +35,7 @@ def run(folder: Path, out: Path | None, prints: bool = False) -> dict[str, objec
 
 
 def _print_pdf(report: Path, summary: Path) -> dict[str, str]:
-    """By the system's browser; imported late, because most reports are not printed."""
+    """Print both pages with the system's browser; imported late, because most reports are not printed."""
     from plumbob.commands.printing import write_pdf
 
     files = {"report_pdf": report.with_suffix(".pdf"), "summary_pdf": summary.with_suffix(".pdf")}

@@ -1,4 +1,4 @@
-"""`runs`: every run in a folder with its date, title and verdict; those that never started can be deleted."""
+"""`runs`: lists every run in a folder with its date, title and verdict; those that never started can be deleted."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,7 +15,7 @@ NONE = "no runs here; name the folder that holds them, or begin with: plumbob de
 
 
 def run(places: Sequence[Path], deletes_unstarted: bool) -> dict[str, object]:
-    """The list as it is afterwards."""
+    """List the runs, after deleting those never started if asked."""
     for place in places:
         if not place.is_dir():
             raise DataError(f"{place}: there is no such folder; name one that holds runs")
@@ -58,7 +58,7 @@ def _cells(run: ListedRun) -> tuple[str, ...]:
 
 
 def _row_costs(runs: Sequence[ListedRun]) -> list[str]:
-    """The sum over the runs, which no single report shows."""
+    """Lines on what the runs cost each row together, which no single report shows."""
     spent = [RowSpending(run.row_rho, run.row_failure) for run in runs if run.row_rho]
     if len(spent) < 2:
         return []

@@ -26,7 +26,7 @@ def admit_paillier(
     known: Collection[int] = (),
     randomness: Randomness = SYSTEM_RANDOMNESS,
 ) -> PublicKey:
-    """A peer's Paillier key. `known` holds the moduli that it must not repeat: our own, and those of other peers."""
+    """Admit a peer's Paillier key. `known` holds moduli that it must not repeat: ours, and those of other peers."""
     n = _modulus(data, profile, known)
     verify(n, profile.key_bits, proof, context)
     return PublicKey(n, profile, engine, randomness)

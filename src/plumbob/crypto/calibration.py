@@ -22,15 +22,15 @@ BUDGET = 2.0
 """Seconds for a whole calibration, keys and tables not counted."""
 TRIES = 3
 SHARE_OF_TRY = 1.0 / (5 * TRIES * 8)
-"""Of the budget: five operations, several tries each, samples that double until a try lasts so long."""
+"""A try's share of the budget: five operations, several tries each, samples that double until a try lasts this long."""
 LEAST_SAMPLE = 8
 MOST_ROWS, MOST_COLUMNS = 4096, 64
-"""Larger products are timed at this size and scaled, a little to their disadvantage: tables are shared by columns."""
+"""Larger products are timed at this size and scaled, slightly too high: columns share tables."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of one operation, on all the threads of the engine."""
+    """Seconds for one operation, on all threads of the engine."""
 
     encryption: float
     foreign_encryption: float
@@ -40,7 +40,7 @@ class Costs:
 
 
 def measured(key: PrivateKey, shape: ProductShape, budget: float = BUDGET) -> Costs:
-    """Each operation on a sample of the shape that the plan has, as the key's engine does it."""
+    """Measure each operation with the key's engine, on a sample of the plan's shape."""
     public, enough = key.public, budget * SHARE_OF_TRY
     rows, columns = min(shape.rows, MOST_ROWS), min(shape.columns, MOST_COLUMNS)
     generator, limit = np.random.default_rng(0), 1 << (shape.bits - 1)
@@ -70,7 +70,7 @@ def _time(work: Callable[[int], Result], most: int, enough: float) -> tuple[floa
 
 
 def _best(work: Callable[[], Result]) -> tuple[float, Result]:
-    """Of some tries: others at work on this machine only ever make it slower."""
+    """The fastest of some tries: other work on this machine only ever makes one slower."""
     best = math.inf
     for _ in range(TRIES):
         started = time.perf_counter()

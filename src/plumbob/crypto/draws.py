@@ -41,7 +41,7 @@ class FirstWords:
 
 
 class Draws:
-    """One party's, in one session."""
+    """Everything that one party draws in one session."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Draws:
         self.is_kernel = is_kernel
         """Whether the root came from the kernel; if not, nothing that was drawn is secret."""
         self.heard: Callable[[], bytes] = bytes
-        """Hashes of everything received so far; the participant says."""
+        """Returns hashes of everything received so far; the participant sets it."""
         self._key = key
         self._leaf = leaf
         self._link = link
@@ -65,7 +65,7 @@ class Draws:
 
     @classmethod
     def begin(cls, root: bytes | None = None, is_kernel: bool = False) -> Self:
-        """A new session's; a root is given by whoever commits to it, by a test, or where a simulation continues."""
+        """The draws of a new session; whoever commits to a root gives it, or a test, or a resumed simulation."""
         given = new_root() if root is None else root
         if len(given) != LINK_BYTES:
             raise LocalProtocolError(f"expected {LINK_BYTES} bytes to draw from, got {len(given)}; start a new run")
@@ -74,7 +74,7 @@ class Draws:
         return cls(first_words, key=key, is_kernel=root is None or is_kernel)
 
     def open(self, session: bytes, seed: bytes) -> bool:
-        """The chain, once the session is agreed on; False where an earlier start opened it."""
+        """Start the chain once the session is agreed on; False if an earlier start did it already."""
         if self._leaf is not None:
             return False
         self._link = _derived(self.key, b"session", session, seed)
@@ -86,42 +86,42 @@ class Draws:
 
     @property
     def key(self) -> bytes:
-        """What the chain will begin with."""
+        """The key that the chain will begin with."""
         if self._key is None:
             raise LocalProtocolError("the journal lost what this session draws from; start a new run")
         return self._key
 
     @property
     def leaf(self) -> bytes:
-        """Of this phase: all that a restart in it needs."""
+        """This phase's leaf: all that a restart in this phase needs."""
         if self._leaf is None:
             raise LocalProtocolError("nothing is drawn before the session is agreed on")
         return self._leaf
 
     @property
     def link(self) -> bytes:
-        """Of this phase: what the next one follows from."""
+        """This phase's link, from which the next phase follows."""
         if self._link is None:
             raise LocalProtocolError("the journal lost what the next phase draws from; start a new run")
         return self._link
 
     def of(self, purpose: str, peer: str = "") -> Randomness:
-        """The stream for one purpose, toward one peer if it is for one; in each phase it begins anew."""
+        """The stream for one purpose, and toward one peer if it is for one; it starts over in each phase."""
         return Randomness(partial(self._read, purpose, peer), self.is_kernel)
 
     def leave_set_up(self, carried: bytes) -> None:
-        """To the first phase after it; nothing where a restart is beyond it already."""
+        """Advance to the first phase after the set-up, unless a restart is past it already."""
         if not self._is_set_up:
             self.advance(carried)
 
     def advance(self, carried: bytes) -> bytes:
-        """To the next phase; its link, to be kept in place of this one's."""
+        """Advance to the next phase and return its link, to be kept in place of this one's."""
         following = _derived(self.link, b"next", carried)
         self.restore(following)
         return following
 
     def restore(self, link: bytes) -> None:
-        """Where an earlier start was."""
+        """Return to the phase of this link, which an earlier start had reached."""
         self._link, self._leaf, self._is_set_up = link, _leaf_of(link), True
         self._streams.clear()
 
@@ -140,7 +140,7 @@ def new_root() -> bytes:
 
 
 def salt_of(root: bytes, item: str) -> bytes:
-    """Hides one thing that a party commits to together with its root."""
+    """The salt that hides one thing that a party commits to together with its root."""
     return _derived(root, b"salt", item.encode())
 
 

@@ -18,12 +18,12 @@ ORDER: Literal["little"] = "little"
 
 
 def width_for(bound: int) -> int:
-    """Limbs that hold every integer in [0, bound)."""
+    """How many limbs hold every integer in [0, bound)."""
     return max(1, -(-(int(bound) - 1).bit_length() // LIMB_BITS))
 
 
 def from_ints(values: Iterable[int | mpz], width: int) -> Limbs:
-    """Non-negative integers, each below 2**(64 * width)."""
+    """Limbs of non-negative integers, each below 2**(64 * width)."""
     size = width * 8
     joined = b"".join([value.to_bytes(size, ORDER) for value in values])
     return np.frombuffer(joined, dtype="<u8").reshape(-1, width).astype(np.uint64, copy=False)
@@ -35,7 +35,7 @@ def to_ints(limbs: Limbs) -> list[int]:
 
 
 def to_bytes(limbs: Limbs) -> bytes:
-    """Little-endian, fixed width, one integer after the other."""
+    """The integers one after the other, little-endian, each of the same width."""
     return np.ascontiguousarray(limbs, dtype="<u8").tobytes()
 
 

@@ -55,7 +55,7 @@ class Slots:
 
     @property
     def replies(self) -> int:
-        """Ciphertexts that carry all the sums."""
+        """How many ciphertexts carry all the sums."""
         return len(self.moduli)
 
     @property
@@ -69,7 +69,7 @@ class Slots:
         return sum((modulus - 1).bit_length() for modulus in self.moduli)
 
     def pack(self, sums: EncryptedVector) -> EncryptedVector:
-        """Sum k of a reply moves up by k slots."""
+        """Pack the sums into replies: sum k of a reply moves up by k slots."""
         if len(sums) != self.columns:
             raise EncodingError(f"expected {self.columns} sums to pack, got {len(sums)}")
         if self.per_reply == 1:
@@ -95,21 +95,21 @@ class Slots:
 
     @cached_property
     def _replies(self) -> list["Reply"]:
-        """How each of them is taken apart; there are only two kinds, full ones and the last."""
+        """How each reply is taken apart; there are only two kinds, full ones and the last."""
         counts = (min(self.per_reply, self.columns - start) for start in range(0, self.columns, self.per_reply))
         kinds = list(zip(counts, self.moduli, strict=True))
         replies = {kind: self._reply(*kind) for kind in set(kinds)}
         return [replies[kind] for kind in kinds]
 
     def _reply(self, count: int, modulus: int) -> "Reply":
-        """The last digit has all the bits that are left."""
+        """One reply of `count` sums, whose last digit has all the bits that are left."""
         bits, last = self.slot_bits, (count - 1) * self.slot_bits
         ranges = [1 << bits] * (count - 1) + [modulus >> last]
         digits = tuple(Digit(k * bits, size - 1, size // 2) for k, size in enumerate(ranges))
         return Reply(digits, sum(digit.half << digit.start for digit in digits), modulus - 1)
 
     def to_bytes(self, handed_back: Sequence[int]) -> bytes:
-        """Fixed width: each reply in the bytes that its modulus needs."""
+        """The replies as bytes of a fixed width: each in the bytes that its modulus needs."""
         return b"".join(value.to_bytes(size, "little") for value, size in zip(handed_back, self._sizes, strict=True))
 
     @property
@@ -143,20 +143,20 @@ class Digit(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The digits of a reply, from below.
+    """The digits of a reply, lowest first.
 
     Half of each digit's range is added, so that none is negative and borrows from the next, and taken away again.
     """
 
     digits: tuple[Digit, ...]
     halves: int
-    """Those of all digits, each in its place."""
+    """Half the range of every digit, each in its place."""
     bits: int
-    """All that are handed back, set."""
+    """A number with all the bits set that are handed back."""
 
 
 def per_reply(key: ReplyRoom, slot_bits: int) -> int:
-    """Slots in one reply. Refuses a width that no reply under this key can carry: the static overflow proof."""
+    """How many slots a reply has. Refuses a width that none under this key can carry: the static overflow proof."""
     count = key.reply_bits // slot_bits
     if count == 0:
         raise EncodingError(

@@ -55,7 +55,7 @@ class PublicKey:
         return self.profile.whole_reply
 
     def random_mask(self, count: int, bits: int) -> list[int]:
-        """For sums of `bits` bits, sign included. Uniform modulo n: perfect, whatever the helper sent."""
+        """A mask for sums of `bits` bits, sign included. Uniform modulo n: perfect, whatever the helper sent."""
         if bits > self.reply_bits:
             raise CryptoError(f"expected sums of at most {self.reply_bits} bits to mask, got {bits}")
         return self.randomness.many_below(self.n, count)
@@ -73,7 +73,7 @@ class PublicKey:
         return self.ring.width * 8
 
     def prepare(self) -> None:
-        """Draw the bases now, that would otherwise be drawn at the first use."""
+        """Draw the bases now rather than at the first use."""
         _ = self._table
 
     def counted(self) -> tuple[int, int, int]:
@@ -81,16 +81,16 @@ class PublicKey:
         return 0, 0, self.randomisations
 
     def counters(self) -> bytes:
-        """What was counted so far, in a form that `restore_counters` takes up again."""
+        """The counts so far, for `restore_counters`."""
         return COUNTER.pack(self.randomisations)
 
     def restore_counters(self, data: bytes) -> bytes:
-        """Takes its own from the front and returns the rest."""
+        """Read this key's counts from the front and return the rest."""
         (self.randomisations,) = COUNTER.unpack_from(data)
         return data[COUNTER.size :]
 
     def encrypt(self, values: Encoded | Sequence[int]) -> Sendable:
-        """Under this key, by somebody who does not own it."""
+        """Encrypt under this key without owning it."""
         return EncryptedVector(self, self.embed(plaintexts(values))).randomised()
 
     def randomisers(self, count: int) -> Limbs:
@@ -104,7 +104,7 @@ class PublicKey:
 
     @cached_property
     def _bases(self) -> int:
-        """Together their exponents have 128 bits more than n, and they are never fewer than the proof needs."""
+        """How many bases: their exponents have 128 bits more than n together, and never fewer than the proof needs."""
         return max(FEWEST_BASES, -(-(self.profile.key_bits + SPARE_BITS) // WINDOW))
 
     @cached_property
@@ -127,7 +127,7 @@ class PrivateKey:
         return f"{type(self).__name__}({self.public.profile.name}, {self.public.profile.key_bits} bits)"
 
     def prepare(self) -> None:
-        """Draw the bases now, that would otherwise be drawn at the first use."""
+        """Draw the bases now rather than at the first use."""
         _ = self._own_bases
 
     def counted(self) -> tuple[int, int, int]:
@@ -135,16 +135,16 @@ class PrivateKey:
         return self.encryptions, self.decryptions, self.public.randomisations
 
     def counters(self) -> bytes:
-        """What was counted so far, in a form that `restore_counters` takes up again."""
+        """The counts so far, for `restore_counters`."""
         return COUNTERS.pack(self.encryptions, self.decryptions) + self.public.counters()
 
     def restore_counters(self, data: bytes) -> bytes:
-        """Takes its own from the front and returns the rest."""
+        """Read this key's counts from the front and return the rest."""
         self.encryptions, self.decryptions = COUNTERS.unpack_from(data)
         return self.public.restore_counters(data[COUNTERS.size :])
 
     def encrypt(self, values: Encoded | Sequence[int]) -> Sendable:
-        """Under one's own key, with full-length fresh randomness drawn modulo the two factors."""
+        """Encrypt under the party's own key, with full-length fresh randomness drawn modulo the two factors."""
         key = self.public
         plain = plaintexts(values)
         drawn = [base.draw(key.randomness, len(plain)) for base in self._own_bases]
@@ -214,7 +214,7 @@ class OwnBase:
 
 
 def window_table(engine: Engine, ring: Ring, base: int, digits: int) -> PreparedPowers:
-    """For powers of one base whose exponents are cut into digits, lowest first."""
+    """The table for powers of one base whose exponents are cut into digits, lowest first."""
     powers = [mpz(base)]
     while len(powers) < digits:
         powers.append(gmpy2.powmod(powers[-1], 1 << WINDOW, ring.modulus))

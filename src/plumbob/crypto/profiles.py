@@ -1,4 +1,4 @@
-"""Key lengths that may be used. Anything shorter than 2048 bits exists only for tests, and says so."""
+"""The key lengths that may be used. Anything shorter than 2048 bits exists only for tests, and says so."""
 
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ _OFFERED = {profile.key_bits: profile for profile in (STANDARD, LONG_TERM)}
 
 
 def for_key_bits(key_bits: int) -> Profile:
-    """The profile of a plan's `key_bits`; what is not offered is refused."""
+    """The profile for a plan's `key_bits`; lengths that are not offered are refused."""
     if key_bits not in _OFFERED:
         offered = " or ".join(str(bits) for bits in _OFFERED)
         raise KeyRefusedError(f"key_bits = {key_bits}: expected {offered}; shorter keys can be factored")

@@ -49,7 +49,7 @@ def verify(n: int, key_bits: int, proof: bytes, context: ProofContext) -> None:
 
 
 def _challenge(n: int, key_bits: int, context: ProofContext, index: int) -> int:
-    """128 bits more than n has, before reduction, so that a challenge is uniform modulo n."""
+    """One challenge: reduced from 128 bits more than n has, so that it is uniform modulo n."""
     fields = (
         LABEL,
         context.session,

@@ -28,7 +28,7 @@ class Randomness:
         return self._source(count)
 
     def below(self, bound: int) -> int:
-        """Uniform in [0, bound), by rejection."""
+        """One number uniform in [0, bound), by rejection."""
         bits = (bound - 1).bit_length()
         while True:
             value = self.of_bits(bits)
@@ -36,7 +36,7 @@ class Randomness:
                 return value
 
     def many_below(self, bound: int, count: int) -> list[int]:
-        """The same for many, drawn at once: a system call for each takes longer than what is done with it."""
+        """Numbers like those of `below`, drawn at once: a system call for each would take most of the time."""
         bits = (bound - 1).bit_length()
         size = -(-bits // 8)
         spare = 8 * size - bits
@@ -49,12 +49,12 @@ class Randomness:
         return values
 
     def of_bits(self, bits: int) -> int:
-        """Uniform in [0, 2**bits)."""
+        """One number uniform in [0, 2**bits)."""
         size = -(-bits // 8)
         return int.from_bytes(self.draw(size), "little") >> (8 * size - bits)
 
     def unit(self, modulus: int) -> int:
-        """Uniform among the units modulo `modulus`."""
+        """One number uniform among the units modulo `modulus`."""
         while True:
             value = self.below(modulus)
             if gmpy2.gcd(value, modulus) == 1:

@@ -45,18 +45,18 @@ class PointSum(Protocol):
     """A sum of points times factors that grows from chunk to chunk."""
 
     def add(self, points: Points, factors: Points) -> None:
-        """Each point times its factor: 16 bytes, little-endian and signed. CryptoError where one is no point."""
+        """Add each point times its factor: 16 bytes, little-endian and signed. CryptoError where one is no point."""
 
     def total(self) -> bytes:
-        """The sum of all that was added; the identity, all zero bytes, of nothing."""
+        """The sum of all that was added; of nothing, the identity, whose bytes are all zero."""
 
 
 class RistrettoGroup(Protocol):
-    """Points are given and returned one after the other, without gaps."""
+    """Points of ristretto255 as bytes, one after the other without gaps."""
 
     @property
     def name(self) -> str:
-        """What the record and the benchmark call it."""
+        """The engine's name in records and benchmarks."""
 
     @property
     def is_constant_time(self) -> bool:
@@ -124,7 +124,7 @@ def _kernel() -> ModuleType:
 
 
 class NativeGroup(KernelEngine):
-    """In the kernel, by one of its paths (default: the best one here)."""
+    """The group in the kernel, by one of its paths (default: the best one here)."""
 
     is_constant_time = True
 
@@ -170,7 +170,7 @@ class _NativeSum:
 
 
 class PythonGroup:
-    """On gmpy2's integers: the reference, in time that depends on the scalar."""
+    """The group on gmpy2's integers: the reference, in time that depends on the scalar."""
 
     name = "python"
     is_constant_time = False
@@ -197,7 +197,7 @@ class PythonGroup:
 
 
 class SodiumGroup:
-    """libsodium's ristretto255, through rbcl. It has no combinations: Python makes these, of public numbers."""
+    """libsodium's ristretto255, through rbcl. Python calculates the combinations, of public numbers, which it lacks."""
 
     name = "rbcl"
     is_constant_time = True
@@ -245,7 +245,7 @@ class SodiumGroup:
 
 
 def refusal(place: int) -> CryptoError:
-    """What is raised for a point that is none."""
+    """The error for bytes that encode no point."""
     return CryptoError(
         f"point {place} (counted from 0) is not the canonical encoding of an element of ristretto255 other than the "
         "identity; whoever sent it must send points of this group"
@@ -369,7 +369,7 @@ def _mapped_all(uniform: Points) -> list[_Coordinates]:
 
 
 def _mapped(data: bytes) -> _Coordinates:
-    """MAP: without the highest bit, and not necessarily reduced."""
+    """MAP of RFC 9496: bytes to a point, without the highest bit, and not necessarily reduced."""
     t = mpz(int.from_bytes(data, "little") % 2**255)
     r = _SQRT_M1 * t * t % _P
     u = (r + 1) * _ONE_MINUS_D_SQ % _P
@@ -405,7 +405,7 @@ def _negative(point: _Coordinates) -> _Coordinates:
 
 
 def _multiplied(point: _Coordinates, scalar: int) -> _Coordinates:
-    """By digits of four bits, highest first."""
+    """The scalar times the point, by digits of four bits, highest first."""
     multiples = [_ZERO, point]
     while len(multiples) < 16:
         multiples.append(_plus(multiples[-1], point))
@@ -418,7 +418,7 @@ def _multiplied(point: _Coordinates, scalar: int) -> _Coordinates:
 
 
 class _PythonSum:
-    """By buckets (Pippenger): for each window of eight bits, and each value that it can have, the sum of its points."""
+    """A sum by buckets (Pippenger): for each window of eight bits and each of its values, the sum of its points."""
 
     def __init__(self) -> None:
         self._windows = [[_ZERO] * ((1 << _WINDOW) + 1) for _ in range(8 * FACTOR_BYTES // _WINDOW)]

@@ -37,7 +37,7 @@ def combined(group: RistrettoGroup, chunks: Iterable[Points], challenge: bytes) 
 
 
 def factors(challenge: bytes, chunk: int, count: int) -> bytes:
-    """For the points of one chunk: any signed number of 128 bits for each."""
+    """The factors for the points of one chunk: any signed number of 128 bits for each."""
     start = b"plumbob combination" + challenge + chunk.to_bytes(8, "little")
     return hashlib.shake_256(start).digest(FACTOR_BYTES * count)
 
@@ -48,7 +48,7 @@ def public_point(group: RistrettoGroup, scalar: int) -> bytes:
 
 
 def prove(group: RistrettoGroup, scalar: int, context: bytes, combination: bytes) -> bytes:
-    """That a combination of products is this multiple of the combination of their points."""
+    """Prove that a combination of products is this multiple of the combination of their points."""
     public, product = public_point(group, scalar), group.times(combination, scalar)
     # Drawn from all that the proof depends on, so that no two proofs share it, after a restart either.
     secret = scalar.to_bytes(SCALAR_BYTES, "little") + hashlib.sha512(context).digest() + combination

@@ -62,7 +62,7 @@ class EncryptedVector:
         return positive if factor >= 0 else -positive
 
     def __matmul__(self, matrix: Encoded) -> "EncryptedVector":
-        """This vector times an integer matrix of public width, one ciphertext a column."""
+        """This vector times an integer matrix of public width, one ciphertext per column."""
         if matrix.values.ndim != 2 or len(matrix.values) != len(self):
             raise CryptoError(f"expected a matrix with {len(self)} rows, got shape {matrix.values.shape}")
         sums = self.key.engine.combine(self.key.ring, self._limbs, matrix.values, matrix.bits)
@@ -84,12 +84,12 @@ class Sendable(EncryptedVector):
     """Freshly randomised ciphertexts: the only ones with bytes. Made by `randomised` and by a key's `encrypt`."""
 
     def to_bytes(self) -> bytes:
-        """Fixed width, little-endian, one ciphertext after the other."""
+        """The ciphertexts one after the other, little-endian, each of the same width."""
         return to_bytes(self._limbs)
 
 
 def admit(key: "PublicKey", data: bytes, count: int, sent: Collection[bytes] = ()) -> EncryptedVector:
-    """Ciphertexts from a peer, once they are proved to be such. `sent` holds ciphertexts that must not come back.
+    """Admit a peer's ciphertexts once they are proved to be such. `sent` holds ciphertexts that must not come back.
 
     Decrypting 0, or any multiple of n's factors, gives a secret key away, hence the checks come before everything.
     """
@@ -113,7 +113,7 @@ def _refuse_outside_group(key: "PublicKey", limbs: Limbs) -> None:
 
 
 def _product(key: "PublicKey", limbs: Limbs) -> mpz:
-    """Of all rows. An engine multiplies many at once: what it packs without a shift is a product."""
+    """The product of all rows, through the engine's packing without a shift, which multiplies many at once."""
     while len(limbs) > FEW:
         limbs = key.engine.pack(key.ring, limbs, FEW, 0)
     product = mpz(1)

@@ -56,7 +56,7 @@ def in_agreed_order(table: Table, ids: Iterable[str], advice: str = "", place: i
 
 
 def remarks_on_ids(table: Table) -> list[str]:
-    """What its owner should know of a file's ids and labels before anybody else hears of them."""
+    """What the owner of a file should know about its ids and labels before anybody else hears of them."""
     alike, repeated = look_alikes(table.ids), table.repeated
     used = {"repeat": "all rows are used", "first": "its first row is used", "last": "its last row is used"}
     remarks = [str(alike)] if alike else []
@@ -70,7 +70,7 @@ def remarks_on_ids(table: Table) -> list[str]:
 
 
 def refuse_repeats_with_row_privacy(plan: Plan, table: Table) -> None:
-    """A promise about one row says little about somebody who is on several."""
+    """Refuse ids on several rows: a promise about one row says little about somebody who is on several."""
     if plan.noise == "rows" and table.choices.duplicates == "repeat":
         raise DataError(
             '--duplicates repeat: noise = "rows" promises something about single rows, not about somebody who is on'
@@ -79,7 +79,7 @@ def refuse_repeats_with_row_privacy(plan: Plan, table: Table) -> None:
 
 
 def column_counts(n_columns: int, split: Sequence[int] | None = None) -> tuple[int, ...]:
-    """How many columns each party has, label party first; without a split the first half (rounded down) is its."""
+    """How many columns each party has, label party first; without a split it has the first half (rounded down)."""
     counts = tuple(split) if split is not None else (n_columns // 2, n_columns - n_columns // 2)
     if len(counts) < 2 or counts[0] < 0 or min(counts[1:]) < 1 or sum(counts) != n_columns:
         raise DataError(
@@ -90,7 +90,7 @@ def column_counts(n_columns: int, split: Sequence[int] | None = None) -> tuple[i
 
 
 def split_array(X: Matrix, labels: ArrayLike | None = None, split: Sequence[int] | None = None) -> tuple[Table, ...]:
-    """One table a party from one array, columns counted from the left; a row's place is its id."""
+    """One table per party from one array, columns counted from the left; a row's place is its id."""
     if X.ndim != 2:
         raise DataError(f"expected a two-dimensional array, got {X.ndim} dimensions")
     counts = column_counts(X.shape[1], split)

@@ -21,12 +21,12 @@ POINT, COMMA = ".", ","
 
 
 def is_number(text: str) -> bool:
-    """As it would be written in a file of numbers."""
+    """Whether a text is a number as a file of numbers would have it."""
     return NUMBER.fullmatch(text.strip()) is not None
 
 
 def is_amount(text: str) -> bool:
-    """A number in some other writing."""
+    """Whether a text is a number in some other notation."""
     return AMOUNT.fullmatch(text.strip()) is not None
 
 
@@ -36,7 +36,7 @@ def decimal_signs(texts: Iterable[str]) -> set[str]:
 
 
 def has_commas(texts: Iterable[str]) -> bool:
-    """Whether the decimal sign matters that nothing proved: a dot alone is the usual one."""
+    """Whether the decimal sign matters although no cell proves it: a dot alone is the usual one."""
     return any("," in text for text in texts)
 
 
@@ -47,7 +47,7 @@ def units(texts: Iterable[str]) -> set[str]:
 
 
 def reader_of(sign: str) -> Callable[[str], float | None]:
-    """What reads amounts with this decimal sign; None for a text that is none."""
+    """A function that reads amounts with this decimal sign; it returns None for any other text."""
     return lambda text: _amount(text, sign)
 
 

@@ -27,16 +27,16 @@ class Batch:
     epoch: int
     rows: NDArray[np.intp]
     told: str = ""
-    """What a person is told of it besides its number."""
+    """What a person is told of the batch besides its number."""
     done: float = 0.0
-    """Which share of all steps' rows is worked through when this step is."""
+    """The share of all steps' rows that is worked through after this step."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
 def batches(seed: bytes, n_rows: int, plan: Plan) -> Iterator[Batch]:
-    """All batches of a run, in order; what is left over joins the last one of its epoch or is dropped."""
+    """All batches of a run, in order; rows that are left over join the last batch of their epoch or are dropped."""
     per_epoch, done = steps_per_epoch(n_rows, plan), 0
     in_all = sum(level.passes * level.rows for level in plan.levels(n_rows))
     for epoch, order in enumerate(_orders(seed, n_rows, plan), 1):
@@ -73,7 +73,7 @@ def largest_batch(n_rows: int, plan: Plan) -> int:
 
 
 def _orders(seed: bytes, n_rows: int, plan: Plan) -> Iterator[NDArray[np.intp]]:
-    """The rows of every epoch as they are walked through."""
+    """The rows of every epoch, in the order in which they are used."""
     for level in plan.levels(n_rows):
         if plan.batches == "full":
             yield from repeat(sampled_rows(seed, n_rows, level.rows), level.passes)
@@ -84,7 +84,7 @@ def _orders(seed: bytes, n_rows: int, plan: Plan) -> Iterator[NDArray[np.intp]]:
 
 
 def sampled_rows(seed: bytes, n_rows: int, size: int) -> NDArray[np.intp]:
-    """The public sample of this size, in the table's order; those that are smaller are parts of it."""
+    """The public sample of this size, in the table's order; smaller samples are parts of it."""
     return np.arange(n_rows) if size == n_rows else np.sort(_drawn_order(seed, "samples of rows", n_rows)[:size])
 
 
@@ -102,7 +102,7 @@ def _pieces(order: NDArray[np.intp], n_steps: int, plan: Plan) -> list[NDArray[n
 
 
 def stream(seed: bytes, purpose: str) -> np.random.Generator:
-    """A generator of its own for each purpose, so that one draw more here moves nothing there. Not for secrets."""
+    """A separate generator for each purpose, so that one more draw for one changes no other. Not for secrets."""
     digest = hashlib.sha256(len(seed).to_bytes(8, "big") + seed + purpose.encode()).digest()
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(int.from_bytes(digest, "big"))))
 

@@ -31,7 +31,7 @@ BLANKS = " \t\N{NO-BREAK SPACE}"
 
 
 def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: bool) -> tuple[Vector | Texts, str | None]:
-    """(values, kind) of a column of texts, as it was said to be or as its cells say; refused where they do not agree.
+    """(values, kind) of a column of texts, by the kind stated or found in its cells; refused where they disagree.
 
     The kind says how other rows of this column are to be read, where it is more than they would say themselves.
     """
@@ -49,7 +49,7 @@ def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: boo
 
 
 def without_gaps(texts: Texts, gaps: Iterable[str]) -> Texts:
-    """None where a cell, blanks around it aside, is one of these."""
+    """The texts with None for each cell that is one of the gaps, blanks around it aside."""
     marks = {gap.strip() for gap in gaps}
     if not marks:
         return texts
@@ -78,7 +78,7 @@ def _chosen_meaning(name: str, counts: Counter[str], kind: str) -> Mapping[str, 
 
 
 def _with_its_form(name: str, counts: Counter[str], kind: str) -> str:
-    """How the column writes its numbers or dates: one way for all cells, or else a refusal that says how to choose."""
+    """The kind with the form of its numbers or dates: one for all cells, or a refusal that says how to choose."""
     if kind == "number":
         return f"number:{_decimal_sign(name, counts)}"
     fitting = dates.fitting_forms(counts)
@@ -127,7 +127,7 @@ def _flag(text: str) -> float | None:
 
 
 def _kind_by_itself(name: str, texts: Texts, counts: Counter[str], has_decimal_commas: bool) -> str | None:
-    """The kind of a column, None for text."""
+    """The kind of a column that nobody stated; None for text."""
     kind = _kind_of_dates(name, texts, counts) if _mostly(counts, dates.looks_like_a_date) else None
     if kind is not None:
         return kind
@@ -139,7 +139,7 @@ def _kind_by_itself(name: str, texts: Texts, counts: Counter[str], has_decimal_c
 
 
 def _kind_of_dates(name: str, texts: Texts, counts: Counter[str]) -> str | None:
-    """Dates in one form, all of them, or a refusal; what only looks like dates stays text."""
+    """The kind of a column of dates in one form, or a refusal; None where cells only look like dates."""
     if len(fitting := dates.fitting_forms(counts)) == 1:
         return f"date:{fitting[0]}"
     if fitting:
@@ -156,7 +156,7 @@ def _mostly(counts: Counter[str], has: Callable[[str], bool]) -> bool:
 
 
 def _refuse_dirty(name: str, texts: Texts, counts: Counter[str]) -> None:
-    """Mostly numbers, and some text: neither numbers nor a category."""
+    """Refuse a column that is mostly numbers with some text: neither numbers nor a category."""
     dirty = [text for text in counts if not amounts.is_number(text)]
     strange = [text for text in dirty if not amounts.is_amount(text)]
     n_cells = sum(counts.values())
@@ -213,7 +213,7 @@ def _apply_meaning(texts: Texts, distinct: Iterable[str | None], meaning: Mappin
 
 
 def _without_blanks(texts: Texts, distinct: Iterable[str | None]) -> Texts:
-    """Blanks around a text say nothing, and a blank text is a gap; lines within a text stay as they are."""
+    """Texts without the blanks around them, and None for blank ones; lines within a text stay as they are."""
     meant = {text: None if text is None else sys.intern(text.strip(BLANKS)) or None for text in distinct}
     if all(text == bare for text, bare in meant.items()):
         return texts

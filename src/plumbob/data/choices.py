@@ -20,8 +20,7 @@ class ColumnChoices:
     """The features, in this order; None for all columns."""
     drop: tuple[str, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
-    """By column: number, number:, (the decimal sign), category, boolean, date, date:FORMAT, or levels in order such as
-    low<mid<high."""
+    """By column: number, number:, (the decimal sign), category, boolean, date, date:FORMAT, or ordered low<mid<high."""
     gaps: tuple[str, ...] = ()
     """Cells that mean a gap, besides empty ones, NA and the like."""
     stepped: tuple[str, ...] = ()
@@ -29,7 +28,7 @@ class ColumnChoices:
     monotone: tuple[str, ...] = ()
     """Columns whose bins become one rising column: the score then only rises along them, or only falls."""
     ranges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """By column, stated without looking at a row: the lowest and the highest value, with cuts between them if any."""
+    """By column, stated without looking at any row: the lowest and the highest value, with any cuts between them."""
     positive: str | None = None
     """The label's class that is predicted; None for the second one in sorted order."""
     duplicates: str = DUPLICATES[0]
@@ -57,7 +56,7 @@ class ColumnChoices:
             raise DataError(f"--steps and --monotone both name {', '.join(map(repr, both))}; choose one of them")
 
     def about(self, names: Collection[str]) -> "ColumnChoices":
-        """What is said about these columns only: those of one file of several."""
+        """The choices about these columns only: those of one file among several."""
         return replace(
             self,
             columns=None if self.columns is None else tuple(name for name in self.columns if name in names),

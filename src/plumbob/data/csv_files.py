@@ -31,7 +31,7 @@ LONGEST_ROW = 2**20
 """Bytes of one row of a CSV file, and of what is read at once: past it, a quotation mark was left open rather than a
 cell that long written."""
 BLOCKS_TOGETHER = 16
-"""That make a frame: what is done once for every column of a frame would cost more than reading a single block."""
+"""How many blocks make a frame: some work is done once per column and frame, and would outweigh reading one block."""
 SEPARATORS = (",", ";", "\t", "|")
 NOT_UTF8 = "holds text that is not UTF-8; save the file as UTF-8"
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -43,7 +43,7 @@ LEADING_ZERO = r"^\s*[+-]?0[0-9]"
 BLANK_FIRST = re.compile(rb'[,;\t|][ ]+"')
 ESCAPED = b'\\"'
 END_OF_FILE = "unexpected end of data"
-"""As the csv module says that a quoted cell is not closed."""
+"""How the csv module says that a quoted cell is not closed."""
 PIECE = 2**24
 ROWS_AT_ONCE = 10_000
 FLAGS = ("true", "false", "True", "False", "TRUE", "FALSE")
@@ -51,7 +51,7 @@ FLAGS = ("true", "false", "True", "False", "TRUE", "FALSE")
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """What the first lines say: the separator, the lines before the names, and the columns' names."""
+    """What the first lines of a file say: the separator, the lines before the names, and the columns' names."""
 
     separator: str
     skipped: int
@@ -84,7 +84,7 @@ def first_rows(file: Path, layout: CsvLayout) -> Any:
 
 
 def find_layout(file: Path) -> CsvLayout:
-    """Raises DataError where the first line cannot be the columns' names."""
+    """Find the layout of a file. Raises DataError where its first line cannot be the columns' names."""
     from pyarrow import csv as arrow_csv
 
     lines = _first_lines(file)
@@ -101,18 +101,18 @@ def find_layout(file: Path) -> CsvLayout:
 
 
 def separator_of(header: str) -> str:
-    """Of a line with the columns' names: the one that occurs most often outside quoted names; a comma if none does."""
+    """The separator that occurs most often outside quoted names in this header; a comma if none does."""
     bare = re.sub(r'"[^"]*"', "", header)
     return max(SEPARATORS, key=bare.count)
 
 
 def readable_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Without blanks around them; a column without a name is called by its place."""
+    """The names without blanks around them; a column without a name is called by its place."""
     return tuple(name.strip() or f"(column {place})" for place, name in enumerate(names, 1))
 
 
 def describe_error(error: Exception, names: tuple[str, ...] = ()) -> str:
-    """What may be passed on of a parser's message: it may quote a cell, so only its kind, or its numbers."""
+    """The part of a parser's message that may be passed on: its kind or its numbers, because it may quote a cell."""
     message = str(error)
     if counts := CELLS_OF_A_LINE.search(message):
         where = f"row {int(counts[1]) - 1} has {counts[3]}" if counts[1] else f"got one with {counts[3]}"
@@ -164,7 +164,7 @@ def _refuse_names(file: Path, names: tuple[str, ...]) -> None:
 
 
 def _frames(file: Path, layout: CsvLayout, gaps: Collection[str]) -> Iterator[Any]:
-    """All cells as text, a gap where a cell is empty or says so; one frame without rows where there are none."""
+    """All cells as text, None for a gap; a single frame without rows if the file has none."""
     from pyarrow import Table, string
     from pyarrow import csv as arrow_csv
 
@@ -201,12 +201,12 @@ class _Survey:
     texts: Collection[str]
     rows: int = 0
     kinds: dict[str, str] = field(default_factory=dict)
-    """By column: numbers, flags or texts; nothing is known of a column without a value so far."""
+    """By column: numbers, flags or texts; columns without any value so far are missing."""
     late: set[str] = field(default_factory=set)
     is_open: bool = False
 
     def typed(self, frame: Any) -> Any:
-        """One more block, with numbers and flags as such."""
+        """One more block, with its numbers and flags typed as such."""
         from pyarrow import Table
 
         self._refuse_header_again(frame)
@@ -219,7 +219,7 @@ class _Survey:
         return Table.from_arrays(columns, names=list(told))
 
     def finish(self) -> None:
-        """A quotation mark that is left open takes everything up to the file's end, its last line break included."""
+        """Refuse an open quotation mark, which takes everything up to the file's end, its last line break included."""
         if self.is_open and not _ends_with_quote(self.file):
             raise DataError(f"{self.file}: {OPEN_QUOTE}; see row {self.rows}")
         if self.late:
@@ -242,7 +242,7 @@ class _Survey:
         return cells
 
     def _refuse_header_again(self, frame: Any) -> None:
-        """Files that were put one after the other keep the names of each."""
+        """Refuse a second header: files that were put one after the other keep the names of each."""
         from pyarrow import compute
 
         repeats = None
@@ -256,7 +256,7 @@ class _Survey:
 
 
 def _with_plain_lines(cells: Any) -> Any:
-    """Lines within a cell end in one way, however the file has it.
+    """Cells whose lines all end in the same way, whichever the file has.
 
     Arrow loses the second half of a line's end where a block ends between the two.
     """
@@ -268,7 +268,7 @@ def _with_plain_lines(cells: Any) -> Any:
 
 
 def _ends_with_quote(file: Path) -> bool:
-    """Of a compressed file the end cannot be seen alone."""
+    """Whether a file's bytes end with a quotation mark, which says nothing about a compressed file."""
     with file.open("rb") as content:
         content.seek(max(0, file.stat().st_size - 64))
         return content.read().rstrip().endswith(b'"')
@@ -289,12 +289,12 @@ def _as_numbers(cells: Any) -> Any:
 
 
 def _has_leading_zero(cells: Any) -> bool:
-    """007 is a name, not a number."""
+    """Whether a cell has a leading zero: 007 is a name, not a number."""
     return any(_has_leading_zero_in(chunk) for chunk in cells.chunks)
 
 
 def _has_leading_zero_in(cells: Any) -> bool:
-    """By the bytes that Arrow keeps: a pattern takes longer than to read the numbers."""
+    """`_has_leading_zero` by the bytes that Arrow keeps: a pattern would take longer than reading the numbers."""
     from pyarrow import compute
 
     _, offsets, data = cells.buffers()
@@ -327,7 +327,7 @@ def _are_flags(cells: Any) -> bool:
 
 @contextmanager
 def plainly_quoted(file: Path) -> Iterator[Path]:
-    """The file, or for as long as it is read a private copy of it that is quoted in the usual way."""
+    """The file itself, or a private copy in the usual quoting that exists while it is read."""
     habits = _habits(file)
     if not any(habits):
         yield file
@@ -343,7 +343,7 @@ def plainly_quoted(file: Path) -> Iterator[Path]:
 
 
 def _habits(file: Path) -> tuple[bool, bool]:
-    """(blanks before a mark, backslashes before one), somewhere in the file: a reason to look, no proof."""
+    """(blanks before a mark, backslashes before one) somewhere in the file: a reason to look closer, no proof."""
     if file.suffix.lower() != ".gz":
         if not file.stat().st_size:
             return False, False
@@ -363,7 +363,7 @@ def _has_blanks(data: Any) -> bool:
 
 
 def _write_again(file: Path, copy: Path, has_backslashes: bool) -> bool:
-    """False where the file cannot be read in either way: the usual reader says what is wrong with it."""
+    """Write a copy in the usual quoting; False if that fails too, and the usual reader then says what is wrong."""
     problems = []
     for way in [{}, {"escapechar": "\\"}] if has_backslashes else [{}]:
         problem = _copy(file, copy, way)
@@ -377,7 +377,7 @@ def _write_again(file: Path, copy: Path, has_backslashes: bool) -> bool:
 
 
 def _copy(file: Path, copy: Path, way: dict[str, Any]) -> str | None:
-    """What is wrong, for the code and not for a reader; None if the copy is complete."""
+    """Write the copy and return what is wrong, for the code and not for a reader; None if the copy is complete."""
     try:
         with _open_text(file) as content, copy.open("w", encoding="utf-8", newline="") as out:
             separator = _separator(content)
@@ -389,7 +389,7 @@ def _copy(file: Path, copy: Path, way: dict[str, Any]) -> str | None:
 
 
 def _has_even_rows(rows: Any, writer: Any) -> bool:
-    """Whether every row has as many cells as the first; they are written on the way."""
+    """Write the rows and tell whether every row has as many cells as the first."""
     width = None
     while some := [row for row in islice(rows, ROWS_AT_ONCE) if row]:
         width = width or len(some[0])

@@ -16,13 +16,13 @@ FORMS = (
     *("%b %d %Y", "%B %d %Y", "%d. %b %Y", "%d. %B %Y"),
     *("%b %Y", "%b-%Y", "%B %Y", "%m/%Y", "%Y-%m"),
 )
-"""Those that are tried; any other one can be given."""
+"""The forms that are tried; any other one can be given."""
 ISO = "ISO"
 EPOCH = date(1970, 1, 1).toordinal()
 
 
 def day_number(value: date) -> float:
-    """Days since 1970-01-01: ages in days differ by the same numbers."""
+    """Days since 1970-01-01."""
     return float(value.toordinal() - EPOCH)
 
 
@@ -32,18 +32,18 @@ def day_of(number: float) -> str:
 
 
 def form_in_words(form: str) -> str:
-    """`%d/%m/%Y` as day/month/year."""
+    """A form in words: `%d/%m/%Y` is day/month/year."""
     words = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year"}
     return "year-month-day" if form == ISO else re.sub("%[dmbBYy]", lambda found: words[found[0]], form)
 
 
 def looks_like_a_date(text: str) -> bool:
-    """By its signs only; which day it means, if any, is another question."""
+    """Whether the signs of a text are those of a date, whatever day it may mean."""
     return bool(ISO_DATE.fullmatch(text) or DATE_LIKE.fullmatch(TIME.sub("", text)))
 
 
 def reader_of(form: str) -> Callable[[str], float | None]:
-    """What reads a date in this form; None for a text that is none."""
+    """A function that reads dates in this form; it returns None for any other text."""
     return _iso_date if form == ISO else lambda text: _date(text, form)
 
 
@@ -70,13 +70,13 @@ def _days(texts: Collection[str], form: str) -> tuple[float, ...] | None:
 
 
 def most_dates(texts: Collection[str]) -> set[str]:
-    """Those that are dates in the form in which most of them are."""
+    """The texts that are dates in the form in which most of them are."""
     forms = [ISO, *FORMS]
     return max(({text for text in texts if reader_of(form)(text) is not None} for form in forms), key=len)
 
 
 def _date(text: str, form: str) -> float | None:
-    """The time of the day is left out where the form has none."""
+    """The day of a date in this form; the time of day is left out where the form has none."""
     for words in (text, TIME.sub("", text)):
         try:
             return day_number(datetime.strptime(words, form).date())

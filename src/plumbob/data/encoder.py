@@ -25,7 +25,7 @@ from plumbob.plan.settings import BIN_SCALE
 Rows = slice | NDArray[np.intp]
 ALL_ROWS = slice(None)
 LARGEST_SLOT = CLIP
-"""Of a scaled slot's 1, or of its 0."""
+"""The largest absolute value that a slot's 1, or its 0, is scaled to."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Encoder:
     shift: Vector
     factor: Vector
     types: Mapping[str, str] = field(default_factory=dict)
-    """What the party said about its columns, and which cells mean a gap: new rows are read alike."""
+    """What the party said about its columns, and which cells mean a gap: new rows are read in the same way."""
     gaps: tuple[str, ...] = ()
 
     @property
@@ -60,11 +60,11 @@ class Encoder:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The encoded columns; a category's column is called `column=category`."""
+        """The names of the encoded columns; a category's column is called `column=category`."""
         return tuple(name for source in self.sources for name in source.encoded_names)
 
     def unseen(self, table: Table) -> dict[str, int]:
-        """By column: the rows whose level or gap training never saw. They are encoded as average rows.
+        """By column: how many rows have a level or gap that training never saw. They are encoded as average rows.
 
         Where training grouped rare levels, any other level belongs to that group: see `counted_as_rare`.
         """
@@ -75,7 +75,7 @@ class Encoder:
         }
 
     def counted_as_rare(self, table: Table) -> dict[str, RareRows]:
-        """By column in which training grouped rare levels: the rows whose level is not one of the kept ones."""
+        """By column in which training grouped rare levels: the rows whose level is not one of those it kept."""
         counts = {
             source.name: RareRows(source.counted_as_rare(column), len(source.levels))
             for column, source in zip(_matching(table, self.sources), self.sources, strict=True)
@@ -84,7 +84,7 @@ class Encoder:
         return {name: rare for name, rare in counts.items() if rare.rows}
 
     def refuse_unseen(self, table: Table) -> None:
-        """For whoever would rather have no score than one of an unusual row."""
+        """Refuse rows with unseen levels, for whoever prefers no score to one of an unusual row."""
         if counts := self.unseen(table):
             listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items())
             raise DataError(f"levels or gaps that training never saw in {len(table)} rows: {listed}; correct them")
@@ -95,7 +95,7 @@ class Encoder:
         return self._scale(prepared, slice(0, prepared.rows))
 
     def encoded_pieces(self, table: Table, rows: NDArray[np.intp]) -> Iterator[Matrix]:
-        """The same, some rows at a time and in their order."""
+        """The same as `encode`, some rows at a time and in their order."""
         unslotted = sum(source.width for source in self.sources if not source.is_slotted)
         for part in store.pieces(len(rows), unslotted):
             prepared = self._prepare(table, rows[part])
@@ -126,7 +126,7 @@ class Encoder:
 
 
 def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> Encoder:
-    """Shapes are taken from all own rows, means and deviations from the training rows only, column by column."""
+    """Fit on a party's table: shapes on all its rows, means and deviations on the training rows only."""
     choices = choices_of(plan)
     sources = fit_sources(table, training_rows, choices)
     fitted = [
@@ -145,13 +145,13 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
 
 
 def reading_of(table: Table, sources: Sequence[EncodedColumn]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """(types, gaps): how rows to come are read like these."""
+    """(types, gaps): what makes rows to come read like these."""
     known = {source.name for source in sources}
     return {name: kind for name, kind in table.choices.types.items() if name in known}, table.choices.gaps
 
 
 def with_slots(table: Table, plan: Plan) -> Table:
-    """The table with its slots under this plan: rows taken from it later give as many columns as all of them."""
+    """The table with its slots under this plan, so that any rows taken from it give the same columns."""
     return replace(table, slots=find_slots(table, choices_of(plan)))
 
 
@@ -173,7 +173,7 @@ def encoded_width(table: Table, plan: Plan) -> int:
 
 
 def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[EncodedColumn, ...]:
-    """How each column becomes numbers; refused is what cannot, by column and count."""
+    """How each column becomes numbers; columns that cannot are refused, by name and count."""
     for column in table.columns:
         if column.is_text and choices.refuses_texts:
             _refuse_text(column)
@@ -206,7 +206,7 @@ def _moments(training: Column, source: EncodedColumn) -> Iterator[tuple[float, f
 
 
 def _slot_factor(share: float) -> float:
-    """One over the deviation, but never so much that a rare slot leaves the range that whitening keeps."""
+    """One over the deviation, limited so that a rare slot stays within the range that whitening keeps."""
     if not 0.0 < share < 1.0:
         return 0.0
     return _limit_whitening(share, 1.0 / math.sqrt(share * (1.0 - share)))[1]
@@ -277,12 +277,12 @@ class _PreparedRows:
     ones: NDArray[np.intp]
     """For each slotted source and row: the column of its 1; `width` where it has none."""
     blocks: tuple[tuple[slice, Matrix], ...]
-    """Columns of the other sources."""
+    """The columns of sources without slots."""
     averages: tuple[tuple[slice, Vector, NDArray[np.intp]], ...]
-    """(columns, values, rows): what rows without a slot hold."""
+    """(columns, values, rows): the values of rows without a slot."""
 
     def numbers(self, piece: slice) -> Matrix:
-        """Numbers as they are and a 0/1 column for each slot."""
+        """The matrix of some rows: numbers as they are and a 0/1 column for each slot."""
         # One column more: there the 1 of a reference is written.
         room = np.zeros((piece.stop - piece.start, self.width + 1))
         starts = np.arange(len(room), dtype=np.intp) * (self.width + 1)
@@ -298,7 +298,7 @@ class _PreparedRows:
 def _prepare_columns(
     columns: Sequence[Column], sources: Sequence[EncodedColumn], n_rows: int, fill: Vector | None
 ) -> _PreparedRows:
-    """Where `fill` is given, it takes the place of a missing value."""
+    """Prepare rows; where `fill` is given, it takes the place of a missing value."""
     width = sum(source.width for source in sources)
     ones: list[NDArray[np.intp]] = []
     blocks, averages = [], []

@@ -28,7 +28,7 @@ from plumbob.data.tables import Column
 RARE, GAP, RANK = "(rare)", "(gap)", "(rank)"
 MIDDLE_RANK = 0.5
 MOST_CUTS_COMPARED = 32
-"""Up to here it is faster to compare a column with every cut than to search each number's place."""
+"""Up to this many cuts, comparing a column with every cut is faster than searching each number's place."""
 Slot = TypeVar("Slot")
 
 
@@ -52,7 +52,7 @@ class EncodedColumn:
 
     @property
     def column_shares(self) -> tuple[float, ...] | None:
-        """Of columns that hold 0 and 1 only: the share of the training rows with a 1, for each. None for others."""
+        """The share of the training rows with a 1 in each column, if columns hold 0 and 1 only; None for others."""
         return None
 
     @property
@@ -61,11 +61,11 @@ class EncodedColumn:
         return False
 
     def columns(self, column: Column) -> Iterator[Vector]:
-        """Of a source without slots: the encoded columns, one by one; NaN where a value is missing."""
+        """The encoded columns of a source without slots, one by one; NaN where a value is missing."""
         yield column.values.astype(np.float64, copy=False)
 
     def ones(self, column: Column) -> Places:
-        """Of a slotted source: the column of each row's 1.
+        """The column of each row's 1, for a slotted source.
 
         `width` stands for the reference and -1 for a row without a slot, which holds `column_shares`.
         """
@@ -93,7 +93,7 @@ class Marked(EncodedColumn):
 
     name: str
     share: float
-    """Of the training rows that have no value."""
+    """The share of the training rows that have no value."""
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ class Bins(EncodedColumn):
     """Whether there is one column for all bins, the share of training rows up to the middle of a row's bin: whatever
     its weight is, the score only rises along it, or only falls."""
     means: tuple[float, ...] = ()
-    """Of the training rows in each bin, where the column also stands as it is; a scorecard needs them."""
+    """The mean of the training rows in each bin, where the column also stands as it is; a scorecard needs them."""
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class Bins(EncodedColumn):
 
     @property
     def ranks(self) -> tuple[float, ...]:
-        """Of each bin, the share of the rows with a value that lie below its middle; their mean over rows is 1/2."""
+        """For each bin, the share of the rows with a value that lie below its middle; their mean over rows is 1/2."""
         bins = self.shares[: len(self.cuts) + 1]
         known = sum(bins) or 1.0
         return tuple((sum(bins[:place]) + share / 2) / known for place, share in enumerate(bins))
@@ -244,7 +244,7 @@ class Levels(EncodedColumn):
         return gaps + (0 if self.has_rare else self._outside(values))
 
     def counted_as_rare(self, column: Column) -> int:
-        """Rows with a level outside the kept ones, where training grouped such levels too."""
+        """How many rows have a level that training did not keep, where it grouped such levels."""
         return self._outside(column.texts) if self.has_rare and column.is_text else 0
 
     def _outside(self, values: Sequence[str | None]) -> int:
@@ -286,13 +286,13 @@ KINDS: dict[str, type[PlainColumn | Marked | Bins | Levels]] = {
 
 
 def store_encoding(source: EncodedColumn) -> dict[str, Any]:
-    """For a file; `restore_encoding` reads it."""
+    """The encoding as values for a file; `restore_encoding` reads them."""
     kind = next(kind for kind, type_ in KINDS.items() if isinstance(source, type_))
     return {"kind": kind, **vars(source)}
 
 
 def restore_encoding(stored: Mapping[str, Any]) -> EncodedColumn:
-    """Raises ValueError where it is not what `store_encoding` gives."""
+    """The inverse of `store_encoding`; ValueError for anything else."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
     kind = KINDS.get(str(values.pop("kind", "")))
     if kind is None or not values.keys() <= {item.name for item in fields(kind)}:
@@ -306,7 +306,7 @@ def restore_encoding(stored: Mapping[str, Any]) -> EncodedColumn:
 
 
 def _columns_of_places(places: Places, slots: int, reference: int) -> Places:
-    """The reference has no column, so those after it move up; its own place becomes their number."""
+    """The column of each place; the reference has none: its place becomes their number, later ones move up."""
     columns = np.arange(slots + 1, dtype=np.intp)
     columns[reference + 1 :] -= 1
     columns[reference] = slots - 1
@@ -320,12 +320,12 @@ def _without(slots: Sequence[Slot], reference: int) -> tuple[Slot, ...]:
 
 
 def _decimal(cut: float) -> str:
-    """As short as possible; nothing is lost."""
+    """The shortest text that gives exactly this number."""
     return repr(cut).removesuffix(".0")
 
 
 def _make_distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """A bin that no training row fills has the cuts of another one: it is numbered."""
+    """Number names that occur twice: a bin that no training row fills has the cuts of another one."""
     seen = Counter[str]()
     told = []
     for name in names:

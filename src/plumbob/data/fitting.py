@@ -1,4 +1,4 @@
-"""From a table to how many slots its columns have, and from these and the training rows to their encodings.
+"""Finds how many slots a table's columns have, and fits their encodings on the training rows.
 
 A column of numbers is cut into bins by its own rows, at home, always at the same places for the same rows. The cut
 points are exact: the column's distinct values and how often each occurs decide, so a table that was streamed from disk
@@ -20,11 +20,11 @@ from plumbob.data.tables import Column, ColumnSlots, EncodingChoices, Table, Tab
 
 TWO_VALUES = 2
 MOST_DIGITS = 17
-"""Significant decimal digits that tell any two floating-point numbers apart."""
+"""How many significant decimal digits tell any two floating-point numbers apart."""
 
 
 def find_slots(table: Table, choices: EncodingChoices) -> TableSlots:
-    """By all rows of the table."""
+    """Find how many slots each column has, by all rows of the table."""
     found = {column.name: _slots_of(column, choices) for column in table.columns}
     return TableSlots({name: slots for name, slots in found.items() if slots is not None}, choices)
 
@@ -56,7 +56,7 @@ def _slots_of(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
 
 
 def is_numeric(column: Column) -> bool:
-    """Whether it holds numbers of more than two values: two are told apart by one column."""
+    """Whether a column holds numbers of more than two values: two are told apart by one column."""
     if column.is_text or column.is_missing.all():
         return False
     values = column.values.astype(np.float64, copy=False)
@@ -64,7 +64,7 @@ def is_numeric(column: Column) -> bool:
 
 
 def width_of(column: Column, slots: TableSlots) -> int:
-    """How many encoded columns it gives."""
+    """How many encoded columns a column gives."""
     own = slots.by_name.get(column.name)
     return 1 if own is None else own.width
 
@@ -87,7 +87,7 @@ def fit_encodings(
 def _fit_encoding(
     column: Column, slots: ColumnSlots | None, training_rows: NDArray[np.intp], choices: EncodingChoices
 ) -> EncodedColumn:
-    """Cuts, shares and the reference from the training rows."""
+    """Fit cuts, shares and the reference on the training rows."""
     if slots is None:
         return PlainColumn(column.name)
     training = Column(column.name, column.values[training_rows])
@@ -110,7 +110,7 @@ def _fit_encoding(
 
 
 def _means(binned: Bins, training: Column) -> tuple[float, ...]:
-    """Of the training rows in each bin; an empty one has the mean of all."""
+    """The mean of the training rows in each bin; an empty bin has the mean of all."""
     values, bins = training.values.astype(np.float64, copy=False), len(binned.cuts) + 1
     places, is_known = binned.places(training), ~np.isnan(values)
     counts = np.bincount(places[is_known], minlength=bins)
@@ -120,7 +120,7 @@ def _means(binned: Bins, training: Column) -> tuple[float, ...]:
 
 
 def _pad_cuts(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:
-    """As many cuts as there are to be, although training rows gave fewer: the bins between equal cuts stay empty."""
+    """Add cuts where training rows gave fewer than there must be: the bins between equal cuts stay empty."""
     return cuts + (cuts[-1] if cuts else 0.0,) * (bins - 1 - len(cuts))
 
 
@@ -148,7 +148,7 @@ def cut_points(values: Vector, bins: int) -> tuple[float, ...]:
 
 
 def stated_cuts(stated: tuple[float, ...], bins: int) -> tuple[float, ...]:
-    """Cuts that depend on no row: those between the stated ends, or else as many bins of one width as are asked for."""
+    """Cuts that depend on no row: those between the stated ends, or else as many bins of equal width as asked for."""
     if len(stated) != 2:
         return stated[1:-1]
     low, high = stated

@@ -53,7 +53,7 @@ def assemble(
     has_decimal_commas: bool = False,
     labels: ArrayLike | None = None,
 ) -> Table:
-    """One table from frames that follow one another; there is one at least."""
+    """One table from frames that follow one another; there must be at least one."""
     ids: dict[str, list[str]] = {}
     label_parts: list[NDArray[Any]] = []
     growing: _Columns | None = None
@@ -93,7 +93,7 @@ def assemble(
 
 
 def _weighed(table: Table, name: str) -> Table:
-    """With one of its columns as the rows' weights."""
+    """The table with one of its columns as the rows' weights."""
     (column,) = (column for column in table.columns if column.name == name)
     values = column.values
     if column.is_text or not ((values >= 0) & (values <= 1)).all() or not values.any():
@@ -106,7 +106,7 @@ def _weighed(table: Table, name: str) -> Table:
 
 
 def _named(names: tuple[str, ...], duplicates: str, table_of: Callable[[tuple[str, ...]], Table]) -> Table:
-    """The table with these rows, as the party wants ids that are on several of them."""
+    """A table with these rows, where ids on several rows are treated as the party chose."""
     if duplicates == "refuse" or not have_repeats(ruled := tuple(map(canonical, names))):
         return table_of(names)
     repeated = len(ruled) - len(set(ruled))
@@ -138,7 +138,7 @@ def _features(names: Sequence[str], others: Sequence[str | None], choices: Colum
 def _as_chosen(
     columns: Iterable[Column], choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool
 ) -> list[Column]:
-    """Every column as it is told; those that are refused are named together, so that one more try is enough."""
+    """Every column as the party chose; refused ones are named together, so that one correction is enough."""
     read, refusals = [], []
     for column in columns:
         try:
@@ -156,7 +156,7 @@ def _as_chosen(
 def _column_as_chosen(
     column: Column, choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool
 ) -> Column:
-    """The column as its cells, or the party's choices, have it; what its cells say of its type is added to `types`."""
+    """One column as its cells or the party's choices say; the type that its cells show is added to `types`."""
     kind = choices.types.get(column.name)
     values = column.values
     if not column.is_text and kind == "category":
@@ -208,7 +208,7 @@ def _without_row_counts(columns: Iterable[Column]) -> tuple[tuple[Column, ...], 
 
 
 def _counts_rows(column: Column) -> bool:
-    """The index that pandas writes into its files: whole numbers, each once, in any order after a shuffle."""
+    """Whether this is the index that pandas writes into its files: whole numbers, each once, in any order."""
     if column.is_text or column.is_missing.any():
         return False
     values = column.values.astype(np.float64, copy=False)
@@ -217,7 +217,7 @@ def _counts_rows(column: Column) -> bool:
 
 @dataclass(repr=False)
 class _Columns:
-    """Columns that are filled piece by piece; a piece without any value fits numbers and texts alike."""
+    """Columns that are filled piece by piece; a piece without any value fits both numbers and texts."""
 
     names: list[str]
     texts: dict[int, list[tuple[slice, Texts]]] = field(default_factory=dict)
@@ -347,7 +347,7 @@ def _frame_of(data: Any) -> Any:
 
 
 def read_column(name: str, series: Any) -> Column:
-    """A feature; DataError for kinds of values that cannot become numbers or texts."""
+    """Read a feature; DataError for kinds of values that cannot become numbers or texts."""
     if series.is_null().all():
         return Column(name, np.full(len(series), np.nan))
     if series.dtype == nw.Object:
@@ -370,7 +370,7 @@ def read_column(name: str, series: Any) -> Column:
 
 
 def _texts(series: Any) -> Texts:
-    """Each text once, however many rows have it."""
+    """The texts of a series; equal ones share one object, however many rows have it."""
     from pyarrow import ChunkedArray
 
     cells = series.cast(nw.String).to_arrow()
@@ -394,7 +394,7 @@ def _infer_kind(name: str, series: Any) -> Any:
 
 
 def read_ids(series: Any, seen: int) -> tuple[str, ...]:
-    """As texts; `seen` rows came before these."""
+    """The ids as texts; `seen` rows came before these."""
     if missing := int(series.is_null().sum()):
         rows = _row_list(series.is_null(), seen)
         have = "has" if missing == 1 else "have"
@@ -409,7 +409,7 @@ def read_ids(series: Any, seen: int) -> tuple[str, ...]:
 
 
 def read_labels(series: Any, seen: int) -> NDArray[Any]:
-    """As they came, texts without blanks around them; `seen` rows came before these."""
+    """The labels as they came, texts without blanks around them; `seen` rows came before these."""
     if missing := int(series.is_null().sum()):
         rows = _row_list(series.is_null(), seen)
         have = "has" if missing == 1 else "have"
@@ -459,7 +459,7 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
 
 
 def _as_written(given: NDArray[Any]) -> NDArray[Any]:
-    """Labels that a file holds as text: whole numbers, numbers and flags become what they say."""
+    """The labels that a file holds as text, as the whole numbers, numbers or flags they say."""
     if given.dtype.kind != "U":
         return given
     distinct = set(np.unique(given).tolist())

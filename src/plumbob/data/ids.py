@@ -60,7 +60,7 @@ def id_column_of(columns: IdColumns, party: str) -> str | None:
 
 
 def refuse_other_parties(columns: IdColumns, parties: Collection[str]) -> None:
-    """Where each party's id column is named, every party has one and nobody else does."""
+    """Refuse id columns by party unless exactly the parties are named."""
     if not isinstance(columns, Mapping):
         return
     if strangers := [party for party in columns if party not in parties]:
@@ -92,7 +92,7 @@ def parts_of(identity: str) -> list[str]:
 
 
 def canonical(identity: str) -> str:
-    """An id as it is compared with other parties' ids."""
+    """An id in the form in which it is compared with other parties' ids."""
     written = normalize("NFC", identity)
     if BETWEEN_COLUMNS not in written:
         return written.strip()
@@ -100,7 +100,7 @@ def canonical(identity: str) -> str:
 
 
 def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
-    """All ids by the rule; refused, with the rows and never with the ids, where one is empty, repeated or no text."""
+    """All ids by the rule; empty, repeated or unreadable ones are refused by their rows and never shown."""
     ids = tuple(ids)
     ruled = tuple(chain.from_iterable(map(_canonical_piece, in_pieces(ids))))
     if have_repeats(ruled) or not all(map(_are_whole, in_pieces(ruled))):
@@ -112,7 +112,7 @@ def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _canonical_piece(ids: Sequence[str]) -> Iterable[str]:
-    """Some ids by the rule; all at once where they are in form C already and have no columns, as most files' are."""
+    """Some ids by the rule; all at once where they are in form C and have one column, as in most files."""
     whole = "\0".join(ids)
     is_plain = BETWEEN_COLUMNS not in whole and (whole.isascii() or is_normalized("NFC", whole))
     return map(str.strip if is_plain else canonical, ids)
@@ -124,7 +124,7 @@ def have_repeats(ids: Sequence[str]) -> bool:
 
 
 def in_pieces(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Some at a time: what is made of millions of them all at once does not fit into memory."""
+    """The ids some at a time: what is made of millions at once does not fit into memory."""
     return (ids[start : start + IDS_AT_ONCE] for start in range(0, len(ids), IDS_AT_ONCE))
 
 
@@ -142,7 +142,7 @@ def _are_whole(ids: Sequence[str]) -> bool:
 
 
 def _is_text(identity: str) -> bool:
-    """Half of a surrogate pair is none: it has no bytes."""
+    """Whether the id can be encoded: half of a surrogate pair has no bytes."""
     try:
         identity.encode()
     except UnicodeEncodeError:
@@ -163,7 +163,7 @@ def _refuse(ids: Sequence[str], rows: Sequence[int], what: str, hint: str = "rep
 
 
 def joined_ids(columns: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """One text for each row, by columns as they are written canonically; none of them may hold our own signs."""
+    """One text per row from the columns of its id in canonical form; none of them may hold our own separators."""
     for name, texts in columns.items():
         if held := sum(BETWEEN_COLUMNS in text or BEFORE_NUMBER in text for text in texts):
             signs = f"{BETWEEN_COLUMNS} or {BEFORE_NUMBER}"
@@ -178,14 +178,14 @@ def joined_ids(columns: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 class PackedIds:
-    """Many ids in one buffer: millions of Python's own texts take four times the memory."""
+    """Many ids in one buffer: millions of Python strings would take four times the memory."""
 
     rows: NDArray[np.uint32] | None = None
-    """On how many rows each one is, where several may have the same."""
+    """How many rows each id is on, where several may have the same."""
 
     @classmethod
     def of(cls, ids: Iterable[str], repeat: bool = False) -> "PackedIds":
-        """Ids by the rule; with `repeat`, several rows may have the same one. DataError as of `canonical_ids`."""
+        """Pack ids by the rule; with `repeat`, rows may share one. DataError as from `canonical_ids`."""
         ruled = canonical_ids(ids)
         if not ruled:
             raise DataError("expected at least one id to align, got none")
@@ -201,7 +201,7 @@ class PackedIds:
         self._data = bytearray()
         most = BEFORE_TEXT * len(ids) + 4 * sum(map(len, ids))
         self._bounds = np.zeros(1 + len(ids), dtype=np.uint32 if most < 2**32 else np.int64)
-        """Id i is from `_bounds[i]` to `_bounds[i + 1]`."""
+        """Id i lies from `_bounds[i]` to `_bounds[i + 1]`."""
         done = 1
         for piece in in_pieces(ids):
             data, sizes = _packed(piece)
@@ -226,7 +226,6 @@ class PackedIds:
         return self._data, self._bounds[:-1][places].astype(np.int64), self._bounds[1:][places].astype(np.int64)
 
     def texts(self, places: NDArray[np.uint32]) -> list[str]:
-        """The ids at these places."""
         data, starts, ends = self.encoded(places)
         if not data.startswith(ONE_COLUMN):
             return [_unpacked(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
@@ -239,7 +238,7 @@ class PackedIds:
 
 
 def hash_of_ids(ids: Sequence[str]) -> bytes:
-    """As `PackedIds.digest`."""
+    """The digest of ids that are not packed: the same as `PackedIds.digest`."""
     hashing = hashlib.sha256()
     for piece in in_pieces(ids):
         hashing.update(_packed(piece)[0])
@@ -247,7 +246,7 @@ def hash_of_ids(ids: Sequence[str]) -> bytes:
 
 
 def _packed(ids: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """Some ids one after the other, and the size of each."""
+    """Some ids one after the other in one buffer, and the size of each."""
     columns, parts = 1, ids
     if BETWEEN_COLUMNS in "".join(ids):
         columns, parts = 1 + ids[0].count(BETWEEN_COLUMNS), BETWEEN_COLUMNS.join(ids).split(BETWEEN_COLUMNS)
@@ -292,7 +291,7 @@ def one_row_each(ids: Sequence[str], which: str) -> NDArray[np.intp]:
 
 
 def numbered(ids: Iterable[str]) -> tuple[str, ...]:
-    """Each id once: rows after the first of an id carry their number."""
+    """Names for rows, each different: rows after the first of an id carry their number."""
     seen: Counter[str] = Counter()
     names = []
     for identity in map(canonical, ids):
@@ -323,7 +322,7 @@ def paired_rows(ids: Iterable[str], counts: Sequence[Sequence[int]]) -> tuple[st
 
 
 def own_row(name: str, place: int) -> str:
-    """The numbered row of the party at this place that a pair's name says."""
+    """The numbered row of the party at this place, from the name of a pair."""
     identity, sign, numbers = name.partition(BEFORE_NUMBER)
     return _numbered(identity, int(numbers.split(".")[place])) if sign else identity
 
@@ -339,7 +338,7 @@ LIKENESSES: Mapping[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class LookAlikes:
-    """How many ids differ from another one of the same file in this only, by what that is."""
+    """How many ids of a file differ from another one only in case, zeros or the like, by what that is."""
 
     counts: Mapping[str, int]
 
@@ -355,7 +354,7 @@ class LookAlikes:
 
 
 def look_alikes(ids: Sequence[str]) -> LookAlikes:
-    """Counted before anything is sent, because that is why overlaps turn out empty."""
+    """Count look-alike ids before anything is sent: they are the usual reason for an empty overlap."""
 
     def everything(identity: str) -> str:
         for fold in LIKENESSES.values():
@@ -368,7 +367,7 @@ def look_alikes(ids: Sequence[str]) -> LookAlikes:
 
 
 def _alike(ids: Sequence[str], fold: Callable[[str], str] | None = None) -> int:
-    """How many are equal to another one after this, by hashes alone: texts of their own would not fit into memory."""
+    """How many ids are equal to another one after `fold`, by hashes alone: the texts would not fit into memory."""
     folded = ids if fold is None else chain.from_iterable(_folded(piece, fold) for piece in in_pieces(ids))
     hashes = np.fromiter(map(hash, folded), dtype=np.int64, count=len(ids))
     hashes.sort()
@@ -377,6 +376,6 @@ def _alike(ids: Sequence[str], fold: Callable[[str], str] | None = None) -> int:
 
 
 def _folded(ids: Sequence[str], fold: Callable[[str], str]) -> Iterable[str]:
-    """Each id after this: as one long text, unless the sign between them occurs in one."""
+    """Each id after `fold`: all as one long text, unless one contains the separator."""
     folded = fold("\0".join(ids)).split("\0")
     return folded if len(folded) == len(ids) else map(fold, ids)

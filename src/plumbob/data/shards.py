@@ -46,7 +46,7 @@ class Shard:
         return len(self.X)
 
     def penalties(self, l2: float) -> Vector | Matrix:
-        """By what own weights are multiplied for the penalty's gradient: a factor each, or, whitened, a matrix."""
+        """What own weights are multiplied by for the penalty's gradient: a factor each or, if whitened, a matrix."""
         return penalties_of(l2, len(self.encoder.names), self.has_intercept, self.whitening)
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class TreatedColumn:
 
     name: str
     is_category: bool
-    """It holds 0 and 1 only."""
+    """Whether it holds 0 and 1 only."""
     stated: tuple[float, ...] = ()
     """The range that its party stated beforehand, if it did."""
 
@@ -77,10 +77,10 @@ class RowTreatment(Protocol):
     """How one party's rows are scaled and limited."""
 
     def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
-        """From the training rows' numbers, with NaN for gaps; a category's columns are 0 or 1."""
+        """Fit on the training rows' numbers, with NaN for gaps; a category's columns are 0 or 1."""
 
     def limited(self, scaled: Matrix) -> Matrix:
-        """Rows as training sees them: none longer than agreed."""
+        """Shorten rows to the agreed length, as training sees them."""
 
 
 def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: RowTreatment | None = None) -> Shard:
@@ -131,7 +131,7 @@ def _encode(
     has_intercept: bool,
     finish: Callable[[Matrix], Matrix],
 ) -> Matrix:
-    """Piece by piece, into an array that may be larger than memory; the intercept's column is last.
+    """Encode piece by piece into an array that may be larger than memory; the intercept's column is last.
 
     It is not scaled, not clipped, not penalised.
     """
@@ -145,7 +145,7 @@ def _encode(
 
 
 def split_rows(table: Table, plan: Plan, key: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """(training rows, held-out rows): as a party chose them, if the plan lets it, or else by a keyed hash of the id."""
+    """(training rows, held-out rows): as a party chose, if the plan lets it, or else by a keyed hash of the id."""
     count = plan.held_out(len(table))
     if not plan.held_out_by or not count:
         return held_out_rows(table.ids, count, key)
@@ -195,7 +195,7 @@ def clipped(X: Matrix, row_norm: float, all_columns: int) -> Matrix:
 
 
 def rounded(X: Matrix, feature_bits: int) -> Matrix:
-    """The nearest multiples of 2^-feature_bits: exactly what the fixed-point encoding will carry."""
+    """X rounded to multiples of 2^-feature_bits: exactly what the fixed-point encoding will carry."""
     multiples = X * 2.0**feature_bits
     np.rint(multiples, out=multiples)
     multiples *= 2.0**-feature_bits
@@ -254,7 +254,7 @@ def fit_treated(
 
 
 def _without_rows(source: EncodedColumn, stated: tuple[float, ...]) -> EncodedColumn:
-    """Which level is left out, and what an unknown one becomes, must not depend on how many rows have which."""
+    """The source without anything that depends on how many rows have which level."""
     if not isinstance(source, Levels | Bins):
         return source
     without = replace(source, reference=0, shares=tuple(0.5 for _ in source.shares))

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAPPED_FROM = 64 * 2**20
-"""Bytes from which on an array is a file."""
+"""Bytes from which on an array lives in a file."""
 ROWS_AT_ONCE = 65_536
-"""Of a table that is walked through."""
+"""Rows of a table that are read at once."""
 NUMBERS_AT_ONCE = 2**16
-"""Of a matrix that is worked on again and again: what a processor keeps at hand, and what is not taken from the system
-and given back every time."""
+"""Numbers of a matrix that are worked on at once: few enough for a processor's cache and for memory that is reused."""
 
 
 def empty(*shape: int) -> NDArray[np.float64]:
-    """Numbers to be filled in; in memory, or in a file without a name."""
+    """Uninitialised numbers, in memory or in a file without a name."""
     size = 8 * math.prod(shape)
     if size < MAPPED_FROM:
         return np.empty(shape)
@@ -56,7 +55,7 @@ class GrowingColumns:
         self._file: IO[bytes] | None = None
 
     def add(self, piece: NDArray[np.float64]) -> None:
-        """The next rows of all columns; a column is a row of the piece."""
+        """Append the next rows of all columns; a column is a row of the piece."""
         self._waiting.append(piece)
         self.rows += piece.shape[1]
         if 4 * sum(piece.nbytes for piece in self._waiting) >= MAPPED_FROM:
@@ -89,7 +88,7 @@ class GrowingColumns:
 
 
 def pieces(rows: int, columns: int = 0) -> Iterator[slice]:
-    """All rows in order, some at once; at least one piece, which may be empty. Of many columns, fewer rows."""
+    """Slices through all rows in order, shorter ones for many columns; at least one, which may be empty."""
     at_once = max(1, min(ROWS_AT_ONCE, NUMBERS_AT_ONCE // max(columns, 1)))
     for start in range(0, max(rows, 1), at_once):
         yield slice(start, min(start + at_once, rows))

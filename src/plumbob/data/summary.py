@@ -19,7 +19,7 @@ MANY_LEVELS = 0.5
 MOSTLY_RARE = 0.9
 """Share of rare levels' rows among those with a text from which on a column says next to nothing."""
 ENDS = 5
-"""Where the lowest and the highest value stand in a line of the printed table."""
+"""The place of the lowest and the highest value in a line of the printed table."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class ColumnSummary:
     rare_levels: int
     encoded: int
     rare_rows: int = 0
-    """Rows whose level is grouped with others."""
+    """How many rows have a level that is grouped with others."""
     lowest: str = ""
-    """As it was read, where that was asked for: a wrong decimal sign or a day taken for a month shows here."""
+    """The lowest value as it was read, if asked for: it shows a wrong decimal sign or a day taken for a month."""
     highest: str = ""
 
     @property
     def remark(self) -> str:
-        """What its owner should know, if anything."""
+        """What the column's owner should know, if anything."""
         if self.different == 0:
             return "no value at all: it gives no column"
         if self.different == 1 and not self.gaps:
@@ -70,7 +70,7 @@ class ColumnSummary:
 
     @property
     def cells(self) -> list[str]:
-        """One column as a line of the printed table."""
+        """The cells of this column's line in the printed table."""
         gaps = f"{percent(self.gaps / self.rows)}" if self.gaps else "none"
         ends = [self.lowest, self.highest]
         return [self.name, self.kind, str(self.different), gaps, str(self.encoded), *ends, self.remark]
@@ -90,15 +90,14 @@ class TableSummary:
         return sum(column.encoded for column in self.columns)
 
     def lines(self) -> list[str]:
-        """The summary as it is printed."""
         return self._told(self.columns)
 
     def short_lines(self) -> list[str]:
-        """Of the columns only those with texts, gaps or a remark: a hundred plain numbers would fill the screen."""
+        """The summary with only those columns that have texts, gaps or a remark, to fit on a screen."""
         return self._told([one for one in self.columns if one.gaps or one.kind == "text" or one.remark])
 
     def _told(self, columns: Sequence[ColumnSummary]) -> list[str]:
-        """A table of these columns, and what there is to say of all."""
+        """A table of these columns, and the remarks about all."""
         head = ["column", "kind", "distinct", "gaps", "encoded", "lowest", "highest", ""]
         cells = [head, *(column.cells for column in columns)] if columns else []
         if not any(column.lowest for column in columns):
@@ -114,13 +113,12 @@ class TableSummary:
         return [*table, total, *unnamed, *(column.advice for column in self.columns if column.advice)]
 
     def to_dict(self) -> dict[str, object]:
-        """The summary as it stands in the JSON."""
         columns = [{**asdict(column), "remark": column.remark, "advice": column.advice} for column in self.columns]
         return {"rows": self.rows, "width": self.width, "columns": columns, "left_out": list(self.left_out)}
 
 
 def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) -> TableSummary:
-    """Of a table under these choices; text and gaps that they refuse are counted all the same.
+    """Summarise a table under these choices; text and gaps that they refuse are counted too.
 
     With `has_ends`, for the owner's eyes only, each column of numbers has its lowest and highest value.
     """
@@ -148,7 +146,7 @@ def _summary(column: Column, slots: TableSlots, type_said: str) -> ColumnSummary
 
 
 def _kind(column: Column, type_said: str) -> str:
-    """What numbers stand for; of dates that were texts also the order of day, month and year."""
+    """What the column's numbers stand for; for dates that were texts also the order of day, month and year."""
     word, _, form = type_said.partition(":")
     return f"{DATE} ({form_in_words(form)})" if word == DATE and form else column.meaning
 

@@ -46,7 +46,7 @@ def read_table(
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
-    """Of a file, without its rows."""
+    """The names of a file's columns, read without its rows."""
     from pyarrow import parquet
 
     file = _existing(Path(path))
@@ -85,7 +85,7 @@ def _may_identify(cells: Any) -> bool:
 
 
 def _are_measurements(cells: Any) -> bool:
-    """Numbers with a fraction that happen to be different in every row."""
+    """Whether these are numbers with a fraction that happen to differ in every row."""
     from pyarrow import ArrowInvalid, compute, float64, types
 
     if types.is_integer(cells.type):
@@ -154,7 +154,7 @@ def _release_after(source: Iterator[Any]) -> Iterator[Any]:
 
 
 def _read_parquet(file: Path) -> Iterator[Any]:
-    """Frames; an empty one first, so that there is one."""
+    """The file's frames after an empty one, so that there is at least one."""
     from pyarrow import Table as ArrowTable
     from pyarrow import parquet
 
@@ -166,7 +166,7 @@ def _read_parquet(file: Path) -> Iterator[Any]:
 
 
 def _refuse_infinite(columns: Sequence[Column]) -> None:
-    """All such columns in one message, so that one correction is enough."""
+    """Refuse all columns with infinite numbers in one message, so that one correction is enough."""
     found = [(column.name, where) for column in columns if (where := _infinite(column.values)).any()]
     if not found:
         return

@@ -68,9 +68,9 @@ class EncodingChoices:
     bins: int = 0
     rare: int = DEFAULT_RARE
     is_public: bool = False
-    """Bins lie where the party stated them, and there is one for gaps, whatever the rows hold."""
+    """Whether bins lie where the party stated them, with one for gaps, whatever the rows hold."""
     plain: bool = False
-    """With bins: each column of numbers also as it is."""
+    """Whether each column of numbers also stands as it is, beside its bins."""
 
     @property
     def marks_gaps(self) -> bool:
@@ -94,20 +94,20 @@ class ColumnSlots:
     has_rare: bool = False
     has_gaps: bool = False
     is_monotone: bool = False
-    """The bins share one rising column."""
+    """Whether the bins share one rising column."""
     is_marked: bool = False
-    """A number as it is, with a column beside it that marks its gaps."""
+    """Whether the number stands as it is, with a column beside it that marks its gaps."""
     has_plain: bool = False
-    """The number as it is stands before its bins."""
+    """Whether the number as it is stands before its bins."""
 
     @property
     def count(self) -> int:
-        """Bins or levels, with those of the rare ones and of the gaps."""
+        """The number of bins or levels, those for rare levels and for gaps included."""
         return (self.bins if self.levels is None else len(self.levels) + self.has_rare) + self.has_gaps
 
     @property
     def width(self) -> int:
-        """Encoded columns: one slot, the reference, has none."""
+        """The number of encoded columns: one slot, the reference, has none."""
         if self.is_marked:
             return 2
         if self.is_monotone:
@@ -117,7 +117,7 @@ class ColumnSlots:
 
 @dataclass(frozen=True, repr=False)
 class TableSlots:
-    """Of a whole table, by column; a column that is taken as it is has none.
+    """The slots of a whole table, by column; a column that is taken as it is has none.
 
     Found on all rows of a party's own file (`fitting.find_slots`), they travel with the table when rows are taken from
     it, so that the number of columns is the same before and after the parties have found their common rows.
@@ -136,7 +136,7 @@ class Table:
     labels: Labels | None = None
     classes: tuple[Any, Any] | None = None
     slots: TableSlots | None = None
-    """Of the file that these rows come from, where they were found already."""
+    """The slots of the file that these rows come from, if they were found already."""
     choices: ColumnChoices = field(default_factory=ColumnChoices)
     """How that file was read."""
     left_out: tuple[str, ...] = ()
@@ -168,7 +168,7 @@ class Table:
         )
 
     def digest(self) -> bytes:
-        """Over ids, columns and labels, in their order, and what was stated of columns: by it a run knows its rows."""
+        """A digest of ids, columns, labels and what was stated of columns, by which a run recognises its rows."""
         return self._digest
 
     @cached_property
@@ -213,7 +213,7 @@ class Table:
         return replace(self, ids=ids, columns=tuple(columns), labels=labels, held_out=held_out, weights=weights)
 
     def select(self, ids: Iterable[str], advice: str = "", names: tuple[str, ...] | None = None) -> "Table":
-        """The rows with these ids, in this order: what an agreed list of ids makes of one's own table.
+        """The rows with these ids, in this order: a party's own table by an agreed list of ids.
 
         `advice` is for whoever lacks some of them. A row may be taken several times, under `names` that differ.
         """

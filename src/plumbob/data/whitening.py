@@ -29,10 +29,10 @@ class Whitening:
     matrix: Matrix
     clip: float = CLIP
     norm: float = 0.0
-    """Rows are shortened to it before they are centred; 0 = not."""
+    """The norm that rows are shortened to before they are centred; 0 = off."""
 
     def apply(self, standardised: Matrix) -> Matrix:
-        """Rows as training sees them; those to predict, too."""
+        """Whiten rows, for training and for prediction."""
         inside: Matrix = np.clip(standardised, -self.clip, self.clip)
         if self.norm:
             inside = inside * (self.norm / np.maximum(np.linalg.norm(inside, axis=1, keepdims=True), self.norm))
@@ -54,7 +54,7 @@ class Whitening:
 
 
 def penalties_of(l2: float, own: int, has_intercept: bool, whitening: Whitening | None) -> Vector | Matrix:
-    """By what own weights are multiplied for the penalty's gradient; the intercept's, the last, is not penalised."""
+    """What own weights are multiplied by for the penalty's gradient; the intercept, the last one, is not penalised."""
     columns = own + has_intercept
     if whitening is None or not l2:
         return np.where(np.arange(columns) < own, l2, 0.0)
@@ -64,12 +64,12 @@ def penalties_of(l2: float, own: int, has_intercept: bool, whitening: Whitening 
 
 
 def gamma_for(l2: float, parties: int) -> float:
-    """What is added to the covariance: enough that neither it nor the penalty is too steep for the public rate."""
+    """The number added to the covariance: enough that neither it nor the penalty is too steep for the public rate."""
     return max(LEAST_GAMMA, 4.0 * l2 / parties)
 
 
 def fit_whitening(pieces: Iterable[Matrix], columns: int, gamma: float) -> Whitening:
-    """From standardised training rows, piece by piece, so that no copy of all of them is needed."""
+    """Fit on standardised training rows, piece by piece, so that no copy of all of them is needed."""
     rows, total, products = 0, np.zeros(columns), np.zeros((columns, columns))
     for piece in pieces:
         inside = np.clip(piece, -CLIP, CLIP)

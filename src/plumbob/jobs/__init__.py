@@ -1,4 +1,4 @@
-"""Jobs of other systems, read so that `check` can say what they give away, and moved into plans that do not.
+"""Reading jobs of other systems, so that `check` can say what they give away, and moving them into plans that do not.
 
     file -> File -> Job -> Plan, findings
 

@@ -1,4 +1,4 @@
-"""What each system's version does where a job says nothing, with the file that says so.
+"""Each system's and version's defaults for what a job leaves out, with the file that says so.
 
 Each row was looked up in the tagged source of the system itself. A default is found by the names under which a reader
 asks for it, so the two cannot drift apart.
@@ -188,14 +188,14 @@ TABLE: tuple[Defaults, ...] = (
 
 
 def defaults_for(system: str, component: str, version: SystemVersion) -> Defaults:
-    """The newest row that is not newer than the version; the oldest where all are."""
+    """The newest row that is not newer than the version; if all are newer, the oldest."""
     rows = [row for row in TABLE if (row.system, row.component) == (system, component)]
     known = [row for row in rows if row.since <= version]
     return max(known, key=lambda row: row.since) if known else min(rows, key=lambda row: row.since)
 
 
 def parse_version(text: str) -> SystemVersion:
-    """`1.9.2` and `v2.0.0-beta` as numbers."""
+    """A version as numbers: `1.9.2` or `v2.0.0-beta`."""
     numbers = text.strip().lstrip("vV").split("-")[0].split(".")
     try:
         version = tuple(int(part) for part in numbers[:3])

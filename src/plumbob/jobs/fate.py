@@ -1,4 +1,4 @@
-"""What FATE's logistic regressions have in common, whichever file describes them.
+"""The common part of FATE's logistic regressions, whichever file describes them.
 
 `hetero_lr` and `coordinated_lr` have an arbiter that holds the key and decrypts every gradient. `hetero_sshe_lr` and
 `sshe_lr` keep everything in shares between guest and host, unless a setting opens it on the way.
@@ -71,17 +71,17 @@ class Component:
 
     name: str
     kind: str
-    """A key of the table of defaults."""
+    """The component's key in the table of defaults."""
     parameters: Tree
     others: tuple[str, ...] = ()
-    """Further components that train on the same rows."""
+    """Other components that train on the same rows."""
     has_classes: bool = False
     """Whether the job evaluates more than two classes, for which FATE trains one model each."""
 
 
 @dataclass
 class JobDraft:
-    """A job in the making."""
+    """A job that is still being read."""
 
     settings: JobSettings
     keys: dict[str, Any] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class JobDraft:
     unprotected: str = ""
 
     def fix_batches(self, source: str = "") -> None:
-        """Where the system cuts batches once, for all epochs."""
+        """Note that the system cuts batches once, for all epochs."""
         if self.keys.get("batches") != "full":
             self.keys["batches"] = self.settings.by_default("batches", "fixed", source)
 
@@ -113,7 +113,7 @@ def job_of(
     ignored: Iterable[str] = (),
     unseen: Iterable[str] = (),
 ) -> Job:
-    """Everything that a component's parameters say."""
+    """The job that a component's parameters describe."""
     given, unknown = _settings_that_count(component)
     defaults = defaults_for(SYSTEM, component.kind, version)
     settings = JobSettings(given, defaults, component.name, defaults.since >= (2, 0))
@@ -147,7 +147,7 @@ def job_of(
 
 
 def _settings_that_count(component: Component) -> tuple[Tree, list[str]]:
-    """2.0.0-alpha takes three settings and ignores all others."""
+    """The settings that count: 2.0.0-alpha takes three and ignores all others."""
     if component.kind != "hetero_lr_alpha":
         return component.parameters, []
     known = {name: value for name, value in component.parameters.items() if name in ALPHA_SETTINGS}
@@ -171,7 +171,7 @@ def _read_common(draft: JobDraft) -> None:
 
 
 def is_full(size: Any) -> bool:
-    """FATE writes -1, null, 0 or nothing for a batch of all rows."""
+    """Whether a batch has all rows: FATE writes -1, null, 0 or nothing."""
     return size is None or str(size).strip().lower() in ("-1", "0", "none", "null", "-1.0")
 
 
@@ -273,7 +273,7 @@ def _read_arbiter(draft: JobDraft, kind: str) -> None:
 
 
 def _read_batches(draft: JobDraft) -> None:
-    """Cut once up to 1.7.1; from 1.7.2 on drawn for each epoch and hidden among decoys."""
+    """Read the batches: cut once up to 1.7.1, from 1.7.2 on drawn for each epoch and hidden among decoys."""
     settings = draft.settings
     if "masked_rate" not in settings.defaults.values:
         draft.fix_batches()
@@ -296,7 +296,7 @@ def _read_batches(draft: JobDraft) -> None:
 
 
 def _read_sshe(draft: JobDraft, kind: str) -> None:
-    """Shares, unless a setting opens gradients in every batch or weights in every epoch."""
+    """Read an SSHE job: shares, unless a setting opens gradients in every batch or weights in every epoch."""
     settings = draft.settings
     stop = str(settings.take("early_stop", "early_stop", "converge_func")).lower()
     is_opened = kind == "hetero_sshe_lr" and flag(settings.take("reveal_every_iter", "reveal_every_iter"))
@@ -327,7 +327,7 @@ def _open_gradients(draft: JobDraft) -> None:
 
 
 def _open_weights(draft: JobDraft) -> None:
-    """The difference between two openings is the sum of an epoch's gradients."""
+    """Note that weights are opened: the difference between two openings is the sum of an epoch's gradients."""
     draft.keys |= {"protocol": "exchange", "sigmoid": "taylor", "batches": "full"}
     draft.keys.pop("batch_size", None)
     draft.settings.assume("batches", "full", "one opening per epoch says as much as one gradient over all rows")
@@ -395,7 +395,7 @@ def _read_steps(draft: JobDraft) -> None:
 
 
 def evaluates_classes(tree: Any) -> bool:
-    """Whether somewhere in a job an evaluation is set to several classes."""
+    """Whether an evaluation anywhere in a job is set to several classes."""
     waiting = [tree]
     while waiting:
         value = waiting.pop()
@@ -413,13 +413,13 @@ def evaluates_classes(tree: Any) -> bool:
 
 
 def parties_from(roles: Any) -> Parties:
-    """{guest: [9999], host: [10000], arbiter: [10000]}, as text."""
+    """The parties from roles such as {guest: [9999], host: [10000], arbiter: [10000]}, as text."""
     table = roles if isinstance(roles, Mapping) else {}
     ids = {str(role).lower(): tuple(shown(one) for one in listed(given)) for role, given in table.items()}
     return Parties(ids.get("guest", ()), ids.get("host", ()), ids.get("arbiter", ()))
 
 
 def party_entries(parties: Parties) -> list[Read]:
-    """What is printed about them."""
+    """The entries that are printed about the parties."""
     named = {"guest": parties.label, "host": parties.features, "arbiter": parties.arbiter}
     return [Read(role, ", ".join(ids), "file", f"role.{role}") for role, ids in named.items() if ids]

@@ -44,7 +44,7 @@ def is_conf(tree: Tree) -> bool:
 
 
 def is_prediction(conf: Tree) -> bool:
-    """A job that applies a trained model."""
+    """Whether a job applies a trained model."""
     jobs = mapping(conf, "job_parameters")
     return "predict" in (jobs.get("job_type"), mapping(jobs, "common").get("job_type"), conf.get("job_type"))
 
@@ -57,7 +57,7 @@ def component_names(tree: Tree) -> list[str]:
 
 
 def _modules(tree: Tree) -> dict[str, str]:
-    """Component -> module, where the dsl came along."""
+    """The module of each component, if the dsl came along."""
     halves = (mapping(tree, name) for name in ("dsl", "job_dsl", "train_dsl"))
     components = next((mapping(half, "components") for half in halves if half), {})
     return {name: str(mapping(components, name).get("module", "")) for name in components}
@@ -90,7 +90,7 @@ def _kind(name: str, content: Tree, modules: Mapping[str, str]) -> str | None:
 
 
 def _parts(conf: Tree) -> Iterator[Tree]:
-    """Common parameters first, then each role's own."""
+    """The parameters in common first, then each role's own."""
     for section in SECTIONS:
         parameters = mapping(conf, section)
         yield parameters
@@ -100,14 +100,14 @@ def _parts(conf: Tree) -> Iterator[Tree]:
 
 
 def _role_parts(roles: Tree) -> Iterator[Tree]:
-    """{guest: {"0": {...}}}: what lies two levels down."""
+    """The parameters of each party of a role, two levels down: {guest: {"0": {...}}}."""
     for role in roles.values():
         if isinstance(role, Mapping):
             yield from (part for part in role.values() if isinstance(part, Mapping))
 
 
 def _merge(merged: dict[str, Any], content: Tree) -> None:
-    """A role's value goes over the common one; the first dsl has it in a list, one entry per party."""
+    """Put a role's values over the common ones; the first dsl has them in a list, one entry per party."""
     for name, value in content.items():
         single = listed(value)[0] if isinstance(value, list) and len(value) == 1 else value
         if isinstance(single, Mapping) and isinstance(merged.get(name), Mapping):

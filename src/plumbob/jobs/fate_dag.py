@@ -27,14 +27,14 @@ def is_dag(tree: Tree) -> bool:
 
 
 def component_names(tree: Tree) -> list[str]:
-    """Which components its tasks run."""
+    """The components that the DAG's tasks run."""
     tasks = mapping(dag_of(tree), "tasks").values()
     names = [str(task.get("component_ref", "")) for task in tasks if isinstance(task, Mapping)]
     return list(dict.fromkeys(names))
 
 
 def is_prediction(tree: Tree) -> bool:
-    """A DAG that applies a trained model."""
+    """Whether a DAG applies a trained model."""
     return str(dag_of(tree).get("stage", "")).lower() == "predict"
 
 
@@ -75,7 +75,7 @@ def _trains(task: Any) -> bool:
 
 
 def _kind(task: Tree, parameters: Tree) -> str:
-    """`HeteroLR` of 2.0.0-alpha is the arbiter's protocol with settings of its own."""
+    """The kind of a task; `HeteroLR` of 2.0.0-alpha is the arbiter's protocol with its own settings."""
     kind = str(fate.kind_of(str(task.get("component_ref"))))
     if kind == "hetero_lr":
         return "hetero_lr_alpha" if "epochs" not in parameters else "coordinated_lr"
@@ -83,7 +83,7 @@ def _kind(task: Tree, parameters: Tree) -> str:
 
 
 def _parameters(dag: Tree, name: str, task: Tree) -> dict[str, Any]:
-    """The task's own, those of 2.0.0-alpha under `inputs`, and those of single parties over them."""
+    """The task's parameters, those of 2.0.0-alpha under `inputs`, and those of single parties over them."""
     merged = {**mapping(mapping(task, "inputs"), "parameters"), **mapping(task, "parameters")}
     for party in mapping(dag, "party_tasks").values():
         own = mapping(mapping(party, "tasks"), name)
@@ -92,7 +92,7 @@ def _parameters(dag: Tree, name: str, task: Tree) -> dict[str, Any]:
 
 
 def _folds(task: Tree, parameters: Tree) -> dict[str, Any]:
-    """2.x cross-validates whenever a task is given `cv_data`."""
+    """Parameters for cross-validation, which 2.x does whenever a task is given `cv_data`."""
     table = mapping(parameters, "cv_param")
     if "cv_data" in mapping(mapping(task, "inputs"), "data"):
         return {"cv_param": {**table, "need_cv": True}}

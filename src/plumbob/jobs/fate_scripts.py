@@ -82,7 +82,7 @@ def _name(call: Call) -> str:
 
 
 def _predicts(call: Call, calls: list[Call]) -> bool:
-    """2.x passes the data to the component, 1.x to `add_component`."""
+    """Whether a call predicts: 2.x passes the data to the component, 1.x to `add_component`."""
     if "test_data" in call.keywords and not {"train_data", "cv_data"} & set(call.keywords):
         return True
     return _applies(call, calls)
@@ -105,7 +105,7 @@ def _kind(call: Call, script: ast.Module) -> str:
 
 
 def _parties(calls: list[Call]) -> Parties:
-    """Those of the last pipeline with hosts: an upload comes before it, and names the guest alone."""
+    """The parties of the last pipeline with hosts: an upload comes before it, and names only the guest."""
     told = [call.keywords for call in calls if call.name in ("set_roles", "set_parties")]
     last: dict[str, Any] = next((roles for roles in reversed(told) if "host" in roles), {})
     stated = {role: _ids(value) for role, value in last.items()}

@@ -15,9 +15,9 @@ from plumbob.errors import PlanError
 LARGEST_FILE = 8 * 2**20
 LARGEST_YAML = 2**18
 DEEPEST_BRACKETS = 200
-"""The YAML parser takes seconds over more; brackets in texts count too, but they come in pairs."""
+"""Most brackets within each other: the YAML parser takes seconds over more. Those in texts count too."""
 MOST_VALUES = 200_000
-"""Also counts what aliases repeat, so that a short file cannot stand for an endless one."""
+"""Most values, repetitions by aliases included, so that a short file cannot stand for an endless one."""
 DEEPEST = 60
 LONGEST_NUMBER = 100
 DOCUMENTS = {".md": "Markdown", ".rst": "reStructuredText", ".html": "HTML", ".txt": "text", ".po": "a translation"}
@@ -33,18 +33,18 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class File:
-    """What a file holds; exactly one of tree, script and other is there."""
+    """The contents of a file; exactly one of tree, script and other is set."""
 
     path: Path
     tree: Any = None
     script: ast.Module | None = None
     other: str = ""
-    """What kind of file it is, where it is neither data nor Python."""
+    """The kind of file, where it is neither data nor Python."""
     is_notebook: bool = False
 
 
 def load(path: Path) -> File:
-    """Read it by what its name ends with, and by what it begins with."""
+    """Read a file by the end of its name and by its first bytes."""
     text = _text(path)
     ending = path.suffix.lower()
     if ending in DOCUMENTS:
@@ -71,7 +71,7 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
-    """At most one byte more than a job may have; a pipe or a device is refused before it is opened, and cannot hang."""
+    """At most one byte more than a job may have; a pipe or a device is refused unopened, so that it cannot hang."""
     try:
         _refuse_other_kinds(path, os.stat(path).st_mode)
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
@@ -112,7 +112,7 @@ def _json(text: str, path: Path) -> Any:
 
 
 def _is_flow_yaml(text: str) -> bool:
-    """`{a: 1}` is YAML, and people write it; a long one is a broken JSON file."""
+    """Whether a text is YAML like `{a: 1}`, which people write; a long one is a broken JSON file."""
     return len(text) < 10_000 and text.count("[") + text.count("{") < DEEPEST
 
 
@@ -133,7 +133,7 @@ def _yaml(text: str, path: Path) -> Any:
         ) from None
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML comes without types.
-        """The safe one, which makes plain values only; numbers that would take minutes to read are refused."""
+        """The safe loader, which makes plain values only; numbers that would take minutes to read are refused."""
 
         def construct_yaml_int(self, node: Any) -> int:
             return int(super().construct_yaml_int(_refuse_long_number(node)))

@@ -1,4 +1,4 @@
-"""What a job of another system gives away: the findings of `check` on its nearest plan, and what no plan can say.
+"""The findings of `check` for a job of another system, by its nearest plan, and what no plan can say.
 
 Four things are beyond any plan of ours: an arbiter that is one of the parties, scores that the label party gets in the
 clear, nothing encrypted at all, and batches that are hidden among decoys. Each has a rule of its own here, from the
@@ -44,7 +44,7 @@ SHARED = "use ss_sgd_train (SSRegression) or HESSLogisticRegression, which open 
 
 
 def advice(job: Job, protocol: str, attack: str) -> str:
-    """How to stop an attack there; the last resort is to move the job."""
+    """How to stop an attack in the other system; the last resort is to move the job."""
     offered = _fate(job, protocol, attack) if job.system == "FATE" else _secretflow(job, attack)
     return offered or f"{job.system} has no setting against it; move the job: plumbob plan new --from-{_flag(job)} FILE"
 
@@ -102,12 +102,12 @@ def judge(job: Job, plan: Plan, runs: int = 1) -> Findings:
 
 
 def _with_advice(job: Job, plan: Plan, finding: Finding) -> Finding:
-    """Our flags say nothing to the other system."""
+    """The finding with advice for the other system, which our flags mean nothing to."""
     return replace(finding, fix=advice(job, plan.protocol, finding.attack)) if finding.fix else finding
 
 
 def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
-    """Of two lists about the same attacks, the worse finding each."""
+    """The worse finding of each attack, from two lists about the same attacks."""
     chosen = []
     for finding in findings:
         pair = [finding, *(other for other in others if _same(other, finding))]
@@ -116,7 +116,7 @@ def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Findi
 
 
 def _about_keys(plan: Plan, finding: Finding) -> Iterator[Finding]:
-    """A plan has keys of two lengths only, and others for tests; a job's keys are judged by their length."""
+    """Judge a job's keys by their length: a plan has only two lengths, and others for tests."""
     if finding.attack != KEYS_ATTACK or not plan.test_only_keys:
         yield finding
     elif plan.key_bits < PROFILE_BITS[0]:
@@ -213,7 +213,7 @@ def _finding(attack: str, by: str, against: str, target: str, why: str, referenc
 
 
 def _with_decoys(decoys: float, plan: Plan, figures: Figures, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """What a host does with a batch that it does not know; the guest knows it, so its findings stay."""
+    """What a host makes of a batch that it does not know; the guest knows it, so its findings stay."""
     wide = _wider(decoys, plan, figures)
     for finding in findings:
         hidden = next((one for one in wide if _same(one, finding)), None)
@@ -227,7 +227,7 @@ def _with_decoys(decoys: float, plan: Plan, figures: Figures, findings: Sequence
 
 
 def _wider(decoys: float, plan: Plan, figures: Figures) -> list[Finding]:
-    """To the host a step is about all rows that it names: those that do not count have a residual of 0."""
+    """Findings for batches with decoys: to the host a step is about all rows named, and decoys have residual 0."""
     named = round((1.0 + decoys) * figures.batch)
     return check(plan.replace(batch_size=max(1, min(named, figures.rows))), runs=figures.runs)
 

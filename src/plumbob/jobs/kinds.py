@@ -1,4 +1,4 @@
-"""What any other file is, in one sentence: the kind of file, and what to provide instead."""
+"""Names the kind of any other file in one sentence, and what to provide instead."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ MODELS = {
 
 
 def kind_of(file: File, system: str) -> str:
-    """What a file is that holds no job we can judge, in one sentence."""
+    """A sentence on what kind of file this is, where it holds no job that we can judge."""
     expected = FATE_JOB if system == "FATE" else SECRETFLOW_JOB
     if file.other:
         return f"{file.other}, not a job; provide {expected}"
@@ -70,7 +70,7 @@ def _model_in(names: Sequence[str]) -> str | None:
 
 
 def _has_word(words: str, word: str) -> bool:
-    """Short words only as words of their own."""
+    """Whether the words contain this word; a short one must stand alone."""
     if len(word) > 3:
         return word in words
     return word in words.replace("-", "_").split("_") or (len(word) > 2 and words.endswith(word))

@@ -1,4 +1,4 @@
-"""A job as a plan: as it is, so that `check` can judge it, or as it should be, so that it can move here."""
+"""Turns a job into a plan: as it is, so that `check` can judge it, or as it should be, so that it can move here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,14 +26,14 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Moved:
-    """A plan and what is different in it."""
+    """A plan for a moved job, and what is different in it."""
 
     plan: Plan
     differences: tuple[str, ...]
 
 
 def plan_to_check(job: Job, flags: Mapping[str, Any]) -> tuple[Plan, Job]:
-    """The nearest plan; flags win. The job comes back with what had to be assumed."""
+    """The nearest plan, with flags winning, and the job with what had to be assumed."""
     features, job = _features(job, flags)
     others = {name: value for name, value in flags.items() if name != "features"}
     keys = _fitting({**_keys_of_the_plan(PLAIN), **job.keys}, others)
@@ -46,7 +46,7 @@ def plan_to_check(job: Job, flags: Mapping[str, Any]) -> tuple[Plan, Job]:
 
 
 def _contradictions(job: Job, flags: Mapping[str, Any]) -> list[str]:
-    """Flags that say something else than the job: the verdict is then about another job than the file's."""
+    """Flags that contradict the job: the verdict is then about another job than the file's."""
     different = [name for name, value in flags.items() if name in job.keys and job.keys[name] != value]
     return [
         f"{name}: the job says {shown(job.keys[name])}, judged with {shown(flags[name])} because you said so."
@@ -106,7 +106,7 @@ def _keys_of_the_plan(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fitting(keys: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Both systems take a batch larger than the table as all rows."""
+    """The keys with a batch no larger than the table, as both systems take it."""
     rows = flags.get("rows", 0)
     if rows and "batch_size" not in flags and "batches" not in flags and keys.get("batch_size", 0) > rows:
         return {**{name: value for name, value in keys.items() if name != "batch_size"}, "batches": "full"}

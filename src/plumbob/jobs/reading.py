@@ -1,4 +1,4 @@
-"""What was read from another system's job file: each value with where it came from, and what was left aside.
+"""The values read from another system's job file, each with where it came from, and what was left aside.
 
 A job file states some values, leaves others to its system's defaults, and is silent about the rest. `JobSettings` keeps
 these three apart while a reader asks for one value after another; `Job` is the result.
@@ -18,7 +18,7 @@ LONGEST_SHOWN = 60
 
 @dataclass(frozen=True)
 class Computed:
-    """A value that a script works out when it runs: nobody knows it without running the script."""
+    """A value that a script calculates when it runs: nobody knows it without running the script."""
 
     text: str = ""
 
@@ -33,10 +33,10 @@ class Read:
     where: str = ""
     """The name in the file, or the file of the other system that holds the default."""
     taken_as: Any = None
-    """The plan's value where it differs."""
+    """The plan's value, where it differs from the job's."""
 
     def line(self) -> str:
-        """The sentence that is printed."""
+        """The printed sentence about this value."""
         taken = "" if self.taken_as is None else f", taken as {self.taken_as}"
         where = f": {self.where}" if self.where else ""
         return f"{self.key} = {shown(self.value)}{taken}  ({self.source}{where})"
@@ -67,22 +67,22 @@ class Job:
     remarks: tuple[str, ...] = ()
     parties: Parties = Parties()
     feature_parties: int = 0
-    """0 where the file does not say."""
+    """How many feature parties there are; 0 where the file does not say."""
     fits: int = 1
-    """Trainings on the same rows: folds, further components."""
+    """How many trainings use the same rows: folds, further components."""
     decoys: float = 0.0
-    """A step names so many times as many rows again as its batch has, and only the guest knows which count."""
+    """How many decoy rows a step names for each row of its batch; only the guest knows which count."""
     may_be_fixed: bool = False
     """Whether some versions that the file may be for cut batches once; the worse of the two is then shown."""
     has_arbiter: bool = False
     scores_in_the_clear: bool = False
-    """The label party gets the joint score of each row while it trains."""
+    """Whether the label party gets the joint score of each row while it trains."""
     aggregator: str = ""
-    """Where scores are added up: "plain" shows each party's part to whoever adds."""
+    """How scores are added up: "plain" shows each party's part to whoever adds."""
     unprotected: str = ""
     """Why nothing is encrypted or shared at all; empty where something is."""
     no_all_clear: tuple[str, ...] = ()
-    """What cannot be seen in the file: such a job is never called safe."""
+    """What cannot be seen in the file; a job with any of it is never called safe."""
 
     def as_json(self) -> dict[str, Any]:
         """The lists that `check --json` prints."""
@@ -99,12 +99,12 @@ def _entry(read: Read) -> dict[str, Any]:
 
 
 def version_read(stated: SystemVersion | None, otherwise: Read) -> Read:
-    """What is printed about the version: what whoever asks said, or what the file lets suppose."""
+    """The printed line about the version: as stated by the user, or as the file suggests."""
     return otherwise if stated is None else Read("version", ".".join(map(str, stated)), "file", "--job-version")
 
 
 def unjudged(others: Iterable[str]) -> Iterator[str]:
-    """Further components, each of which may have settings of its own."""
+    """Remarks on further components, each of which may have its own settings."""
     for other in others:
         yield f"{other} trains too, and its own settings are not judged; check it in a file of its own."
 
@@ -135,18 +135,18 @@ class JobSettings:
         return self.by_default(key, self.defaults.of(names))
 
     def by_default(self, key: str, value: Any, source: str = "", taken_as: Any = None) -> Any:
-        """A value that the system's version fixes; `source` is the file that does, where another one than usual."""
+        """A value that the system's version fixes; `source` is the file that says so, if another one than usual."""
         self.read.append(Read(key, value, "default", source or self.defaults.source, taken_as))
         return value
 
     def follows(self, key: str, value: Any, where: str = "") -> Any:
-        """A value that the one read last implies."""
+        """A value that follows from the one read last."""
         last = self.read[-1]
         self.read.append(Read(key, value, last.source, where or last.where))
         return value
 
     def peek(self, *names: str) -> Any:
-        """A stated value without a word about it; None where there is none, or nobody knows it."""
+        """A stated value without noting it; None where there is none, or nobody knows it."""
         for name in names:
             found, value = _lookup(self.given, name)
             if found:
@@ -155,11 +155,11 @@ class JobSettings:
         return None
 
     def table(self, name: str) -> Tree:
-        """A table inside the parameters, of which nothing counts as asked for yet."""
+        """A table inside the parameters, none of which is noted yet."""
         return mapping(self.given, name)
 
     def states(self, *names: str) -> bool:
-        """Whether the file has one of these."""
+        """Whether the file has one of these names."""
         return any(_lookup(self.given, name)[0] for name in self._known(names))
 
     def _known(self, names: Sequence[str]) -> Sequence[str]:
@@ -171,13 +171,13 @@ class JobSettings:
         return value
 
     def describe(self, key: str, taken_as: Any) -> None:
-        """Say what the plan has for the value read last under this key, where it differs."""
+        """Note the plan's value for the one read last under this key, where it differs."""
         position = max(place for place, one in enumerate(self.read) if one.key == key)
         if self.read[position].value != taken_as:
             self.read[position] = replace(self.read[position], taken_as=taken_as)
 
     def left(self, meanings: Mapping[str, str]) -> list[str]:
-        """What the file states and nobody asked for, with its meaning where it is known."""
+        """Values that the file states and nobody asked for, with their meaning where it is known."""
         paths = [path for path in _paths(self.given) if not self._is_used(path)]
         unknown = (
             "the system knows no such setting and ignores it" if self.knows_no_other else "not needed for the verdicts"
@@ -239,7 +239,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def number(name: str, value: Any) -> float:
-    """Reads any finite number."""
+    """A finite number, also where the file has it in quotes."""
     try:
         result = float("nan") if isinstance(value, bool) else float(value)
         if result != result or result in (float("inf"), float("-inf")):

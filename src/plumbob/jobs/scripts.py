@@ -115,7 +115,7 @@ def _owner(function: ast.expr) -> str:
 
 
 def _learn(statement: ast.stmt, known: Known) -> None:
-    """What a statement says about names."""
+    """Note what a statement says about names."""
     if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         for target in targets:
@@ -145,7 +145,7 @@ def _assign(target: ast.expr, value: Any, known: Known) -> None:
 
 
 def _learn_update(call: ast.Call, known: Known) -> None:
-    """`settings.update(more)`; any other method may have changed a table in ways that nobody knows."""
+    """Note `settings.update(more)`; any other method may have changed a table in unknown ways."""
     name = _owner(call.func)
     table = known.get(name)
     if not isinstance(call.func, ast.Attribute) or not isinstance(table, dict):
@@ -159,7 +159,7 @@ def _learn_update(call: ast.Call, known: Known) -> None:
 
 
 def value_of(node: ast.expr, known: Known, depth: int = 0) -> Any:
-    """A literal, a known name, or `Computed`."""
+    """The value of an expression: a literal, a known name, or `Computed`."""
     if depth > DEEPEST:
         return Computed()
     if isinstance(node, ast.Constant):
@@ -190,7 +190,7 @@ def _table(node: ast.Dict, known: Known, depth: int) -> dict[str, Any]:
 
 
 def _held(node: ast.Call, known: Known, depth: int) -> Any:
-    """`dict(a=1)` and objects that only hold their arguments, such as `EncryptParam(key_length=1024)`."""
+    """The values in `dict(a=1)` and in objects that only hold arguments, such as `EncryptParam(key_length=1024)`."""
     name = _last(node.func)
     is_holder = name in ("dict", "Attribute", "Data", "Model") or name.endswith("Param")
     if not is_holder or (name == "dict" and node.args):

@@ -1,4 +1,4 @@
-"""What SecretFlow's logistic regressions have in common, whichever file describes them, and its secure devices.
+"""The common part of SecretFlow's logistic regressions, whichever file describes them, and its secure devices.
 
 `SSRegression`, `ss_sgd_train` and `SSGLM` calculate on shares inside an SPU, `HESSLogisticRegression` on shares and
 ciphertexts. `FlLogisticRegressionVertical` hands the label party every score in the clear while it trains. What each
@@ -49,7 +49,7 @@ class SecureDevice:
     """What hides the values while SecretFlow calculates."""
 
     protocol: str = ""
-    """Empty where the file does not say."""
+    """The SPU's protocol; empty where the file does not say."""
     dealer: str = DEALERS[0]
     is_mock: bool = False
     """Whether the HEU's schema encrypts nothing."""
@@ -63,7 +63,7 @@ class SecureDevice:
 
     @property
     def trust(self) -> str:
-        """Whom this makes you trust; empty where that is the first party, or not stated."""
+        """A sentence on whom this makes you trust; empty where that is the first party, or not stated."""
         return TRUST.get(self.dealer if self.protocol == "SEMI2K" else self.protocol, "")
 
     @property
@@ -74,7 +74,7 @@ class SecureDevice:
         return FIRST_PARTY if self.protocol else f"{missing}By default: {FIRST_PARTY}"
 
     def read(self) -> Read:
-        """What is printed about the SPU."""
+        """The printed line about the SPU."""
         source: ValueSource = "file" if self.protocol else "assumed"
         where = (
             "runtime_config.protocol" if self.protocol else "the file does not say; SecretFlow's own examples have it"
@@ -86,7 +86,7 @@ UNKNOWN = SecureDevice()
 
 
 def device_of(tables: Iterable[Mapping[str, Any]]) -> SecureDevice:
-    """From all tables of a file; of several SPUs or keys the weakest."""
+    """The device from all tables of a file; of several SPUs or keys the weakest."""
     spus: list[tuple[int, int]] = []
     bits: list[int] = []
     is_mock = False
@@ -105,7 +105,7 @@ def device_of(tables: Iterable[Mapping[str, Any]]) -> SecureDevice:
 
 
 def _place(names: tuple[str, ...], given: Any, first: int, takes_numbers: bool) -> int | None:
-    """Where a name stands, which may come as a number or with a prefix: `ProtocolKind.REF2K`."""
+    """The place of a name, which may be given as a number or with a prefix: `ProtocolKind.REF2K`."""
     number = _number(given)
     if takes_numbers and number is not None and first <= number < first + len(names):
         return number - first
@@ -115,7 +115,7 @@ def _place(names: tuple[str, ...], given: Any, first: int, takes_numbers: bool) 
 
 
 def _number(given: Any) -> int | None:
-    """Of at most six digits, also in quotes."""
+    """A number of at most six digits, also in quotes."""
     if isinstance(given, str) and len(given) <= 6 and given.isdecimal():
         return int(given)
     return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 10**6 else None
@@ -158,7 +158,7 @@ class Model:
     """One logistic regression as a file describes it."""
 
     name: str
-    """As the file calls it."""
+    """The name of the model in the file."""
     parameters: Tree
     device: SecureDevice = UNKNOWN
     others: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ class Model:
 
 
 def job_of(model: Model, version: SystemVersion, told: Iterable[Read], unseen: Iterable[str] = ()) -> Job:
-    """Everything that a model's parameters say."""
+    """The job that a model's parameters describe."""
     settings = JobSettings(model.parameters, defaults_for(SYSTEM, model.kind, version), model.name)
     settings.read.extend(told)
     remarks: list[str] = []
@@ -264,7 +264,7 @@ def _penalty(settings: JobSettings) -> float:
 
 
 def _share_keys(settings: JobSettings, model: Model, remarks: list[str]) -> dict[str, Any]:
-    """Weights are opened only where the job says so."""
+    """The plan's keys for shares; weights are opened only where the job says so."""
     is_reported = model.is_opened
     if "report_weights" in settings.defaults.values:
         is_reported = flag(settings.take("report_weights", "report_weights")) or is_reported

@@ -1,4 +1,4 @@
-"""SecretFlow as it is stored: secretpad graphs, Kuscia jobs with JSON in a string, and a component's own node."""
+"""SecretFlow's stored jobs: secretpad graphs, Kuscia jobs with JSON in a string, and a component's own node."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -85,7 +85,7 @@ def _node(value: Tree) -> Node | None:
 
 
 def _is_definition(value: Tree) -> bool:
-    """A catalogue describes each attribute by name, with its type and default; a job gives it a value."""
+    """Whether a table is a catalogue's definition of an attribute, with type and default, and not a job's value."""
     attributes = value.get("attrs")
     inner = attributes.values() if isinstance(attributes, Mapping) else listed(attributes)
     return any(isinstance(one, Mapping) and ("name" in one or "type" in one) for one in inner)
@@ -103,7 +103,7 @@ def _attributes(value: Tree) -> dict[str, Any]:
 
 
 def attribute_value(attribute: Any) -> Any:
-    """{"i64": "1024", "is_na": false} is 1024; {"is_na": true} is nothing."""
+    """The value of an attribute: {"i64": "1024", "is_na": false} is 1024; {"is_na": true} is nothing."""
     if not isinstance(attribute, Mapping):
         return attribute
     if attribute.get("is_na", attribute.get("isNa")) is True:
@@ -116,7 +116,7 @@ def attribute_value(attribute: Any) -> Any:
 
 
 def _stated_model(tree: Tree, device: SecureDevice) -> Model | None:
-    """{model: SSRegression, fit: {...}}: a model's arguments written down."""
+    """The model whose arguments are written down: {model: SSRegression, fit: {...}}."""
     name = tree.get("model")
     if isinstance(name, str) and name.lower() in secretflow.NAMES:
         return Model(name, mapping(tree, "fit") or {key: one for key, one in tree.items() if key != "model"}, device)

@@ -49,7 +49,7 @@ def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None
 
 
 def _device(script: ast.Module, calls: list[Call]) -> SecureDevice:
-    """Tables that calls are given, and protocols that are named anywhere."""
+    """The device from tables that calls are given and protocols that are named anywhere."""
     values = [value for call in calls for value in (*call.arguments, *call.keywords.values())]
     named = [{"protocol": word} for word in words_of(script) if word in PROTOCOLS]
     return device_of([*(table for value in values for table in tables_of(value)), *named])
@@ -123,7 +123,7 @@ def _component(call: Call) -> str | None:
 
 
 def _component_attributes(call: Call) -> dict[str, Any] | None:
-    """None where the script takes them from elsewhere."""
+    """The attributes of a component; None where the script takes them from elsewhere."""
     paths, values = call.keywords.get("attr_paths"), call.keywords.get("attrs")
     if isinstance(paths, list) and isinstance(values, list):
         pairs = zip(map(str, paths), map(attribute_value, values), strict=False)

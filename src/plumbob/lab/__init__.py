@@ -1,1 +1,1 @@
-"""Everything that a party does not need beside its keys: simulation, attacks, audit, the paper, the lab, the demo."""
+"""The lab: simulation, attacks, audit, the paper and the demo, none of which a party needs beside its keys."""

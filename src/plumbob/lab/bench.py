@@ -1,4 +1,4 @@
-"""How long one training iteration's cryptography takes with the engines that are installed here.
+"""Times the cryptography of one training iteration with the engines that are installed here.
 
 An iteration of `exchange` is both directions of Protocol 1 for one batch: encrypt the residuals, multiply them with the
 features, pack, mask, randomise, decrypt. Tables made once per key are not counted; tables that depend on the batch are.
@@ -237,7 +237,7 @@ class ExchangeDirection:
 
 
 def iteration_seconds(direction: ExchangeDirection, rounds: int) -> dict[str, float]:
-    """Medians over rounds of both directions, by stage, in `total`, and what the processor worked of it."""
+    """Medians over rounds of both directions: seconds by stage, the `total`, and the processor's seconds."""
     watches = []
     for _ in range(rounds):
         watches.append(Stopwatch())
@@ -249,7 +249,7 @@ def iteration_seconds(direction: ExchangeDirection, rounds: int) -> dict[str, fl
 
 
 def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
-    """Every installed engine; the fastest is the one reported as `engine`."""
+    """Time every installed engine; the fastest is reported as `engine`."""
     rounds = 1 if quick else 5
     measured: dict[str, dict[str, dict[str, float]]] = {}
     for engine in _installed_engines():
@@ -276,7 +276,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
 
 
 def machine() -> dict[str, object]:
-    """What the numbers were measured on: they compare with each other and with nothing else."""
+    """The machine that was measured: numbers compare with each other and with nothing else."""
     return {
         "processor": _processor(),
         "cores": engines.cores(),
@@ -287,7 +287,7 @@ def machine() -> dict[str, object]:
 
 
 def _processor() -> str:
-    """Its name, where the system tells."""
+    """The processor's name, where the system tells it."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

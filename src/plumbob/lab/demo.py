@@ -1,4 +1,4 @@
-"""The demo: one model of bundled credit data, three ways, each attacked with everything that parties saw.
+"""The demo: one model of bundled credit data, trained three ways, each attacked with everything that parties saw.
 
 By `exchange`, as several systems ship it; by `exchange` with noise that keeps labels; and on `shares`. All of it is
 encrypted. The bank holds the label and 5 columns, a payment processor 18: with 16 rows per batch the processor's own
@@ -40,7 +40,7 @@ from plumbob.run_folder import REPORT, RunFolder
 
 DATASET = "loans"
 EPSILON = 0.5
-"""At 2, signs of released residuals still tell more about 3,200 labels than the plan tolerates."""
+"""The epsilon of the noise: at 2, signs of released residuals tell more about 3,200 labels than the plan tolerates."""
 RUNS: Mapping[str, Mapping[str, Any]] = {
     "exchange": {"protocol": "exchange"},
     "exchange with noise": {"protocol": "exchange", "noise": "sound", "epsilon": EPSILON},
@@ -58,9 +58,9 @@ STORIES = {
     "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }
 CHOOSES = "label-chosen-rows"
-"""Judged on the few people that it chose, so that its rate says nothing about all labels."""
+"""The attack that is judged on the few people it chose, so that its rate says nothing about all labels."""
 BAR = 30
-"""Signs in a terminal for all labels."""
+"""How many characters in a terminal stand for all labels."""
 ON_RECORDS = tuple(passive_names())
 FOLDERS = {name: name.replace(" ", "-") for name in RUNS}
 
@@ -73,16 +73,16 @@ class DemoSettings:
     key_bits: int = 2048
     engine: str = "auto"
     attacks: Sequence[str] | None = None
-    """Those to run; None: all."""
+    """The attacks to run; None = all."""
 
     @classmethod
     def for_this_machine(cls) -> "DemoSettings":
-        """One epoch, and no attack that trains again, where only the slower engine is installed."""
+        """Settings with one epoch, and no attack that trains again, where only the slower engine is installed."""
         return cls() if engines.native_is_built() else cls(epochs=1, attacks=ON_RECORDS)
 
 
 def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | None = None) -> dict[str, object]:
-    """Train and attack three times, lay the results side by side, write them to `out`."""
+    """Train and attack three times, compare the results, and write them to `out`."""
     started = time.perf_counter()
     # First, so that nothing is calculated that cannot be written.
     out.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | Non
 
 
 def plan_for(name: str, settings: DemoSettings) -> Plan:
-    """The same rows, keys and seed; `exchange` in small batches, as it is usually run, `shares` by its own defaults."""
+    """A plan on the same rows, keys and seed: `exchange` in small batches, as usual, `shares` by its own defaults."""
     columns = [len(names) for names in LOANS_PARTIES.values()]
     roles = zip(LOANS_PARTIES, ("label", "features"), columns, strict=True)
     common: dict[str, Any] = {
@@ -167,7 +167,7 @@ def _difference_from_clear(encrypted: Run, settings: DemoSettings, loaded: Loade
 
 
 def largest_difference(model: JointModel, other: JointModel) -> float:
-    """Over all weights, in the units of training."""
+    """The largest difference over all weights, in the units of training."""
     pairs = ((part.weights, other.parts[name].weights) for name, part in model.parts.items())
     return max(float(np.abs(one - two).max()) for one, two in pairs if one is not None and two is not None)
 
@@ -181,7 +181,7 @@ def _about(record: RunRecord) -> str:
 
 
 def _next() -> str:
-    """What to type; in a shell that does not find the program yet, with what makes it."""
+    """The next command; in a shell that does not find the program yet, with what makes it work."""
     activate = "" if shutil.which("plumbob") else f"source {os.path.relpath(sys.prefix)}/bin/activate, then "
     return f"Next: {activate}plumbob lab --open, or plumbob train --help"
 
@@ -195,7 +195,7 @@ def _sentences(difference: float, took: float, engine: str) -> list[str]:
 
 
 def _labels_read(runs: Mapping[str, Run]) -> dict[str, LabelsRead]:
-    """By run. Where no attack had anything to work on, guessing is all there is, as well as in the other runs."""
+    """The labels read by run; where no attack had anything to work on, guessing, as well as in the other runs."""
     found = {
         name: [finding for finding in run.record.findings if _is_about_all_labels(finding)]
         for name, run in runs.items()
@@ -212,7 +212,6 @@ def _is_about_all_labels(finding: Finding) -> bool:
 
 
 def _headline(compared: Sequence[ComparedRun]) -> str:
-    """The result in two sentences."""
     exchanged, shared = compared[0].labels.in_words, compared[-1].labels.in_words
     return f"With exchange the processor reads {exchanged}. With shares it reads {shared}."
 
@@ -237,7 +236,7 @@ def _row(one: ComparedRun) -> list[str]:
 
 
 def _worth(record: RunRecord) -> Iterator[str]:
-    """Whether joining pays: the run that we recommend, beside the bank alone and beside pooled data."""
+    """Lines on whether joining pays: the recommended run, beside the bank alone and beside pooled data."""
     names = {"local-only": "the bank alone", "joint": "together, on shares", "pooled": "pooled in one place"}
     for rows, models in record.quality.items():
         yield f"Is it worth it? AUC on the {rows}, {record.test_rows:,} people, with 95 % intervals:"
@@ -246,7 +245,7 @@ def _worth(record: RunRecord) -> Iterator[str]:
 
 
 def _left_open(record: RunRecord) -> Iterator[str]:
-    """What the recommended run does not stop."""
+    """Lines on what the recommended run does not stop."""
     block = judged(record).headlines.cheating
     yield f"What shares does not stop. {block.heading}:"
     yield from (f"  {line.says}" for line in block.lines)

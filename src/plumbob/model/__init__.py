@@ -1,1 +1,1 @@
-"""The mathematics: numpy in, numpy out. No file, no secret, and no randomness but what is handed in."""
+"""The mathematics: numpy in, numpy out. No file, no secret, and no randomness except what is passed in."""

@@ -20,7 +20,7 @@ RESAMPLES_AT_ONCE = 50
 
 
 def wilson(right: float, n: int) -> Interval:
-    """For a share: `right` of `n` (Wilson 1927, the interval that the score test inverts)."""
+    """The interval for a share: `right` of `n` (Wilson 1927, the interval that the score test inverts)."""
     share, spread = right / n, NORMAL_QUANTILE**2 / n
     centre = (share + spread / 2) / (1 + spread)
     half = NORMAL_QUANTILE * math.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
@@ -29,7 +29,7 @@ def wilson(right: float, n: int) -> Interval:
 
 
 def balanced_accuracy(right: Interval, n: tuple[int, int]) -> Interval:
-    """For the mean of two classes' accuracies: their Wilson intervals, squared and added (Newcombe 1998)."""
+    """The interval for the mean of two classes' accuracies: Wilson intervals, squared and added (Newcombe 1998)."""
     shares = [one / size for one, size in zip(right, n, strict=True)]
     ends = [wilson(one, size) for one, size in zip(right, n, strict=True)]
     below = math.hypot(*(share - low for share, (low, _) in zip(shares, ends, strict=True))) / 2
@@ -39,7 +39,7 @@ def balanced_accuracy(right: Interval, n: tuple[int, int]) -> Interval:
 
 
 def auc(is_positive: NDArray[np.bool_], scores: Vector) -> Interval:
-    """For an AUC: DeLong's variance (1988) on the rows and two imaginary ones of each class.
+    """The interval for an AUC: DeLong's variance (1988) on the rows and two imaginary ones of each class.
 
     Of those two, one lies as right and one as wrong as can be. That is Agresti and Coull's remedy for shares: without
     it the interval of an AUC of 1 would be a point, whatever the number of rows.
@@ -60,7 +60,7 @@ def auc(is_positive: NDArray[np.bool_], scores: Vector) -> Interval:
 
 
 def explained(truth: Matrix, errors: Matrix) -> Interval:
-    """For an R^2: percentiles over resampled rows; the same rows always give the same interval."""
+    """The interval for an R^2: percentiles over resampled rows; the same rows always give the same interval."""
     values = np.concatenate(list(_bootstrap(truth, errors)))
     low, high = np.quantile(values, [0.025, 0.975])
     return float(low), float(high)

@@ -1,4 +1,4 @@
-"""From a score to a probability, by the link that training itself fitted.
+"""Turns a score into a probability, by the link that training itself fitted.
 
 Where a stand-in's residuals add up to zero, 1/2 + curve(score) / (2 label_weight) is the share of positives: under
 `taylor` a score is a least-squares fit, so that 1/2 + score / 4 is the probability and the sigmoid of the score is not.
@@ -19,7 +19,7 @@ SLOPE_BEYOND = 0.1
 
 
 def log_odds(plan: Plan, scores: Vector) -> Vector:
-    """What the scores of this plan's model say as log-odds."""
+    """The scores of this plan's model as log-odds."""
     sigmoid = SIGMOIDS[plan.sigmoid]
     if sigmoid.is_log_odds:
         return scores
@@ -31,7 +31,7 @@ def log_odds(plan: Plan, scores: Vector) -> Vector:
 
 
 def link_in_words(plan: Plan) -> str:
-    """How scores were turned into probabilities, for the report."""
+    """A sentence for the report on how scores were turned into probabilities."""
     sigmoid = SIGMOIDS[plan.sigmoid]
     if sigmoid.is_log_odds:
         return "Probabilities are the sigmoid of the score."
@@ -39,7 +39,7 @@ def link_in_words(plan: Plan) -> str:
 
 
 def odds_factor(plan: Plan, positive_share: float | None) -> float:
-    """By what a weight is multiplied before it is an exponent of odds, around the share of positives in training."""
+    """The factor that makes a weight an exponent of odds, around the share of positives in training."""
     sigmoid = SIGMOIDS[plan.sigmoid]
     if sigmoid.is_log_odds or positive_share is None or not 0 < positive_share < 1:
         return 1.0

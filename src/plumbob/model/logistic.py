@@ -41,7 +41,7 @@ WEIGHT_BITS = 20  # Fraction bits of a row's weight.
 
 
 def signs_of(y: ArrayLike) -> Vector:
-    """0/1 as -1/+1."""
+    """Labels 0/1 as -1/+1."""
     return 2.0 * np.asarray(y, dtype=np.float64) - 1.0
 
 
@@ -51,13 +51,13 @@ def partial_residuals(scores: Vector, signs: Vector | None = None) -> Vector:
 
 
 def residual_sums(X: Matrix, own_residuals: Vector, helper_sums: Vector | float = 0.0) -> Vector:
-    """The paper's G: own part of the residuals times own columns, plus what the helpers' parts add to that."""
+    """The paper's G: own part of the residuals times own columns, plus what the helpers' parts add."""
     sums: Vector = own_residuals @ X + helper_sums
     return sums
 
 
 def gradient(sums: Vector, rows: int, sigmoid: Sigmoid) -> Vector:
-    """Own gradient: the mean of those sums over the batch's rows, times 1/4 for Taylor's curve."""
+    """The party's own gradient: the mean of those sums over the batch's rows, times 1/4 for Taylor's curve."""
     return sums * (sigmoid.gradient_scale / rows)
 
 
@@ -71,7 +71,7 @@ def penalties(l2: float, n_columns: int, has_intercept: bool) -> Vector:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Descent:
-    """Where a party's weights are, and what momentum carries over to the next step."""
+    """A party's weights, and what momentum carries over to the next step."""
 
     weights: Vector
     velocity: Vector
@@ -81,7 +81,7 @@ class Descent:
         return cls(weights, np.zeros_like(weights))
 
     def after(self, gradient: Vector, learning_rate: float, momentum: float, penalties: "Vector | Matrix") -> "Descent":
-        """One step further; without momentum, plain gradient descent."""
+        """The state after one step; without momentum, plain gradient descent."""
         velocity = momentum * self.velocity + penalised(gradient, self.weights, penalties)
         return Descent(self.weights - learning_rate * velocity, velocity)
 
@@ -92,25 +92,25 @@ def updated(weights: Vector, gradient: Vector, learning_rate: float, penalties: 
 
 
 def penalised(gradient: Vector, weights: Vector, penalties: Vector | Matrix) -> Vector:
-    """The gradient with the penalty's own: a factor for each weight, or a matrix where columns were whitened."""
+    """The gradient with the penalty's: a factor for each weight, or a matrix where columns were whitened."""
     pull: Vector = penalties * weights if penalties.ndim == 1 else penalties @ weights
     return gradient + pull
 
 
 def class_weights(y: ArrayLike) -> Vector:
-    """One factor a row on its residual, so that both classes weigh the same: n / (2 * rows of its class)."""
+    """A factor for each row's residual that gives both classes the same weight: n / (2 * rows of its class)."""
     labels = np.asarray(y, dtype=np.intp)
     return (len(labels) / (2.0 * np.bincount(labels, minlength=2)))[labels]
 
 
 def bounded_class_weights(y: ArrayLike) -> Vector:
-    """The same, divided by the larger one: no row then weighs more than 1, and the public rate holds as it is."""
+    """Class weights divided by the larger one: no row weighs more than 1, and the public rate holds as it is."""
     weights = class_weights(y)
     return rounded_weights(weights / weights.max())
 
 
 def rounded_weights(weights: Vector) -> Vector:
-    """As they are used on shares."""
+    """Weights rounded as they are used on shares."""
     rounded: Vector = np.rint(weights * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
     return rounded
 
@@ -168,7 +168,7 @@ def _step(X: Matrix, labels: Vector, counts: Vector, weights: Vector, penalty: M
 def _halve_until_better(
     X: Matrix, labels: Vector, counts: Vector, weights: Vector, step: Vector, penalty: Matrix
 ) -> Vector:
-    """Halved until the loss falls: far from the solution a whole step may overshoot."""
+    """The step halved until the loss falls: far from the solution a whole step may overshoot."""
     before = _loss(X, labels, counts, weights, penalty)
     for halvings in range(20):
         further: Vector = weights + step * 0.5**halvings

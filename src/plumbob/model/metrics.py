@@ -1,4 +1,4 @@
-"""How good scores are, against labels in 0/1. A score is a log-odds: above 0 means class 1."""
+"""The quality of scores against labels in 0/1. A score is a log-odds: above 0 means class 1."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ LEAST_GROUP = 5  # Rows of a point on the calibration curve.
 
 @dataclass(frozen=True)
 class Quality:
-    """What is shown for one model on one set of rows; `majority` is the accuracy of always saying the larger class.
+    """The metrics of one model on one set of rows; `majority` is the accuracy of always saying the larger class.
 
     With one class only, what needs both (auc, ks, balanced_accuracy) is NaN.
     """
@@ -29,14 +29,14 @@ class Quality:
     majority: float
     brier: float
     auc_low: float
-    """With `auc_high` the 95 % interval of the AUC, and likewise for the log loss."""
+    """The lower end of the AUC's 95 % interval, with `auc_high`; likewise for the log loss."""
     auc_high: float
     log_loss_low: float
     log_loss_high: float
 
 
 def quality(y: ArrayLike, scores: Vector) -> Quality:
-    """All of them at once."""
+    """All metrics at once."""
     labels = np.asarray(y, dtype=np.int8)
     share = float(np.mean(labels))
     return Quality(
@@ -123,12 +123,12 @@ def probabilities(scores: Vector) -> Vector:
 
 
 def brier(y: ArrayLike, scores: Vector) -> float:
-    """The mean square of what is missing from a probability to its label."""
+    """The mean square of the difference between probability and label."""
     return float(np.mean((probabilities(scores) - np.asarray(y)) ** 2))
 
 
 def auc_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
-    """95 %, from the spread of each class's rows against the other class (DeLong's variance)."""
+    """The 95 % interval, from the spread of each class's rows against the other class (DeLong's variance)."""
     is_positive = np.asarray(y) == 1
     positive, negative = scores[is_positive], scores[~is_positive]
     if len(positive) < 2 or len(negative) < 2:
@@ -148,7 +148,7 @@ def _above(own: Vector, others: Vector) -> Vector:
 
 
 def log_loss_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
-    """95 %, from the spread of the rows' own losses."""
+    """The 95 % interval, from the spread of the rows' own losses."""
     losses = _losses(y, scores)
     if len(losses) < 2:
         return float("nan"), float("nan")
@@ -157,7 +157,7 @@ def log_loss_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
 
 
 def calibration_curve(y: ArrayLike, scores: Vector, bins: int = 10) -> list[list[float]]:
-    """Rows in order of their score, in groups of equal size, deciles where there are enough.
+    """Calibration in groups of equal size by score, deciles where there are enough rows.
 
     [mean probability, share of positives, rows, highest probability] of each.
     """
@@ -185,7 +185,7 @@ def stability_index(curve: Sequence[Sequence[float]], scores: Vector) -> float |
 
 
 def as_many_positive(scores: Vector, count: int) -> NDArray[np.bool_]:
-    """The highest scores, as near to `count` of them as ties allow: the threshold that knows the class prior."""
+    """The highest scores, as near to `count` of them as ties allow, as if the class prior were known."""
     at = np.sort(scores)[-count]
     choices = (scores >= at, scores > at)
     return min(choices, key=lambda chosen: abs(int(chosen.sum()) - count))

@@ -1,4 +1,4 @@
-"""Bytes from here to there. What they mean is nobody's business in this room."""
+"""The network: carries bytes from here to there, whatever they mean."""
 
 from plumbob.net.connector import Connection, Link
 from plumbob.net.memory import Data, linked_pair

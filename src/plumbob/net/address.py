@@ -1,4 +1,4 @@
-"""Places on a network, as people write them: HOST:PORT, and the proxy that stands before the rest."""
+"""Addresses on a network, as people write them: HOST:PORT, and the proxy in front of the rest."""
 
 import re
 import urllib.parse
@@ -24,7 +24,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str, *, any_port: bool = False) -> Self:
-        """`host:port`, `1.2.3.4:port` or `[::1]:port`; port 0, where allowed, is one that the system chooses."""
+        """Parse `host:port`, `1.2.3.4:port` or `[::1]:port`; port 0, where allowed, is one that the system chooses."""
         host, colon, port = text.rpartition(":")
         six = host.startswith("[") and host.endswith("]")
         host = host[1:-1] if six else host
@@ -37,7 +37,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Proxy:
-    """An HTTP proxy that can CONNECT; what it knows us by is not printed."""
+    """An HTTP proxy that can CONNECT; its credentials are not printed."""
 
     address: Address
     user: str | None = field(default=None, repr=False)
@@ -45,7 +45,7 @@ class Proxy:
 
     @classmethod
     def parse(cls, url: str) -> Self:
-        """`http://[user:password@]host:port`; a TransportError does not repeat the text: it may hold a password."""
+        """Parse `http://[user:password@]host:port`; errors never repeat the text, which may hold a password."""
         try:
             parts = urllib.parse.urlsplit(url)
             if parts.scheme != "http" or parts.path not in ("", "/") or parts.query or parts.fragment:

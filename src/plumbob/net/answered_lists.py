@@ -1,4 +1,4 @@
-"""Which list of rows a session of answers is about: whoever asks says so first, and whoever answers follows."""
+"""Chooses the list of rows that a session of answers is about: whoever asks names it, whoever answers follows."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -35,13 +35,13 @@ class AnsweredLists:
     def greet(
         self, connection: Connection, ours: Callable[[str, str], Greeting], is_over: Callable[[], bool]
     ) -> Greeting:
-        """The peer's greeting for `ours`, which is made from a list's name and a reason to refuse."""
+        """Exchange greetings; `ours` is made from a list's name and a reason to refuse."""
         if connection.peer == self._asker:
             return self._hear_asker(connection, ours)
         return self._greet_when_chosen(connection, ours, is_over)
 
     def _hear_asker(self, connection: Connection, ours: Callable[[str, str], Greeting]) -> Greeting:
-        """Whoever asks names its list before we greet, and hears at once where it is none of ours."""
+        """Let the asker name its list before we greet, and tell it at once where the list is none of ours."""
         theirs = greeting.decode(connection.receive(GREETING_SECONDS), connection.peer)
         refusal = "" if theirs.purpose != "predict" else self._refusal_of(theirs.name)
         # Under the name that was asked for: to the asker, a refusal is an answer and not another conversation.
@@ -56,7 +56,7 @@ class AnsweredLists:
     def _greet_when_chosen(
         self, connection: Connection, ours: Callable[[str, str], Greeting], is_over: Callable[[], bool]
     ) -> Greeting:
-        """The other parties that answer: nobody greets before the asker has named its list, which may take days."""
+        """Greet another answering party once the asker has named its list, which may take days."""
         has_greeted = threading.Event()
 
         def greet() -> None:
@@ -75,7 +75,7 @@ class AnsweredLists:
         return theirs
 
     def _choose(self, name: str) -> bool:
-        """Take what the asker names; False where the session has another one."""
+        """Take the list that the asker names; False where the session has another one."""
         with self._lock:
             if self._chosen not in (None, name):
                 return False

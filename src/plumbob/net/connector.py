@@ -27,16 +27,16 @@ from plumbob.net.websocket import Timeouts, WebSocketConnection
 
 
 class Link(Protocol):
-    """One end. Every error is a TransportError, but for a message of our own that is too long: LocalProtocolError."""
+    """One end of a link. Every error is a TransportError, except LocalProtocolError for a message of ours too long."""
 
     def send(self, *parts: Data) -> None:
-        """Hand one message over, in parts that need not be joined; it may still be on its way when this returns."""
+        """Send one message, in parts that need not be joined; it may still be on its way when this returns."""
 
     def receive(self, seconds: float) -> Data:
-        """The next message, waited for at most so long; DeadlineError if none comes."""
+        """The next message, waited for at most this long; DeadlineError if none comes."""
 
     def close(self) -> None:
-        """Nothing more comes from here; the other end hears of it at its next call."""
+        """Close this end; the other end hears of it at its next call."""
 
 
 class Connection(Link, Protocol):
@@ -100,14 +100,14 @@ class Connector:
 
     @property
     def address(self) -> str | None:
-        """Where we listen, with the port that the system chose; None if we do not."""
+        """The address we listen on, with the port that the system chose; None if we do not listen."""
         if self._listener is None:
             return None
         host, port = self._listener.getsockname()[:2]
         return str(Address(host, port))
 
     def open(self) -> None:
-        """Start; returns at once. Raises IdentityError for our own certificate, TransportError for a port in use."""
+        """Start and return at once. IdentityError for our own certificate, TransportError for a port in use."""
         _refuse_stale(self._identity.certificate)
         if self._listen is not None:
             self._listener = _listening(self._listen)
@@ -194,7 +194,7 @@ class Connector:
 
     @contextmanager
     def _interruptible(self, sock: socket.socket) -> Iterator[None]:
-        """One that we dialled: nobody takes its place, but closing the connector ends it."""
+        """Keep a connection that we dialled: nothing replaces it, but closing the connector ends it."""
         # TLS takes the socket object over, so a second one is kept to interrupt it.
         handle = sock.dup()
         with self._lock:
@@ -228,7 +228,7 @@ class Connector:
         return self._listen is not None and peer.name < self._identity.name
 
     def _wait_for_live(self, peer: Peer) -> bool:
-        """Where the peer has called us, there is nothing to dial until that connection ends."""
+        """Wait while a connection that the peer dialled lives: there is nothing to dial until it ends."""
         with self._lock:
             live = list(self._live[peer.name])
         for connection in live:
@@ -271,7 +271,7 @@ class Connector:
     # What came of it.
 
     def _hand_over(self, connection: WebSocketConnection) -> None:
-        """Give it away, and keep an eye on it until it has ended."""
+        """Hand over a connection, and watch it until it has ended."""
         with self._lock:
             live = self._live[connection.peer]
             live.append(connection)
@@ -296,7 +296,7 @@ class Connector:
             connection.close()
 
     def _tell(self, error: TransportError) -> None:
-        """One sentence to people, once: a stranger who knocks all night must not fill their screen."""
+        """Tell people one sentence, once: a stranger who calls all night must not fill their screen."""
         sentence = str(error)
         with self._lock:
             is_new = sentence not in self._told and len(self._told) < MOST_TOLD_REFUSALS
@@ -366,7 +366,7 @@ def _set_no_delay(sock: socket.socket) -> None:
 
 
 def _pauses(timeouts: Timeouts) -> Iterator[float]:
-    """Between attempts: doubling up to a limit, each shortened by chance so that many do not come at once."""
+    """Pauses between attempts: doubling up to a limit, each randomly shortened so that many do not come at once."""
     pause = timeouts.first_retry
     while True:
         yield pause * random.uniform(0.5, 1)  # noqa: S311  # No secret.

@@ -62,7 +62,7 @@ class MessageFrames:
         """Bytes of the frame that are still to come."""
         self._mask = b""
         self._head = b""
-        """The beginning of a frame whose head is not there as a whole."""
+        """The beginning of a frame whose head has not come completely."""
         self._foreign = 0
         """Bytes of the library's frame that are still to come."""
 
@@ -80,7 +80,7 @@ class MessageFrames:
         return message
 
     def messages_in(self, data: memoryview) -> Iterator[memoryview]:
-        """Those that these bytes complete."""
+        """The messages that these bytes complete."""
         while data:
             if self._protocol.state is not OPEN:
                 self._protocol.receive_data(self._head + data)
@@ -120,7 +120,7 @@ class MessageFrames:
         self._left -= len(piece)
 
     def _begin(self, data: memoryview) -> memoryview:
-        """A frame's head, once it is there as a whole; what comes after it."""
+        """Read a frame's head, once it has come completely; returns the bytes after it."""
         known = len(self._head)
         head = self._head + data[: LONGEST_HEAD - known]
         size, length = _head_of(head)

@@ -1,4 +1,4 @@
-"""The first message on each connection: what each side is here for, and where it stands.
+"""The first message on each connection: each side's purpose and position.
 
 Both sides send theirs at once and then read the other's, so that a misunderstanding is told on both.
 """
@@ -52,7 +52,7 @@ def encode(greeting: Greeting) -> bytes:
 
 
 def decode(data: Data, peer: str) -> Greeting:
-    """Strictly; raises RemoteProtocolError, in its own words where only the version differs."""
+    """Parse strictly; raises RemoteProtocolError, with words of its own where only the version differs."""
     if len(data) > LARGEST_GREETING:
         raise RemoteProtocolError(f"{peer} greeted with {len(data)} bytes, expected at most {LARGEST_GREETING}")
     try:
@@ -70,7 +70,7 @@ def decode(data: Data, peer: str) -> Greeting:
 
 
 def exchanged(connection: Connection, ours: Greeting, seconds: float) -> Greeting:
-    """The peer's greeting for ours."""
+    """Send our greeting and receive the peer's."""
     connection.send(encode(ours))
     return decode(connection.receive(seconds), connection.peer)
 
@@ -84,6 +84,6 @@ def plan_difference(ours: Greeting, theirs: Greeting) -> str:
 
 
 class _GreetingVersion(msgspec.Struct):
-    """Read first: a greeting of another version may have other fields."""
+    """The version of a greeting, read first: another version may have other fields."""
 
     version: int

@@ -1,4 +1,4 @@
-"""Who a party is: one private key that never leaves its folder, and a self-signed certificate that others pin.
+"""A party's identity: one private key that never leaves its folder, and a self-signed certificate that others pin.
 
 There is no authority above the parties. Two organisations trust each other's exact certificate, exchanged by an
 invitation, one line to paste, and compared by its fingerprint; P-256, because every TLS 1.3 stack has it. An invitation
@@ -42,7 +42,7 @@ STRETCHED = "scrypt 65536 8 1 "
 SALT_BYTES = 16
 SHORTEST_PASSPHRASE = 12  # characters
 Passphrase = Callable[[], str]
-"""Asks for it, or reads it from where the operator put it; it is called only where the key is encrypted."""
+"""Asks for the passphrase, or reads it from where the operator put it; called only if the key is encrypted."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Certificate:
 
     @classmethod
     def parse(cls, der: bytes) -> Self:
-        """Raises IdentityError unless it is a self-signed P-256 certificate of one well-formed name."""
+        """Parse a certificate; IdentityError unless it is a self-signed P-256 certificate of one well-formed name."""
         if len(der) > LARGEST_CERTIFICATE:
             raise IdentityError(f"a certificate of {len(der)} bytes, expected at most {LARGEST_CERTIFICATE}")
         try:
@@ -80,7 +80,7 @@ class Certificate:
         return " ".join(digest[start : start + 4] for start in range(0, len(digest), 4))
 
     def mistake_at(self, moment: datetime.datetime) -> str | None:
-        """Why it does not hold at this time, or None."""
+        """Why the certificate is not valid at this time, or None."""
         if moment < self.valid_from:
             return f"{self.name}'s certificate is valid from {_day(self.valid_from)}: is a clock wrong?"
         if moment > self.valid_until:
@@ -91,12 +91,12 @@ class Certificate:
         return None
 
     def renews(self, other: "Certificate") -> bool:
-        """Whether the owner of the other one's key made this one, by which it signed it, to hold for longer."""
+        """Whether this one was made by the owner of the other one's key, who signed it, to be valid for longer."""
         ours, theirs = (_public_key(x509.load_der_x509_certificate(one.der)) for one in (self, other))
         return ours == theirs and self.name == other.name and self.valid_until > other.valid_until
 
     def verify(self, purpose: str, data: bytes, signature: bytes) -> None:
-        """Raises IdentityError unless the certificate's key signed these bytes for this purpose."""
+        """Raise IdentityError unless the certificate's key signed these bytes for this purpose."""
         try:
             key = _public_key(x509.load_der_x509_certificate(self.der))
             key.verify(signature, _to_sign(purpose, data), ec.ECDSA(hashes.SHA256()))
@@ -120,7 +120,7 @@ class Identity:
         self.certificate = certificate
         self._key = key
         self.password = password
-        """What opens the key's file; empty where it is not encrypted."""
+        """The password of the key's file; empty where it is not encrypted."""
 
     def __repr__(self) -> str:
         return f"Identity({self.name})"
@@ -131,7 +131,7 @@ class Identity:
 
     @property
     def key_file(self) -> Path:
-        """TLS reads the key from its file."""
+        """The key's file, from which TLS reads the key."""
         return self.folder / KEY_FILE
 
     @property
@@ -148,7 +148,7 @@ class Identity:
         valid_from: datetime.datetime | None = None,
         passphrase: str = "",
     ) -> Self:
-        """A new key and certificate in a folder that only the owner can enter; never over an old one."""
+        """Make a new key and certificate in a folder that only the owner can enter; never over an old one."""
         if not PARTY_NAME.fullmatch(name):
             raise IdentityError(
                 f'"{name[:40]}" is no party name: expected up to 32 letters, digits, "-" and "_", '
@@ -170,7 +170,7 @@ class Identity:
         write_over(self.key_file, _pem(self._key, passphrase))
 
     def renewed(self, days: int = VALID_DAYS) -> Self:
-        """The same name and key with a certificate that holds from now on, in the old one's place."""
+        """The same name and key with a certificate that is valid from now on, in place of the old one."""
         _refuse_days(days)
         fresh = _self_signed(self._key, self.name, now() - HEAD_START, days)
         if fresh.not_valid_after_utc <= self.certificate.valid_until:
@@ -180,7 +180,7 @@ class Identity:
 
     @classmethod
     def load(cls, folder: Path, passphrase: Passphrase = _no_passphrase) -> Self:
-        """Raises IdentityError for missing files, looser permissions, or files that do not belong together."""
+        """Load an identity; IdentityError for files that are missing, too open, or do not belong together."""
         refuse_loose(folder)
         key, password = _read_key(folder / KEY_FILE, passphrase)
         certificate = read_certificate(folder / CERTIFICATE_FILE)
@@ -189,7 +189,7 @@ class Identity:
         return cls(folder, certificate, key, password)
 
     def sign(self, purpose: str, data: bytes) -> bytes:
-        """A signature that holds for this purpose and no other; the same each time, so that a restart repeats it."""
+        """A signature for this purpose and no other; the same each time, so that a restart repeats it."""
         return self._key.sign(_to_sign(purpose, data), ec.ECDSA(hashes.SHA256(), deterministic_signing=True))
 
 
@@ -203,12 +203,12 @@ def read_certificate(file: Path) -> Certificate:
 
 
 def pem_of(certificate: Certificate) -> bytes:
-    """The certificate as a PEM file has it."""
+    """The certificate in PEM form."""
     return x509.load_der_x509_certificate(certificate.der).public_bytes(serialization.Encoding.PEM)
 
 
 def make_private_folder(folder: Path) -> None:
-    """A folder that only its owner can enter, whatever the umask; one that exists must be so already."""
+    """Make a folder that only its owner can enter, whatever the umask; an existing one must be so already."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         folder.mkdir(mode=0o700)
@@ -219,7 +219,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """A new file that only its owner can read, from its first moment on."""
+    """Write a new file that only its owner can read from its first moment on."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as handle:
         os.fchmod(descriptor, 0o600)
@@ -229,7 +229,7 @@ def write_private(file: Path, content: bytes) -> None:
 
 
 def write_over(file: Path, content: bytes) -> None:
-    """The old file or the new one, whatever happens in between; on the disk when it returns."""
+    """Replace a file in one move: whatever happens, the old or the new one is there; durable when it returns."""
     fresh = file.with_name(f".{file.name}.new")
     fresh.unlink(missing_ok=True)
     write_private(fresh, content)
@@ -242,7 +242,7 @@ def write_over(file: Path, content: bytes) -> None:
 
 
 def refuse_loose(path: Path, advice: str = "to set a party up: plumbob party init NAME") -> None:
-    """Raises IdentityError where anybody but the owner may look, with what to type; `advice` where it is not there."""
+    """Raise IdentityError where anybody but the owner may look, with what to type; `advice` where it is missing."""
     try:
         status = path.stat()
     except OSError as error:
@@ -253,7 +253,7 @@ def refuse_loose(path: Path, advice: str = "to set a party up: plumbob party ini
 
 
 def _read_key(file: Path, passphrase: Passphrase) -> tuple[ec.EllipticCurvePrivateKey, str]:
-    """(the key, what opens its file)."""
+    """The key, and what opens its file."""
     refuse_loose(file)
     password = ""
     try:
@@ -273,7 +273,7 @@ def _read_key(file: Path, passphrase: Passphrase) -> tuple[ec.EllipticCurvePriva
 
 @cache
 def _stretched(passphrase: str, salt: str) -> str:
-    """Slow on purpose, for whoever guesses; once per process for whoever knows."""
+    """The passphrase stretched slowly, against guessing; once per process for whoever knows it."""
     cost, block, lanes = map(int, STRETCHED.split()[1:])
     made = hashlib.scrypt(
         passphrase.encode(), salt=bytes.fromhex(salt), n=cost, r=block, p=lanes, maxmem=256 * cost * block, dklen=32
@@ -321,7 +321,7 @@ def _digital_signature_only() -> x509.KeyUsage:
 
 
 def _pem(key: ec.EllipticCurvePrivateKey, passphrase: str = "") -> bytes:
-    """The key's file; text before a PEM block does not bother those who read it."""
+    """The key's file; text before a PEM block does not disturb its readers."""
     form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
     if not passphrase:
         return key.private_bytes(*form, serialization.NoEncryption())
@@ -357,7 +357,7 @@ def _to_sign(purpose: str, data: bytes) -> bytes:
 
 
 def now() -> datetime.datetime:
-    """The time that certificates are compared with."""
+    """The current time, which certificates are compared with."""
     return datetime.datetime.now(datetime.UTC)
 
 
@@ -378,7 +378,7 @@ class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Invitation:
-    """What a peer must know of a party before it can meet it."""
+    """What a peer must know about a party before it can meet it."""
 
     certificate: Certificate
     address: str | None = None
@@ -388,14 +388,14 @@ class Invitation:
         return self.certificate.name
 
     def token(self) -> str:
-        """One line, with a checksum against what mail programs and pasting do to it."""
+        """The invitation as one line, with a checksum against damage by mail programs and pasting."""
         content = msgspec.json.encode(_Content(self.name, self.certificate.der, self.address or ""))
         packed = base64.urlsafe_b64encode(content + _checksum(content)).decode().rstrip("=")
         return PREFIX + packed
 
     @classmethod
     def parse(cls, token: str) -> Self:
-        """Raises IdentityError unless it is exactly what `token` gives."""
+        """Parse an invitation; IdentityError unless it is exactly what `token` gives."""
         token = token.strip()
         if not token.startswith(PREFIX):
             raise IdentityError(f"an invitation begins with {PREFIX}; paste the whole line of `plumbob party invite`")

@@ -1,4 +1,4 @@
-"""Two ends in one process: what the simulation uses. Only bytes pass."""
+"""Two link ends in one process, which the simulation uses. Only bytes pass."""
 
 import queue
 
@@ -6,7 +6,7 @@ from plumbob import counting
 from plumbob.errors import DeadlineError, TransportError
 
 Data = bytes | memoryview
-"""What a link hands over: long messages are not copied."""
+"""The data that a link hands over: long messages are not copied."""
 
 
 class MemoryLink:

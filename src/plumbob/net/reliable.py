@@ -48,23 +48,23 @@ LONGEST_WORDS = 500  # Characters of a peer's reason that an error repeats.
 
 
 class OutdatedGreetingError(TransportError):
-    """A greeting that was overtaken by what its sender said on another connection, or comes from an old journal."""
+    """Raised for a greeting that a later connection overtook, or that comes from an old journal."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What a link must know of the time before a restart; nothing, for a first start."""
+    """What a link must know about the time before a restart; nothing, for a first start."""
 
     first: int = 0
     unconfirmed: Sequence[bytes] = ()
     sent: int = 0
-    """How many were sent; those that are not here will be sent again, the same, before anything new."""
+    """How many messages were sent; those that are not here will be sent again, the same, before anything new."""
     received: int = 0
     digests: Mapping[int, bytes] = field(default_factory=dict)
 
 
 class ReliableLink:
-    """One end. Connections come in through `attach`, from any thread; one thread sends and receives.
+    """One end of a reliable link. Connections come in through `attach`, from any thread; one thread sends and receives.
 
     `stored` says how many messages of the peer are on our disk, `digest` the SHA-256 of one that was just received, if
     somebody else has calculated it, `on_confirmed` hears how many of ours are on the peer's disk, and `on_waiting`
@@ -100,9 +100,9 @@ class ReliableLink:
         self._inbox: deque[Data] = deque()
         self._inbox_bytes = 0
         self._taken = memory.received
-        """How many messages were received, by `receive`."""
+        """How many messages `receive` has returned."""
         self._last: Data | None = None
-        """The message that was received last: its digest is asked for only when the next one is wanted."""
+        """The message received last: its digest is needed only when the next one is wanted."""
         self._failure: PlumbobError | None = None
         self._connection: Connection | None = None
         self._ended: Connection | None = None
@@ -154,13 +154,13 @@ class ReliableLink:
         raise TransportError(f"no message arrived within {counting.seconds(seconds)}; {state}{self._last_end}")
 
     def say_goodbye(self) -> None:
-        """Nothing more will be sent: told to the peer behind everything that was."""
+        """Tell the peer, after everything that was sent, that nothing more will be."""
         with self._changed:
             self._says_goodbye = True
             self._to_write.notify_all()
 
     def wait_for_goodbye(self, seconds: float) -> bool:
-        """At the end: wait until both ends have everything and said so. False if the peer did not in time."""
+        """Wait until both ends have everything and said so; False if the peer did not in time."""
         self.say_goodbye()
         with self._changed:
             self._changed.wait_for(self._is_over, seconds)
@@ -191,12 +191,12 @@ class ReliableLink:
 
     @property
     def has_met(self) -> bool:
-        """Whether the peer has ever been there."""
+        """Whether the peer has ever connected."""
         return self._peer_run is not None
 
     @property
     def last_end(self) -> str:
-        """How the last connection ended, in brackets; nothing before."""
+        """How the last connection ended, in brackets; empty before."""
         return self._last_end
 
     @property
@@ -261,7 +261,7 @@ class ReliableLink:
         )
 
     def _say_to_wait(self, theirs: Greeting, name: str) -> str:
-        """Somebody who looks in for another purpose does not end a run, but somebody should know, once."""
+        """Answer somebody who comes for another purpose: that does not end a run, but a person is told once."""
         ours = structs.replace(self._terms, name=name)
         reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(ours)}; do the same on both"
         self._last_end = f" ({reason})"
@@ -271,7 +271,7 @@ class ReliableLink:
         return reason
 
     def _hear_refusal(self, theirs: Greeting) -> None:
-        """Before the peer counts as met: it has no run that could be continued."""
+        """Hear a refusal before the peer counts as met: it has no run that could be continued."""
         if theirs.refuses:
             raise RemoteProtocolError(
                 f"{self.peer} takes no part: {theirs.refuses!r}. Type this again once it has put that right"
@@ -315,7 +315,7 @@ class ReliableLink:
             raise RemoteProtocolError(f"{self.peer}: {words}; is its journal an older copy?")
 
     def _hear_last_words(self, connection: Connection) -> None:
-        """A peer whose journal really is older has seen that as well, and says so before it stops."""
+        """Let a peer whose journal really is older say so before it stops."""
         with suppress(TransportError):
             frame = connection.receive(LAST_WORDS_SECONDS)
             if frame[:1] == bytes([ABORT]):
@@ -336,7 +336,7 @@ class ReliableLink:
         threading.Thread(target=self._write, args=(connection, theirs.received), name=name, daemon=True).start()
 
     def _write(self, connection: Connection, position: int) -> None:
-        """Send from `position` on, until the connection is not the current one any more."""
+        """Send from `position` on, until another connection takes over."""
         said_goodbye = False
         try:
             while (turn := self._next_turn(connection, position, said_goodbye)) is not None:
@@ -433,7 +433,7 @@ class ReliableLink:
             self._changed.notify_all()
 
     def _is_repeated(self, number: int, data: Data) -> bool:
-        """Whether this is the message of that number; one that is too old to remember is taken for it."""
+        """Whether this is the message of that number again; one that is too old to remember counts as the same."""
         with self._changed:
             place = number - self._taken
             if 0 <= place < len(self._inbox):
@@ -444,7 +444,7 @@ class ReliableLink:
         return self._digests.get(number, digest) == digest
 
     def _note_last(self) -> None:
-        """Remember what the last message hashes to: it is let go now."""
+        """Remember the digest of the last message before it is dropped."""
         if self._last is not None:
             number = self._taken - 1
             self._digests[number] = self._known_digest(number) or sha256(self._last).digest()
@@ -483,5 +483,5 @@ def _topic(terms: Greeting) -> str:
 
 
 def _quote(words: bytes) -> str:
-    """A peer's words as a literal, and cut: they must not draw on our terminal or fill our log."""
+    """A peer's words as a short literal: they must not draw on our terminal or fill our log."""
     return repr(words[:LONGEST_WORDS].decode("utf-8", "replace"))

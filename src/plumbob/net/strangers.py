@@ -1,4 +1,4 @@
-"""Callers that have not proved who they are: few at a time, and whoever crowds the door makes room for the others.
+"""Callers that have not proved who they are: few at a time, and whoever crowds others makes room.
 
 Nobody is sent away in its first second: an honest handshake is over by then, on a slow line too. So for that long a
 flood may hold more places than `MOST_STRANGERS`, but never more than `MOST_AT_ONCE`.
@@ -27,23 +27,23 @@ FIRST_GLANCE, LONGEST_GLANCE = 0.02, 0.2  # seconds
 
 @dataclass(eq=False)
 class Stranger:
-    """One of them, by a handle of our own: TLS takes the socket object over."""
+    """One unauthenticated caller, with our own handle of the socket, because TLS takes the socket object over."""
 
     handle: socket.socket
     source: str
     since: float = 0.0
     has_spoken: bool = False
-    """Whether its whole hello is here."""
+    """Whether its whole hello has come."""
     is_sent_away: bool = False
 
     def send_away(self) -> None:
-        """Wake whoever waits for it."""
+        """Wake whoever waits for this caller, so that it is dropped."""
         self.is_sent_away = True
         interrupt(self.handle)
 
 
 class Strangers:
-    """Everybody at the door, oldest first; any thread may come and go."""
+    """All unauthenticated callers, oldest first; any thread may add or remove one."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -53,7 +53,7 @@ class Strangers:
 
     @contextmanager
     def admitted(self, sock: socket.socket, source: str) -> Iterator[Stranger]:
-        """At the door until the block ends, or until it must make room for another."""
+        """Admit a caller until the block ends, or until it must make room for another."""
         stranger = Stranger(sock.dup(), _neighbourhood(source), self._clock())
         with self._lock:
             self._here.append(stranger)
@@ -69,7 +69,7 @@ class Strangers:
                 stranger.handle.close()
 
     def _make_room(self, source: str) -> None:
-        """For one who has just come from there: at that address, and in all."""
+        """Make room for a caller that has just come from there: at that address, and in all."""
         while self._count(source) > MOST_A_SOURCE and self._send_one_away(source):
             pass
         while len(self._here) > MOST_STRANGERS and self._send_one_away():
@@ -79,7 +79,7 @@ class Strangers:
             self._here.pop().send_away()
 
     def _send_one_away(self, source: str | None = None) -> bool:
-        """From the most crowded address first; there, the silent before the others, and the oldest of them."""
+        """Drop one from the most crowded address; there, silent ones first, and of these the oldest."""
         newest = self._clock() - GRACE_SECONDS
         counts = Counter(stranger.source for stranger in self._here)
         grown = [one for one in self._here if one.since <= newest and source in (None, one.source)]
@@ -95,7 +95,7 @@ class Strangers:
         return sum(one.source == source for one in self._here)
 
     def close(self) -> None:
-        """Interrupt all of them, and everybody who still comes."""
+        """Drop all of them, and everybody who still comes."""
         with self._lock:
             self._is_closed = True
             for stranger in self._here:
@@ -121,7 +121,7 @@ def await_hello(sock: socket.socket, stranger: Stranger, first: float, deadline:
 
 
 def _neighbourhood(source: str) -> str:
-    """Who counts as one source: an address, or in IPv6 the network of which one caller usually has every address."""
+    """The source that a caller counts for: an address or, in IPv6, the network that one caller usually has."""
     try:
         address = ipaddress.ip_address(source.partition("%")[0])
     except ValueError:
@@ -142,7 +142,7 @@ def _may_become_hello(seen: bytes) -> bool:
 
 
 def _is_hello(seen: bytes) -> bool:
-    """Whether the whole record is there, as long as it says."""
+    """Whether the whole record has come, as long as it says."""
     return len(seen) > RECORD_HEAD + MESSAGE_HEAD and len(seen) >= RECORD_HEAD + _record_length(seen)
 
 
@@ -155,6 +155,6 @@ def _message_length(head: bytes) -> int:
 
 
 def interrupt(sock: socket.socket) -> None:
-    """Wake whoever waits on the socket; to close it is theirs."""
+    """Wake whoever waits on the socket, and leave closing it to them."""
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

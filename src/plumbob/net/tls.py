@@ -33,7 +33,7 @@ NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "PACKET
 
 @dataclass(frozen=True)
 class Peer:
-    """Where a pinned peer is found."""
+    """A pinned peer and its address."""
 
     name: str
     certificate: bytes  # DER
@@ -41,13 +41,13 @@ class Peer:
 
 
 class Deadline:
-    """One moment for several steps: each gets what is left."""
+    """One deadline for several steps: each gets what is left."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds, above 0; raises TimeoutError when none are left."""
+        """The seconds left, above 0; raises TimeoutError when none are."""
         seconds = self._end - time.monotonic()
         if seconds <= 0:
             raise TimeoutError
@@ -55,7 +55,7 @@ class Deadline:
 
 
 def server_context(identity: Identity, peers: Sequence[Peer]) -> ssl.SSLContext:
-    """For callers: each must show one of these certificates."""
+    """The context for callers: each must show one of these certificates."""
     context = _context(ssl.PROTOCOL_TLS_SERVER, identity, peers)
     # A resumed session would not show its certificate again.
     context.num_tickets = 0
@@ -63,12 +63,12 @@ def server_context(identity: Identity, peers: Sequence[Peer]) -> ssl.SSLContext:
 
 
 def client_context(identity: Identity, peer: Peer) -> ssl.SSLContext:
-    """For dialling one peer: nobody else may answer."""
+    """The context for dialling one peer: nobody else may answer."""
     return _context(ssl.PROTOCOL_TLS_CLIENT, identity, [peer])
 
 
 class _ClosingSocket(ssl.SSLSocket):
-    """Closed by itself where wrapping fails: Python forgets its socket if the connection ends at that moment."""
+    """A socket that closes itself where wrapping fails: Python loses it if the connection ends at that moment."""
 
     def __del__(self) -> None:
         with suppress(OSError, AttributeError):
@@ -89,7 +89,7 @@ def _context(side: int, identity: Identity, peers: Sequence[Peer]) -> ssl.SSLCon
 
 
 def handshake(context: ssl.SSLContext, raw: socket.socket, deadline: Deadline, *, server_side: bool) -> ssl.SSLSocket:
-    """TLS over a connected socket, which it takes over; raises OSError, with the socket still open for a farewell."""
+    """Do the TLS handshake over a connected socket, which it takes over; on OSError it stays open for a farewell."""
     raw.getpeername()  # A connection that is gone already is not wrapped.
     wrapped = context.wrap_socket(raw, server_side=server_side, do_handshake_on_connect=False)
     try:
@@ -104,7 +104,7 @@ def handshake(context: ssl.SSLContext, raw: socket.socket, deadline: Deadline, *
 
 
 def proven_peer(sock: ssl.SSLSocket, peers: Sequence[Peer]) -> Peer:
-    """Whose certificate it is, exactly."""
+    """The peer whose certificate this is, exactly."""
     shown = sock.getpeercert(binary_form=True)
     for peer in peers:
         if shown == peer.certificate:
@@ -114,7 +114,7 @@ def proven_peer(sock: ssl.SSLSocket, peers: Sequence[Peer]) -> Peer:
 
 
 def _say_farewell(sock: ssl.SSLSocket) -> None:
-    """Half close, and read what is still coming for a moment."""
+    """Half close, and read for a moment what is still coming."""
     with suppress(OSError):
         deadline = Deadline(FAREWELL_SECONDS)
         # Past the TLS layer: it would forget its keys and hand over raw bytes.
@@ -219,7 +219,7 @@ def _request(proxy: Proxy, target: Address) -> bytes:
 
 
 def _status(sock: socket.socket, deadline: Deadline) -> int:
-    """The answer's status. Byte by byte, so that nothing behind its end is taken from TLS."""
+    """The status of the answer, read byte by byte, so that nothing behind its end is taken from TLS."""
     answer = b""
     while not answer.endswith(b"\r\n\r\n"):
         sock.settimeout(deadline.left())

@@ -102,7 +102,7 @@ class WebSocketConnection:
         self._broke: OSError | None = None
         self._frames = MessageFrames(protocol, largest)
         self._pieces: Iterator[Data] | None = None
-        """Of the message that is being sent, those that are not in the backlog yet."""
+        """The fragments of the message being sent that are not in the backlog yet."""
         self._answers: list[bytes] = []
         """What the library has to say once that message has left: a frame has no room for another."""
         self._backlog: deque[memoryview] = deque()
@@ -161,7 +161,7 @@ class WebSocketConnection:
         return self
 
     def _wait_until_taken_over(self) -> None:
-        """Raises TransportError if the connection ends before the network has the whole message."""
+        """Wait until the network has the whole message; TransportError if the connection ends before."""
         self._taken_over.wait_for(lambda: not self._outgoing or self._end is not None)
         if self._outgoing:
             raise TransportError(self._end)
@@ -204,7 +204,7 @@ class WebSocketConnection:
                     self._sleep(selector)
 
     def _look_for_goodbye(self) -> None:
-        """Who cannot write any more may still find why in what has come."""
+        """Look in what has come for the reason why nothing can be written any more."""
         with suppress(OSError, EOFError):
             for _ in range(CHUNKS_A_TURN):
                 self._understand(memoryview(self._socket.recv(CHUNK)))
@@ -217,7 +217,7 @@ class WebSocketConnection:
         return self._gives_up is not None and time.monotonic() >= self._gives_up
 
     def _take_orders(self) -> None:
-        """What other threads asked for: one message to send, or the end."""
+        """Do what other threads asked for: send one message, or end."""
         if self._protocol.state is not OPEN:
             return
         with self._taken_over:
@@ -231,7 +231,7 @@ class WebSocketConnection:
             self._say_goodbye()
 
     def _say_goodbye(self) -> None:
-        """Once nothing is left to write, or never, if the peer does not take what is left."""
+        """Say goodbye once nothing is left to write; never, if the peer does not take what is left."""
         self._because(f"this side closed the connection to {self.peer}")
         if self._gives_up is None:
             self._gives_up = time.monotonic() + self._timeouts.closing
@@ -239,7 +239,7 @@ class WebSocketConnection:
             self._protocol.send_close(CloseCode.NORMAL_CLOSURE)
 
     def _keep_alive(self) -> None:
-        """A ping when nothing else says that we live; the end when nothing says that the peer does."""
+        """Ping when nothing else shows that we live; end when nothing shows that the peer does."""
         now = time.monotonic()
         if not self._has_more_to_write and now - self._spoke >= self._timeouts.ping:
             self._spoke = now
@@ -397,7 +397,7 @@ class WebSocketConnection:
             self._waker.recv(4096)
 
     def _next_moment(self) -> float:
-        """When there is something to do even if nothing happens."""
+        """The time at which there is something to do even if nothing happens."""
         if self._gives_up is not None:
             return self._gives_up
         # What waits to be written is the sign of life: no ping is due beside it.
@@ -405,7 +405,7 @@ class WebSocketConnection:
         return min(ping, self._heard + self._timeouts.silence)
 
     def _because(self, reason: str) -> None:
-        """The first reason is the right one."""
+        """Note why the connection ends; the first reason is the right one."""
         self._reason = self._reason or reason
 
     def _finish(self) -> None:
@@ -459,7 +459,7 @@ def dial(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadl
 
 
 def answer(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadline: Deadline) -> WebSocketConnection:
-    """The server's half; only the one path is served, and no browser."""
+    """The server's half of the opening handshake; only one path is served, and no browser."""
     protocol = ServerProtocol(origins=[None], max_size=largest, logger=silent_log)
     with _close_on_failure(sock):
         events = _exchange_until_event(sock, protocol, deadline)

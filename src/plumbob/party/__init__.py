@@ -23,7 +23,7 @@ __all__ = ["Home", "Outcome"]
 
 
 def __getattr__(name: str) -> Any:
-    """Late, because every module of this room passes through here."""
+    """Import `Home` late, because every module of this room passes through here."""
     from importlib import import_module
 
     places = {"Home": "plumbob.party.home", "Outcome": "plumbob.party.outcome"}

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept: the ids that all have, in the agreed order. Not printed: ids are about people."""
+    """The ids that all parties have, in the agreed order. Not printed: ids are about people."""
 
     ids: tuple[str, ...]
     order_hash: str
     sizes: dict[str, int]
     held_out: tuple[int, ...] | None = None
     duplicates: str = "refuse"
-    """How the table was read whose rows these are."""
+    """How the table of these rows was read where an id is on several rows."""
 
     def __repr__(self) -> str:
         return f"Aligned({len(self.ids)} ids)"
 
 
 def keep(home: Home, plan: Plan, found: "Alignment", name: str = "", duplicates: str = "refuse") -> Path:
-    """For every plan between these parties; `name` tells several tables apart."""
+    """Keep what was found for every plan between these parties; `name` tells several tables apart."""
     file = _file(home.aligned, plan, name)
     make_private_folder(file.parent)
     kept = Aligned(found.ids or (), found.order_hash or "", found.sizes, found.held_out, duplicates)
@@ -38,7 +38,7 @@ def keep(home: Home, plan: Plan, found: "Alignment", name: str = "", duplicates:
 
 
 def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
-    """What was aligned before; DataError if nothing was."""
+    """The rows that were aligned before; DataError if none were."""
     file = _file(home.aligned, plan, name)
     try:
         return msgspec.json.decode(file.read_bytes(), type=Aligned)
@@ -60,7 +60,7 @@ def names_kept(home: Home, plan: Plan) -> list[str]:
 
 
 def rows_kept_in(folder: Path, plan: Plan) -> int:
-    """How many rows the parties of this plan have in common, by a party's folder; 0 where that is not known."""
+    """How many rows the parties of this plan have in common, according to this folder; 0 if unknown."""
     try:
         return len(msgspec.json.decode(_file(folder / ALIGNED, plan, "").read_bytes(), type=Aligned).ids)
     except (OSError, msgspec.DecodeError):
@@ -68,7 +68,7 @@ def rows_kept_in(folder: Path, plan: Plan) -> int:
 
 
 def checked_list_name(name: str) -> str:
-    """It becomes part of a file's name, and both ends must say the same."""
+    """Refuse a name that cannot be part of a file's name; both ends must use the same one."""
     if name and not PARTY_NAME.fullmatch(name):
         raise DataError(
             '--name: expected up to 32 letters, digits, "-" and "_", starting with a letter or '

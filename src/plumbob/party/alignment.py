@@ -23,7 +23,7 @@ LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
 
 @dataclass(frozen=True)
 class IntersectionOptions:
-    """How this party wants it done."""
+    """How this party wants to find the common rows."""
 
     go_on: GoOn | None = None
     jobs: int | None = None
@@ -31,17 +31,17 @@ class IntersectionOptions:
     chunk: int = CHUNK
     most_ids: int = MOST_IDS
     columns: tuple[str, ...] = (TEXT,)
-    """How each column of an id is written."""
+    """How each column of an id is written: both sides must agree."""
     holds_out: bool = True
     """Whether rows of this list may be held out."""
     choose: Callable[[tuple[str, ...]], NDArray[np.bool_]] | None = None
-    """Which of the common rows are held out, at the party that says so."""
+    """Says which of the common rows are held out, at the party that chooses them."""
 
 
 def align(
     party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, draws: Draws, options: IntersectionOptions
 ) -> tuple[Alignment, bool]:
-    """From wherever the journal stands to the common ids; and whether the peers have all that they need from here.
+    """Find the common ids, from wherever the journal stands; also tells whether the peers have all they need from here.
 
     While they have not, the journal is kept: started again, this side ends at once and serves them.
     """
@@ -82,7 +82,7 @@ def align(
 
 
 def _with_held_out(participant: Participant, found: Alignment, options: IntersectionOptions) -> Alignment:
-    """Lists with a name are rows to predict, of which none is held out."""
+    """The alignment with the rows held out; lists with a name are rows to predict, of which none are."""
     if not participant.plan.held_out_by or found.ids is None or not options.holds_out:
         return found
     chosen = options.choose(found.ids) if options.choose is not None else None

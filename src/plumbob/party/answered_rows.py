@@ -21,13 +21,13 @@ HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were
 
 
 def row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:
-    """The smaller one of what the plan allows and what this party does; None where neither has a limit."""
+    """The smaller of the plan's and this party's own limit; None where neither has one."""
     limits = (RowLimit(most_scored_rows(plan, trained), is_planned=True), RowLimit(own))
     return min((limit for limit in limits if limit.rows), key=lambda limit: limit.rows, default=None)
 
 
 class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a ledger's file holds."""
+    """The contents of a ledger's file."""
 
     rows: Annotated[int, msgspec.Meta(ge=0)]
 
@@ -54,7 +54,7 @@ class AnsweredRows:
             ) from None
 
     def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
-        """Count these too, on the disk when it returns; BudgetExceededError, with nothing counted, beyond a limit.
+        """Count these rows too, on the disk when it returns; BudgetExceededError, with nothing counted, beyond a limit.
 
         What another process counts at the same time is neither lost nor overlooked: training may begin while a session
         answers.
@@ -66,7 +66,7 @@ class AnsweredRows:
 
 
 def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:
-    """The rows whose scores are opened when training ends, once for a run, and before it begins.
+    """Book the rows whose scores are opened when training ends, once per run, before it begins.
 
     BudgetExceededError, with nothing booked, beyond what the plan allows: every new run would show other rows.
     """
@@ -85,7 +85,7 @@ def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> 
 
 @contextmanager
 def alone_at(file: Path) -> Iterator[None]:
-    """Wait for whoever is there; who dies lets the next one in."""
+    """Wait until no other process holds the file, and hold it; a process that dies releases it."""
     make_private_folder(file.parent)
     handle = os.open(file.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:

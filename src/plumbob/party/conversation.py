@@ -1,4 +1,4 @@
-"""All of one party's links for one purpose: opened, met, and at the end parted from.
+"""All of one party's links for one purpose: opened, met and, at the end, left.
 
 Whatever stops this side for good is told to the peers, so that they end at once and do not wait for somebody who will
 not come. What the peer did wrong is told in full; of our own mistakes only the kind, because their words may name
@@ -35,12 +35,12 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 PARTING_SECONDS = 60.0
 MOMENT = 0.1  # Seconds for which one peer is awaited before the others are listened to.
 FURTHEST_NUMBER = 1000
-"""By how much a peer's number of the run may exceed our own: a dishonest peer could otherwise use up all numbers."""
+"""By how much a peer's run number may exceed our own: a dishonest peer could otherwise use up all numbers."""
 MET = "run/"  # Before a peer's name: the fact in the journal which run of its own it is in.
 
 
 class AnyConnector(Protocol):
-    """What makes connections; see `net.connector`."""
+    """Makes connections to peers; see `net.connector`."""
 
     def open(self) -> None: ...
 
@@ -51,7 +51,7 @@ class AnyConnector(Protocol):
 
 
 ConnectorFor = Callable[[Callable[[Connection], None]], AnyConnector]
-"""A connector that hands each connection to this function."""
+"""Makes a connector that hands each connection to this function."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class Topic:
     plan: str
     """The plan's hash."""
     name: str = ""
-    """Of the list of rows, where there are several."""
+    """The name of the list of rows, where there are several."""
     number: int = 0
-    """Of the run, as this side counts; 0 where it is none."""
+    """The number of the run, as this side counts; 0 where it is none."""
     keys: str = ""
-    """Marks of the plan's values, by which those that differ can be named."""
+    """Digests of the plan's values, by which those that differ can be named."""
 
     @property
     def is_resumable(self) -> bool:
@@ -75,7 +75,7 @@ class Topic:
 
 
 class OtherNumber(Exception):  # No mistake: the run continues under that number.
-    """The parties count differently; all of them take the highest number."""
+    """Raised where the parties count runs differently; all of them then take the highest number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"the run's number is {number} on another side")
@@ -84,15 +84,15 @@ class OtherNumber(Exception):  # No mistake: the run continues under that number
 
 @dataclass(frozen=True, repr=False)
 class Conversation:
-    """This party's side, once every peer is there."""
+    """This party's side of a conversation, once every peer is there."""
 
     channels: dict[str, Channel]
     links: dict[str, ReliableLink]
     list_name: str = ""
-    """Of the rows that this is about."""
+    """The name of the list of rows that this is about."""
 
     def leave(self, seconds: float = PARTING_SECONDS) -> list[str]:
-        """Wait until the peers have everything; the names of those who did not say so in time."""
+        """Wait until the peers have everything; return the names of those who did not say so in time."""
         # To all at once: waiting for one peer must not keep the others.
         for link in self.links.values():
             link.say_goodbye()
@@ -117,7 +117,7 @@ def conversation(
     tell: Callable[[str], None] = lambda words: None,
     watch: Watch | None = None,
 ) -> Iterator[Conversation]:
-    """Meet every peer, and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on.
+    """Meet every peer and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on.
 
     All of them have `meeting` seconds to come, `patience` if nothing is said.
     """
@@ -150,7 +150,7 @@ def conversation(
 
 
 def _words_for_peers(error: BaseException, topic: Topic) -> str:
-    """For the peers to read; nothing where they wait for this side to come back."""
+    """The words that peers read about an error; none where they wait for this side to come back."""
     if isinstance(error, RemoteProtocolError | KeyRefusedError | CiphertextRefusedError):
         return str(error)
     if isinstance(error, TransportError) or not isinstance(error, Exception):
@@ -159,7 +159,7 @@ def _words_for_peers(error: BaseException, topic: Topic) -> str:
 
 
 def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
-    """Before anything is sent: this side then continues under the highest number, as all do."""
+    """Raise OtherNumber before anything is sent, so that this side continues under the highest number, as all do."""
     if not topic.number:
         return
     for link in links:
@@ -174,7 +174,7 @@ def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
 
 
 def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: float) -> dict[str, str]:
-    """By peer, its side of the run. All are listened to in turn: one may refuse while another is still awaited.
+    """Each peer's side of the run. All are listened to in turn: one may refuse while another is still awaited.
 
     PeerAwayError names all who did not come, and why if that is known.
     """

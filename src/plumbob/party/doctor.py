@@ -1,4 +1,4 @@
-"""`party doctor`: does everything stand ready between this party and its peers, and if not, what to type.
+"""`party doctor`: checks whether everything is ready between this party and its peers and, if not, what to type.
 
 First what this side can see alone, its own table among it; then one authenticated connection to each peer, on which
 both sides say their version, clock and plan and send each other one message of the longest size. The peer runs the
@@ -54,7 +54,7 @@ TO_TYPE = "type: "  # How advice begins that is a command and nothing else.
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; `todo` says what to type or do where it is not right, or could be better."""
+    """One check and its result; `todo` says what to do where it failed, or could be better."""
 
     name: str
     is_ok: bool
@@ -78,7 +78,7 @@ def examine(
     progress: Callable[[str], None] = lambda message: None,
     timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
 ) -> Iterator[Check]:
-    """Every check, as it is made; what needs a peer waits for it at most this many seconds."""
+    """All checks, as they are made; those that need a peer wait for it at most this many seconds."""
     peers = _peers_to_examine(home, only)
     yield _certificate(home.identity.certificate)
     for peer in peers:
@@ -101,13 +101,13 @@ def examine(
 
 
 def _apart(home: Home, plan: Plan | None) -> Iterator[WayToPeer]:
-    """Of the plan's parties, or of all that were joined."""
+    """Pairs of peers that may not find each other, of the plan's parties or of all that were joined."""
     names = home.pinned if plan is None else [party.name for party in plan.parties if party.name in home.pinned]
     return apart(home.settings, names)
 
 
 def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
-    """What to type when everything stands ready."""
+    """The command to type when everything is ready."""
     if plan is None:
         return "next, on all sides at once: plumbob party propose"
     if plan.party(home.identity.name).role != "arbiter" and not rows_kept_in(home.folder, plan):
@@ -120,7 +120,7 @@ def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
 
 
 def remedy(checks: Sequence[Check]) -> str:
-    """What to do about the first problem, in the words of its own line."""
+    """What to do about the first problem, as its own line says."""
     problem = next(check for check in checks if not check.is_ok)
     if problem.todo.startswith(TO_TYPE):
         return f"next: {problem.todo.removeprefix(TO_TYPE)}, then this command again"
@@ -185,7 +185,7 @@ def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
 
 
 def _fitting(home: Home, plan: Plan, table: Table) -> Check:
-    """Before anything is aligned, by all rows: which of them are common is not known yet."""
+    """Check the table against the plan by all its rows: which of them are common is not known yet."""
     is_aligned = bool(rows_kept_in(home.folder, plan))
     if is_aligned:
         table = aligned_table(home, plan)
@@ -208,7 +208,7 @@ def _fitting(home: Home, plan: Plan, table: Table) -> Check:
 
 
 def _refuse_rows(name: str, table: Table, plan: Plan) -> None:
-    """What training would refuse in the common rows, whichever of them are held out."""
+    """Refuse what training would refuse in the common rows, whichever of them are held out."""
     build_shard(table, plan, name, b"doctor")
     steps_per_epoch(len(table) - plan.held_out(len(table)), plan)
 
@@ -237,18 +237,18 @@ def _proxy(url: str) -> Check:
 
 @dataclass(frozen=True)
 class _Visit:
-    """What both sides try on one connection."""
+    """One connection's checks, which both sides make."""
 
     plan: Plan | None
 
     @property
     def size(self) -> int:
-        """Of the message that is tried."""
+        """Bytes of the message that is tried."""
         return WITHOUT_PLAN if self.plan is None else largest_message(self.plan)
 
     @property
     def greeting(self) -> Greeting:
-        """A new one each time: it says what time it is."""
+        """A new greeting each time: it says what time it is."""
         if self.plan is None:
             return Greeting(purpose="doctor")
         return Greeting(purpose="doctor", plan=self.plan.hash(), keys=marks_of(self.plan))
@@ -329,7 +329,7 @@ def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
 
 
 def visited(connection: Connection, visit: _Visit) -> list[Check]:
-    """Both sides of the visit are the same; the connection is closed at its end."""
+    """Run the checks on one connection, the same on both sides, and close it."""
     checks = [Check("connection", True, "authenticated, TLS 1.3", "", connection.peer)]
     try:
         for check in _compare_greetings(connection, visit):
@@ -377,7 +377,7 @@ def _plan(ours: Greeting, theirs: Greeting, peer: str) -> Check:
 
 
 def _size(connection: Connection, visit: _Visit, ours: Greeting, theirs: Greeting) -> Check:
-    """One message of the longest size each way, and word that it came."""
+    """Send one message of the longest size each way, and confirm that it came."""
     peer = connection.peer
     if theirs.purpose != "doctor":
         return Check("size", True, f"not tried, {peer} is waiting in plumbob party {theirs.purpose}", "", peer)

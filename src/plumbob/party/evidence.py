@@ -52,13 +52,13 @@ RECORD = struct.Struct("<cHQ")  # What it is, and the lengths of the peer's name
 LENGTH = struct.Struct("<Q")
 RECEIVED, SENT, SAID, DECIDED = b"R", b"S", b"O", b"D"
 SAID_IN_FULL = (Kind.SIGNATURE, Kind.HELLO, Kind.NUMBERS, Kind.SEAL)
-"""Own messages that show nothing, and that the signatures are checked with before any secret is derived."""
+"""Own messages that are kept in full: they show nothing, and signatures are checked with them before any secret."""
 KINDS = {"labels": "|i1", "held_out": "|b1"}  # Of a table's numbers, besides its columns and weights.
 Said = TypeVar("Said")
 
 
 class Head(msgspec.Struct, forbid_unknown_fields=True):
-    """The one file that anybody can read."""
+    """The one file of the evidence that anybody can read."""
 
     format: int
     version: str
@@ -66,12 +66,12 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     party: str
     plan: str
     run: str
-    """This party's first commitment: everything here belongs to it."""
+    """This party's first commitment, to which everything here belongs."""
     items: dict[str, str]
     auditor: str
     certificates: dict[str, str]
     keys: dict[str, str]
-    """By file, the public half of its key."""
+    """The public half of each file's key, by file."""
     account: dict[str, Any] = {}
     """Once every last signature is there: session, commitments, and signatures with the hashes of all streams."""
 
@@ -88,13 +88,13 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def run_bytes(self) -> bytes:
-        """Bound to every sealed file: a head in another party's name, or of another plan, opens nothing."""
+        """Bytes bound to every sealed file: a head in another party's name, or of another plan, opens nothing."""
         named = (self.party, self.plan, self.purpose, self.run)
         return hash_fields(b"evidence", *(one.encode() for one in named))
 
 
 def read_head(file: Path) -> Head:
-    """DataError where it is not what the party committed to."""
+    """Read a head; DataError where it is not what the party committed to."""
     try:
         head = msgspec.json.decode(file.read_bytes(), type=Head)
         if head.format != FORMAT:
@@ -121,7 +121,7 @@ class Keeping:
     certificates: Mapping[str, Certificate]
 
     def begin(self, root: bytes, commitment: FirstCommitment, table: Table | None, brought: bytes) -> None:
-        """Before the first message: the root is here and nowhere else."""
+        """Start the evidence before the first message: the root is kept here and nowhere else."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700, parents=True)
         items = {name: item.hex() for name, item in commitment.items.items()}
@@ -134,13 +134,13 @@ class Keeping:
             self.seal("columns", *packed_table(table))
 
     def seal(self, name: str, *pieces: Data) -> None:
-        """Seals one whole file for the auditor."""
+        """Seal one whole file for the auditor."""
         file = self.open_file(name)
         file.write(*pieces)
         file.close()
 
     def open_file(self, name: str) -> SealedFile:
-        """A new one, which the head names before anything is in it."""
+        """A new sealed file, which the head names before anything is in it."""
         head = read_head(self.folder / HEAD)
         file = SealedFile(self.folder / name, self.auditor, head.run_bytes)
         head.keys[name] = file.public.hex()
@@ -148,7 +148,7 @@ class Keeping:
         return file
 
     def settle(self, participant: Participant) -> None:
-        """Every last signature is there."""
+        """Write the account into the head, once every last signature is there."""
         head = read_head(self.folder / HEAD)
         head.account = account_record(participant)
         self._save(head)
@@ -157,11 +157,11 @@ class Keeping:
         write_over(self.folder / HEAD, msgspec.json.format(msgspec.json.encode(head), indent=1))
 
     def witness(self) -> "Witness":
-        """Of a start that begins now."""
+        """The witness of a start that begins now."""
         return Witness(self)
 
     def close(self, journal: SqliteJournal, participant: Participant, encoder: bytes | None = None) -> None:
-        """The session is over: nothing more is written; a training leaves the model part that it made."""
+        """Close the evidence when the session is over; training adds the model part that it made."""
         if not isinstance(journal.witness, Witness):
             return
         if encoder is not None:
@@ -201,14 +201,14 @@ class Witness:
         self._messages.flush()
 
     def close(self, participant: Participant) -> None:
-        """Ends the evidence, when the session is over."""
+        """End this start's files, when the session is over."""
         self._messages.close()
         if self._rows is not None:
             self._rows.close()
         self._keeping.settle(participant)
 
     def abandon(self) -> None:
-        """The session broke off; a later start writes files of its own."""
+        """Leave this start's files unfinished; a later start writes its own."""
         self._messages.abandon()
         if self._rows is not None:
             self._rows.abandon()
@@ -222,7 +222,7 @@ class Witness:
 
 
 def packed_numbers(numbers: Numbers) -> Iterator[bytes | memoryview]:
-    """A header, then each array as it lies in memory."""
+    """Numbers as bytes: a header, then each array as it lies in memory."""
     arrays = {name: np.ascontiguousarray(values) for name, values in numbers.items()}
     yield _framed([(name, one.dtype.str, one.shape) for name, one in arrays.items()])
     for one in arrays.values():
@@ -230,7 +230,7 @@ def packed_numbers(numbers: Numbers) -> Iterator[bytes | memoryview]:
 
 
 def unpacked_numbers(data: memoryview) -> Iterator[Numbers]:
-    """All that were settled, in their order."""
+    """All numbers that were settled, in their order."""
     while data:
         listed, data = _unframed(data, list[tuple[str, str, list[int]]])
         numbers = {}
@@ -312,7 +312,7 @@ def _unframed(data: memoryview, kind: type[Said]) -> tuple[Said, memoryview]:
 
 @dataclass(frozen=True, repr=False)
 class KeptMessage:
-    """One message, sent or received; of most that were sent there is the header and the digest only."""
+    """One message, sent or received; most of those sent are kept as header and digest only."""
 
     kind: Kind
     step: int
@@ -339,7 +339,7 @@ class OpenedEvidence:
 
     @classmethod
     def open(cls, folder: Path, keys: Mapping[str, bytes]) -> "OpenedEvidence":
-        """Messages alone: nothing from which a secret could be derived."""
+        """Open the messages alone: nothing from which a secret could be derived."""
         evidence = cls(folder, read_head(folder / HEAD), keys)
         placed: dict[tuple[bool, str], dict[tuple[int, int, int], KeptMessage]] = {}
         for start in range(1, evidence.head.starts + 1):
@@ -408,7 +408,7 @@ def _records(contents: SealedContents) -> Iterator[tuple[bytes, str, bytes, int,
 
 
 def evidence_bytes(plan: Plan, name: str, rows: int) -> int:
-    """About how much one party keeps of a training: what it receives, its columns, and its numbers."""
+    """About how many bytes one party keeps of a training: what it receives, its columns, and its numbers."""
     schedule = training_schedule(plan, rows)
     received = sum(HEADER.size + due.size for due in schedule.messages() if due.receiver == name)
     columns = columns_of(plan, name) if plan.party(name).role != "arbiter" else 0
@@ -416,7 +416,7 @@ def evidence_bytes(plan: Plan, name: str, rows: int) -> int:
 
 
 def refuse_full_disk(folder: Path, needed: int) -> None:
-    """Before a run begins, which would otherwise end in its middle."""
+    """Refuse a run that would fill the disk, before it begins."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise SettingsError(
@@ -426,7 +426,7 @@ def refuse_full_disk(folder: Path, needed: int) -> None:
 
 
 def auditor_for(home: Home, plan: Plan) -> Auditor:
-    """Whom this party's evidence is sealed for; SettingsError where the plan names another one."""
+    """The auditor that this party's evidence is sealed for; SettingsError where the plan names another one."""
     name, auditor = home.identity.name, home.auditor
     if dict(plan.auditors).get(name) != auditor.fingerprint:
         raise SettingsError(
@@ -437,7 +437,7 @@ def auditor_for(home: Home, plan: Plan) -> Auditor:
 
 
 def keeping_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int) -> Keeping | None:
-    """How evidence of a session is kept, if the plan says so; SettingsError where it cannot be."""
+    """How evidence of a session is kept, if the plan wants it; SettingsError where it cannot be."""
     if not plan.keeps_evidence:
         return None
     name, auditor = home.identity.name, auditor_for(home, plan)

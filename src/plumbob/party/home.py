@@ -110,7 +110,7 @@ class Home:
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
-        """Raises IdentityError or SettingsError with what to do."""
+        """Open a party's folder; raises IdentityError or SettingsError with what to do."""
         folder = Path(folder)
         return cls._opened(folder, Identity.load(folder, passphrase))
 
@@ -148,7 +148,7 @@ class Home:
 
     @property
     def auditor(self) -> "Auditor":
-        """Whom its evidence is sealed for; SettingsError where none is named."""
+        """The auditor that its evidence is sealed for; SettingsError where none is named."""
         from plumbob.party.sealing import Auditor
 
         if not self.settings.evidence_key:
@@ -159,12 +159,12 @@ class Home:
 
     @property
     def runs(self) -> Path:
-        """The folder of its runs."""
+        """The folder of this party's runs."""
         return self.folder / RUNS
 
     @property
     def signed(self) -> Path:
-        """The folder of the plans that it agreed to."""
+        """The folder of the plans that this party agreed to."""
         return self.folder / "signed"
 
     @property
@@ -174,12 +174,12 @@ class Home:
 
     @property
     def answered(self) -> Path:
-        """The folder that counts the rows it has answered."""
+        """The folder that counts the rows this party has answered."""
         return self.folder / "answered"
 
     @property
     def ledger_file(self) -> Path:
-        """What runs have spent of each row and of each label."""
+        """The file of what runs have spent of each row and of each label."""
         return self.folder / LEDGER
 
     def connector(
@@ -190,7 +190,7 @@ class Home:
         on_refusal: Callable[[str], None],
         timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
     ) -> Connector:
-        """This party's place on the network, as the settings have it; not opened."""
+        """This party's connector as the settings have it; not opened yet."""
         return Connector(
             self.identity,
             peers,
@@ -203,15 +203,15 @@ class Home:
         )
 
     def invitation(self) -> Invitation:
-        """What a peer needs to meet us."""
+        """The invitation that a peer needs to meet us."""
         return Invitation(self.identity.certificate, self.settings.dialled_at or None)
 
     def renewed(self, days: int = VALID_DAYS) -> Self:
-        """The same party with a certificate that holds from now on; the peers must join it again."""
+        """The same party with a certificate that is valid from now on; the peers must join it again."""
         return self._opened(self.folder, self.identity.renewed(days))
 
     def join(self, invitation: Invitation | str, address: str | None = None, *, replace: bool = False) -> Self:
-        """Pin a peer's certificate, and note where it is dialled; the home as it is then."""
+        """Pin a peer's certificate and note its address; returns the changed home."""
         invitation = Invitation.parse(invitation) if isinstance(invitation, str) else invitation
         self._refuse(invitation, replace)
         address = address if address is not None else invitation.address
@@ -223,7 +223,7 @@ class Home:
         return self._opened(self.folder, self.identity)
 
     def with_settings(self, settings: HomeSettings) -> Self:
-        """The home with other settings, on the disk too; comments of people's own in the file are not kept."""
+        """The home with other settings, written to the disk too; comments that people added to the file are lost."""
         write_over(self.folder / SETTINGS_FILE, settings.to_toml().encode())
         return self._opened(self.folder, self.identity)
 

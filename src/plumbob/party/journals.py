@@ -1,4 +1,4 @@
-"""The journals of a party's runs and sessions: opened and closed, thrown away where nothing is resumed, looked into."""
+"""The journals of a party's runs and sessions: opening and closing, discarding, and looking into them."""
 
 import shutil
 import tempfile
@@ -13,7 +13,7 @@ from plumbob.run_folder import JOURNAL, RunFolder
 
 @contextmanager
 def open_journal(place: Path) -> Iterator[SqliteJournal]:
-    """Of a run or session; JournalError while another process has it open."""
+    """The journal of a run or session; JournalError while another process has it open."""
     journal = SqliteJournal(RunFolder(place).journal_file)
     try:
         yield journal
@@ -23,7 +23,7 @@ def open_journal(place: Path) -> Iterator[SqliteJournal]:
 
 @contextmanager
 def one_session(place: Path) -> Iterator[SqliteJournal]:
-    """A session is not taken up again: what was answered can be asked for once more, and nothing of it stays."""
+    """A journal for a session that is never resumed: it can be asked for again, and nothing of it stays."""
     # The outer journal is only a lock: a second process must not take the first one's place.
     with open_journal(place):
         try:
@@ -34,6 +34,6 @@ def one_session(place: Path) -> Iterator[SqliteJournal]:
 
 
 def journal_contents(place: Path) -> JournalContents:
-    """Of a run's journal, and of those that a prediction which was killed left beside it."""
+    """The contents of a run's journal, and of those that a killed prediction left beside it."""
     own = read_contents(RunFolder(place).journal_file)
     return replace(own, has_secrets=any(read_contents(file).has_secrets for file in place.rglob(JOURNAL)))

@@ -23,12 +23,12 @@ ROWS_AT_ONCE = 1 << 16
 
 
 def shapes(numbers: Numbers) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """With their types: a number of another type is another number."""
+    """The type and shape of each array: a number of another type is another number."""
     return {name: (np.asarray(one).dtype.str, np.shape(one)) for name, one in numbers.items()}
 
 
 def follows(name: str, calculated: NDArray[Any], kept: NDArray[Any]) -> bool:
-    """Whether kept numbers are the calculated ones, but for what other processors round otherwise."""
+    """Whether kept numbers are the calculated ones, except where other processors round differently."""
     if name in EXACT:
         return bool(np.array_equal(calculated, kept))
     if calculated.dtype.kind == "f":
@@ -42,7 +42,7 @@ def follows(name: str, calculated: NDArray[Any], kept: NDArray[Any]) -> bool:
 
 
 def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:
-    """What is larger than the plan lets it be, in words; nothing where all is within."""
+    """A sentence on what is larger than the plan allows; empty where all is within."""
     entries = numbers["rows"]
     if entries.dtype.kind != "i":
         return ""
@@ -71,7 +71,7 @@ def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:
 
 
 def is_same_part(kept: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
-    """Shares exactly; what rows are encoded by, so that no row is encoded otherwise."""
+    """Whether two model parts are the same: shares exactly, encoders so that no row is encoded differently."""
     spread = [abs(1.0 / factor) if factor else 0.0 for factor in made["factor"]]
     slack = {name: [LAST_DIGITS * one for one in spread] for name in ("shift", "fill")}
     return kept.keys() == made.keys() and all(

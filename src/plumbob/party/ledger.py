@@ -1,4 +1,4 @@
-"""What has been spent of each person's row and label, over all runs: booked before anything leaves that depends on one.
+"""Spendings of each person's row and label, over all runs: booked before anything leaves that depends on one.
 
 One file per party. It holds a hash of each id under a key of its own, so that it names nobody, and what every run cost.
 Two tables that share rows share their budget, row by row. A person is an id here: under another id column, the same
@@ -29,16 +29,16 @@ SCHEMA = (
     " WITHOUT ROWID",
 )
 LEDGER_OF_ROWS, LEDGER_OF_LABELS = "row-budget.db", "released/labels.json"
-"""Where earlier versions kept the two apart: what was spent there is spent."""
+"""Where earlier versions kept rows and labels apart: what was spent there stays spent."""
 USUAL_DELTA = 1e-6
 SLACK = 1e-6
-"""An epsilon is searched for; a run that spends exactly what is left must not fail on its last digits."""
+"""Tolerance for epsilons, which are searched for: a run that spends exactly what is left must not fail."""
 PATIENCE = 600.0
-"""Seconds to wait for another run that is booking: with many rows it takes some."""
+"""Seconds to wait for another run that is booking: with many rows that takes time."""
 
 
 class _LabelsAlone(msgspec.Struct, forbid_unknown_fields=True):
-    """The ledger of labels alone: runs that are booked, and for each id the zCDP of all of them together."""
+    """The former ledger of labels: runs that are booked, and for each id the zCDP of all of them together."""
 
     runs: dict[str, float]
     rho: dict[str, float]
@@ -54,12 +54,12 @@ class EpsilonLimit:
     epsilon: float
     delta: float
     setting: str
-    """The key in party.toml."""
+    """The name of the setting in party.toml."""
     is_own: bool = True
 
     @classmethod
     def of(cls, plan: Plan, own_epsilon: float, own_delta: float, setting: str) -> Self:
-        """With 0 as own epsilon, the plan's, at the plan's delta."""
+        """The party's own limit or, with 0 as own epsilon, the plan's at the plan's delta."""
         if own_epsilon:
             return cls(own_epsilon, own_delta, setting)
         return cls(plan.epsilon, plan.delta, setting, is_own=False)
@@ -69,7 +69,7 @@ class EpsilonLimit:
 
     @property
     def words(self) -> str:
-        """What is allowed, and where that comes from."""
+        """What is allowed and where that comes from, in words."""
         if self.is_own:
             return f"{self.setting} = {self.epsilon:g} in party.toml is the most at most_delta = {self.delta:g}"
         return f"the plan promises {self.epsilon:g} at delta {self.delta:g} for all runs together"
@@ -77,7 +77,7 @@ class EpsilonLimit:
 
 @dataclass(frozen=True)
 class SpendingLedger:
-    """A party's count of what its rows, or its labels, have spent; without its file, nothing is."""
+    """A party's account of what its rows or labels have spent; without its file, nothing is spent."""
 
     file: Path
     what: Literal["rows", "labels"] = "rows"
@@ -108,13 +108,13 @@ class SpendingLedger:
             return after
 
     def spent(self, ids: Sequence[str], delta: float = USUAL_DELTA) -> RowSpending:
-        """Of the row among these that was used most, which is the one with the largest epsilon at this delta."""
+        """The spending of the most used of these rows: the one with the largest epsilon at this delta."""
         with self._open() as database:
             return _most(self._spendings(database, ids), delta)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Alone from the first look at the file to the last word in it: what is read decides what is written."""
+        """Open the ledger exclusively from the first read to the last write: what is read decides what is written."""
         try:
             with closing(sqlite3.connect(self.file, timeout=PATIENCE, isolation_level=None)) as database:
                 self.file.chmod(0o600)
@@ -142,7 +142,7 @@ class SpendingLedger:
             database.execute(f"PRAGMA user_version = {VERSION}")
 
     def _take_over_rows(self, database: sqlite3.Connection) -> None:
-        """What stood in a ledger of rows alone counts here, under its key; without one, a key of our own."""
+        """Take over the spendings and the key of a former ledger of rows; without one, make a new key."""
         file = self.file.with_name(LEDGER_OF_ROWS)
         if not file.exists():
             database.execute("INSERT INTO secret VALUES (?)", (SYSTEM_RANDOMNESS.draw(32),))
@@ -164,7 +164,7 @@ class SpendingLedger:
             database.executemany("INSERT INTO spent VALUES ('rows', ?, ?, ?)", spent)
 
     def _take_over_labels(self, database: sqlite3.Connection) -> None:
-        """Likewise of labels; there they stood by id."""
+        """Take over the spendings of a former ledger of labels, which held them by id."""
         file = self.file.parent / LEDGER_OF_LABELS
         if not file.exists():
             return
@@ -180,7 +180,7 @@ class SpendingLedger:
         database.executemany("INSERT INTO spent VALUES ('labels', ?, ?, 0)", people)
 
     def _people(self, database: sqlite3.Connection, ids: Iterable[str]) -> Iterator[bytes]:
-        """Each as the ledger knows it."""
+        """The ledger's hash of each id."""
         found = database.execute("SELECT key FROM secret").fetchone()
         if found is None:
             raise DataError(
@@ -190,7 +190,7 @@ class SpendingLedger:
             yield hashlib.blake2b(one.encode(), key=found[0], digest_size=16).digest()
 
     def _spendings(self, database: sqlite3.Connection, ids: Sequence[str]) -> list[RowSpending]:
-        """Of these rows, nothing included: for each failure that occurs, the most that one of them has spent."""
+        """What these rows have spent: for each failure chance that occurs, the most that one of them has."""
         database.execute("CREATE TEMP TABLE IF NOT EXISTS asked (person BLOB PRIMARY KEY)")
         database.execute("DELETE FROM asked")
         asked = ((person,) for person in self._people(database, ids))
@@ -214,7 +214,7 @@ class SpendingLedger:
 def book_labels(
     file: Path, plan: Plan, run: str, ids: Sequence[str], most_epsilon: float = 0.0, most_delta: float = USUAL_DELTA
 ) -> float:
-    """What a run releases of the label party's labels; the epsilon of the label that was released most then.
+    """Book what a run releases of the labels; returns the epsilon of the label that was released most.
 
     BudgetExceededError, with nothing booked, where that would be more than `most_epsilon` at `most_delta`, or, if that
     is 0, more than the plan's epsilon at the plan's delta.

@@ -38,12 +38,12 @@ log = logging.getLogger("plumbob.party")
 
 @dataclass
 class LogEntry:
-    """One act; `facts` are added to its last line."""
+    """One act of the party; `facts` are added to its last line."""
 
     facts: dict[str, Any] = field(default_factory=dict)
 
     def take(self, result: Mapping[str, Any]) -> None:
-        """What a verb gave back says how many rows it was about."""
+        """Note how many rows a verb's result was about."""
         if counts := [result[name] for name in ROWS if isinstance(result.get(name), int)]:
             self.facts["rows"] = counts[0]
         self.facts |= {name: result[name] for name in ("list", "model") if result.get(name)}
@@ -51,7 +51,7 @@ class LogEntry:
 
 @contextmanager
 def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, waits: bool = False) -> Iterator[LogEntry]:
-    """Around what a party does: a line before, and one behind it, whatever comes of it.
+    """Log what a party does: one line before it, and one after, whatever happens.
 
     What `waits` until somebody asks, for days perhaps, has only the second line, and no seconds.
     """
@@ -79,7 +79,7 @@ def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, wai
 
 @contextmanager
 def logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """The same around a command, which hands its result over; what it cannot read, it refuses itself.
+    """Log a command, which hands over its result; a plan that it cannot read it refuses itself.
 
     A folder that is not there yet has no log.
     """
@@ -94,17 +94,17 @@ def logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[Ca
 
 
 def facts_of(plan: Plan, party: str) -> dict[str, Any]:
-    """Which plan, and with whom."""
+    """The facts about a plan: its hash, and with whom."""
     return {"plan": plan.hash()[:12], "peers": [one.name for one in plan.parties if one.name != party]}
 
 
 def _safely(error: PlumbobError) -> str:
-    """In full where it is about peers, limits or the network; of one's own table and settings only the kind."""
+    """An error's words for the log: in full if about peers, limits or the network, else only its kind."""
     return str(error) if isinstance(error, TransportError | ProtocolError | PrivacyError) else error.for_peers
 
 
 def _append(file: Path, entry: Mapping[str, Any]) -> None:
-    """One write, so that two commands at once do not mix their lines."""
+    """Append in one write, so that two commands at once do not mix their lines."""
     line = json.dumps({"time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), **entry}) + "\n"
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)

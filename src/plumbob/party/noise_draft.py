@@ -25,15 +25,15 @@ from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.row_promise import spending_of_a_run
 
 MOST_LOSS = 0.005
-"""Of AUC, that a drafted plan gives for its promise."""
+"""The most AUC that a drafted plan gives up for its promise."""
 FOLDS = 4
 PENALTY = 1e-3
 MOST_RUNS = 100
-"""Beyond them nobody counts."""
+"""Up to how many runs are counted in words."""
 
 
 def noise_keys(rows: int) -> dict[str, Any]:
-    """What a draft with noise says; `rows` are those that the label party's table can train on."""
+    """The keys of a draft with noise; `rows` are those that the label party's table can train on."""
     return {"noise": "rows", "epsilon": ROW_EPSILON, "delta": small_delta(USUAL_DELTA, rows)}
 
 
@@ -47,7 +47,7 @@ class NoiseForecast:
 
     @classmethod
     def of(cls, with_noise: Plan, without: Plan, table: Table, most: int) -> "NoiseForecast":
-        """`with_noise` has everybody's columns; `most` are the rows of the smallest table."""
+        """Forecast the cost; `with_noise` has everybody's columns, `most` are the rows of the smallest table."""
         rows = trained_rows(most, with_noise)
         columns = [party.features for party in with_noise.learners]
         return cls(rows, offered_noise_loss(rows, columns, with_noise.delta), encoding_loss(table, with_noise, without))
@@ -69,7 +69,7 @@ class NoiseForecast:
 
 
 def trained_rows(most: int, plan: Plan) -> int:
-    """The most that a run can train on: the rows in common are not known before they are aligned."""
+    """The most rows that a run can train on: the rows in common are not known before they are aligned."""
     return max(1, most - plan.held_out(most))
 
 
@@ -85,7 +85,7 @@ def encoding_loss(table: Table, plan: Plan, other: Plan) -> float:
 
 
 def _auc(table: Table, plan: Plan) -> float:
-    """On rows that were left out of the fit, all of them in turn."""
+    """The AUC on rows left out of the fit, all of them in turn."""
     folds = np.random.default_rng(0).permutation(len(table)) % FOLDS
     scores = np.zeros(len(table))
     for fold in range(FOLDS):
@@ -102,7 +102,7 @@ def _auc(table: Table, plan: Plan) -> float:
 
 
 def drafted(forecast: NoiseForecast, plan: Plan) -> Iterator[str]:
-    """At the label party: whether noise is in the draft, at what price, and what to type otherwise."""
+    """Sentences for the label party: whether noise is in the draft, at what price, and what to type otherwise."""
     if plan.noise == "rows":
         yield (
             f"noise for whole rows is in the plan (epsilon {plan.epsilon:g}, delta {plan.delta:g}); it"
@@ -117,7 +117,7 @@ def drafted(forecast: NoiseForecast, plan: Plan) -> Iterator[str]:
 
 
 def runs_in_words(plan: Plan, settings: HomeSettings, rows: int) -> Iterator[str]:
-    """At every party: how many runs like this one its own limit allows on the same people."""
+    """A sentence for every party: how many runs like this one its own limit allows on the same people."""
     if plan.noise != "rows":
         return
     limit = EpsilonLimit.of(plan, settings.most_epsilon, settings.most_delta, "most_epsilon")

@@ -1,4 +1,4 @@
-"""What a party's verb gives back: the values that `--json` prints, shown as the lines that a terminal gets."""
+"""The result of a party's verb: the values that `--json` prints, shown as the lines that a terminal gets."""
 
 from html import escape
 
@@ -29,5 +29,5 @@ def plan_of(given: GivenPlan) -> Plan:
 
 
 def plan_argument(given: GivenPlan) -> str:
-    """As the next command would have it."""
+    """The plan as an argument of the next command."""
     return "PLAN" if isinstance(given, Plan) else str(given)

@@ -40,7 +40,7 @@ BOOKED_AS = "row budget"  # The fact in the journal under which name this run wa
 
 @dataclass(frozen=True, repr=False)
 class PartyRun:
-    """An arbiter has no table."""
+    """One party's place in a run; an arbiter has no table."""
 
     name: str
     plan: Plan
@@ -51,26 +51,26 @@ class PartyRun:
     _: KW_ONLY
     patience: float = PATIENCE
     meeting: float | None = None
-    """Seconds to wait for peers to come, as long as `patience` if nothing is said."""
+    """Seconds to wait for peers to come; None = as long as `patience`."""
     lingering: float = 10.0
     """Seconds to wait, once this side is over, for a peer that has to start again."""
     tell: Tell = lambda words: None
     list_name: str = ""
-    """Under which the rows are, or were, aligned."""
+    """The name of the list under which the rows are, or were, aligned."""
     lists: Mapping[str, Table] = field(default_factory=dict)
-    """At a side that answers: its rows by the name of their list, of which whoever asks takes one."""
+    """Own rows by the name of their list, at a side that answers; whoever asks chooses one."""
     number: int = 0
-    """Of the run among those of the plan, as this side counts; the parties agree on the highest. 0 = not counted."""
+    """The run's number among those of the plan, as this side counts; the highest one wins. 0 = not counted."""
     signature: PlanSignature | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     signer: Signer | None = None
-    """Of what is said in a session; None only where a test has nobody to sign."""
+    """Signs what is said in a session; None only where a test has nobody to sign."""
     keeping: "Keeping | None" = None
     """Where evidence of the session goes, if the plan keeps it."""
     ledger: "SpendingLedger | None" = None
     """Where runs with noise for whole rows are booked; other plans, and some tests, keep none."""
     most_epsilon: float = 0.0
-    """That these may spend on a row together at `most_delta`; 0 = what the plan promises, at its own delta."""
+    """The most epsilon that runs may spend on a row together, at `most_delta`; 0 = what the plan promises."""
     most_delta: float = 1e-6
 
     @contextmanager
@@ -81,7 +81,7 @@ class PartyRun:
         status: Status | None = None,
         patience: float | None = None,
     ) -> Iterator[Conversation]:
-        """With everybody there whom this purpose needs."""
+        """Meet everybody whom this purpose needs."""
         number = self.number if purpose == "train" else 0
         topic = replace(topic_of(self.plan, purpose, self.list_name), number=number)
         status = status or Status(purpose)
@@ -102,16 +102,16 @@ class PartyRun:
             yield talk
 
     def about(self, list_name: str) -> "PartyRun":
-        """This place, with the rows of the list that was asked for."""
+        """This place with the rows of the list that was asked for."""
         return replace(self, table=self.lists.get(list_name, self.table), list_name=list_name)
 
     def tell_refusals(self, purpose: Purpose) -> AbstractContextManager[None]:
-        """Around what may be refused before `talk`."""
+        """Tell the peers what is refused before `talk`."""
         peers = peers_of(self.plan, self.name, purpose)
         return tell_refusals(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
 
     def draws(self, journal: SqliteJournal, brought: bytes = b"", root: bytes | None = None) -> Draws:
-        """Everything that this session draws from, fixed before its first message; a test may give the root."""
+        """The source of all randomness of this session, fixed before its first message; a test may give the root."""
 
         def fix(root: bytes) -> bytes:
             commitment = FirstCommitment.to(root, self.table, brought)
@@ -125,7 +125,7 @@ class PartyRun:
         return draws
 
     def participant(self, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:
-        """What the protocol's party works with."""
+        """The participant that the protocol works with."""
         spend, account = partial(self._spend_rows, journal), SessionAccount(journal.commitment, self.signer)
         return Participant(
             self.name,
@@ -155,7 +155,7 @@ class PartyRun:
 def party_run_at(
     home: Home, plan: Plan, table: Table | None, folder: Path, largest_message: int, tell: Tell
 ) -> PartyRun:
-    """How this organisation takes part; SettingsError or IdentityError where its folder does not fit the plan."""
+    """This organisation's place in a run; SettingsError or IdentityError where its folder does not fit the plan."""
     settings = home.settings
     refuse_strangers(home, plan)
     connector_for = _connector_for(home, plan, largest_message + FRAME.size, tell)
@@ -185,20 +185,20 @@ def _ledger(home: Home) -> "SpendingLedger":
 def tell_refusals_at(
     home: Home, plan: Plan, purpose: Purpose, tell: Tell, list_name: str = ""
 ) -> AbstractContextManager[None]:
-    """Around what may be refused before this side takes part; peers that were never joined cannot hear it."""
+    """Tell the peers what is refused before this side takes part; peers that were never joined cannot hear it."""
     peers = [peer for peer in peers_of(plan, home.identity.name, purpose) if peer in home.pinned]
     connector_for = _connector_for(home, plan, LARGEST_MESSAGE, tell)
     return tell_refusals(topic_of(plan, purpose, list_name), peers, connector_for, tell)
 
 
 def peers_of(plan: Plan, own: str, purpose: Purpose) -> list[str]:
-    """Everybody else whom this purpose needs: an arbiter takes part in training alone."""
+    """Everybody else that this purpose needs: an arbiter takes part in training alone."""
     arbiter = None if plan.arbiter is None or purpose == "train" else plan.arbiter.name
     return [party.name for party in plan.parties if party.name not in (own, arbiter)]
 
 
 def topic_of(plan: Plan, purpose: Purpose, list_name: str) -> Topic:
-    """What both ends must agree about."""
+    """The topic, which must be the same at both ends."""
     return Topic(purpose, plan.hash(), list_name, keys=marks_of(plan))
 
 
@@ -214,7 +214,7 @@ def _connector_for(home: Home, plan: Plan, largest_message: int, tell: Tell) -> 
 
 
 def refuse_strangers(home: Home, plan: Plan) -> None:
-    """We are in the plan, and everybody else in it was joined."""
+    """Refuse a plan that this party is not in, or that names a party which was never joined."""
     names = [party.name for party in plan.parties]
     if home.identity.name not in names:
         raise SettingsError(f"the plan's parties are {', '.join(names)}; we are {home.identity.name}")

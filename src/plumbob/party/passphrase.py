@@ -14,12 +14,12 @@ DESCRIPTOR = "_FD"  # Behind either name: the number of a file descriptor whose 
 
 @cache
 def passphrase() -> str:
-    """Of the key as it is; the same for all of a process."""
+    """The passphrase of the key as it is; asked for once per process."""
     return _given(VARIABLE) or _typed("passphrase of this party's key: ", VARIABLE)
 
 
 def new_passphrase(variable: str = VARIABLE) -> str:
-    """For the key from now on; typed twice, because nobody could open a key behind a slip of the finger."""
+    """A passphrase for the key from now on, typed twice: behind a typing error nobody could open the key."""
     if given := _given(variable):
         return given
     first = _typed("new passphrase for this party's key: ", variable)

@@ -25,7 +25,7 @@ ENDED_EARLY = ("interrupted", "failed")
 
 @dataclass(frozen=True)
 class PlanRuns:
-    """Which folder is meant; only those that are asked to make one do."""
+    """Finds the folders of one plan's runs and sessions; most methods make none."""
 
     home: Home
     plan: Plan
@@ -40,11 +40,11 @@ class PlanRuns:
         return RunFolder(self._make(self._name(max(runs, default=0) + 1)))
 
     def number(self, run: RunFolder) -> int:
-        """The same at every party."""
+        """The run's number, the same at every party."""
         return int(run.path.name.removeprefix(self._short).removeprefix("-") or "1")
 
     def renumber(self, run: RunFolder, number: int) -> RunFolder:
-        """Under the number that the parties agreed on; it is higher than that of any run here."""
+        """Move a run to the number that the parties agreed on; it is higher than that of any run here."""
         return RunFolder(run.path.rename(run.path.with_name(self._name(number))))
 
     def has_finished(self) -> bool:
@@ -52,7 +52,7 @@ class PlanRuns:
         return any(run.is_finished() for run in self._by_number().values())
 
     def last_finished(self) -> RunFolder:
-        """DataError if none came to its end."""
+        """The last run that finished; DataError if none did."""
         runs = self._by_number()
         for number in sorted(runs, reverse=True):
             if runs[number].is_finished():
@@ -60,7 +60,7 @@ class PlanRuns:
         raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
 
     def alignment_folder(self, list_name: str) -> Path:
-        """Not made: an alignment that meets nobody leaves none."""
+        """The folder of an alignment. It is not made: an alignment that meets nobody leaves none."""
         return self.home.runs / f"align-{self._short}{f'.{list_name}' if list_name else ''}"
 
     def make_prediction_folder(self) -> Path:
@@ -86,7 +86,7 @@ class PlanRuns:
         return runs
 
     def _refuse_other_plan(self, run: RunFolder) -> None:
-        """A folder's name is the beginning of a hash, and whoever writes two plans can make these alike."""
+        """Refuse a folder of another plan: its name is only the beginning of a hash, and two can be made alike."""
         if run.plan_file.exists() and Plan.load(run.plan_file).hash() != self.plan.hash():
             raise DataError(
                 f"{run.path}: holds a run of another plan whose hash begins like this one's, which does not happen by "
@@ -95,14 +95,14 @@ class PlanRuns:
 
 
 def make_run_folder(place: Path) -> Path:
-    """With the folder that all runs are in; both for their owner alone."""
+    """Make a run's folder and the one that all runs are in, both for their owner alone."""
     make_private_folder(place.parent)
     make_private_folder(place)
     return place
 
 
 def is_unstarted(folder: Path) -> bool:
-    """Whether no peer was ever met, or, with all parties here, no step was ever finished; nobody is at work on it."""
+    """Whether no peer was ever met (or, with all parties here, no step was finished) and no process works on it."""
     run = RunFolder(folder)
     status = read_status(folder)
     if status is not None and status.is_alive:

@@ -1,4 +1,4 @@
-"""Scores of aligned rows: the label party asks and gets them, the others answer as much as they are willing to."""
+"""Scoring aligned rows: the label party asks and gets scores, the others answer as much as they are willing to."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ SECONDS_TO_HEAR = 10.0
 
 
 def largest_message(plan: Plan) -> int:
-    """Bytes: a query, its answers, or, where weights stay shared, products for some rows."""
+    """Bytes of the longest message: a query, its answers, or, where weights stay shared, products for some rows."""
     return sizes.ROOM + max(largest_reply(plan) if plan.is_closed else 0, ROWS_AT_ONCE * SCORE_BYTES)
 
 
@@ -48,7 +48,7 @@ def ask(
     rows: Sequence[int],
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
-    """At the label party: the joint scores of these rows of the aligned table."""
+    """Ask, as the label party, for the joint scores of these rows of the aligned table."""
     with _session(party_run, journal, lambda: Brought(part.brought(), list(rows))) as (here, participant):
         return _asked(participant, _rows_of(here), part, rows, progress)
 
@@ -66,17 +66,17 @@ def _asked(participant: Participant, table: Table, part: ModelPart, rows: Sequen
 
 
 class Brought(msgspec.Struct, frozen=True):
-    """What a session of prediction continues from, and what a person decided before it."""
+    """What a session of prediction starts from, and what a person decided before it."""
 
     part: bytes
     asked: list[int] | None = None
-    """At the label party, the rows."""
+    """The rows that are asked for, at the label party."""
     answered: int = 0
-    """At the others, how many rows were answered before,"""
+    """How many rows were answered before, at the other parties."""
     most: int = 0
-    """how many are in all,"""
+    """How many rows may be answered in all."""
     is_planned: bool = False
-    """and whether the plan says so."""
+    """Whether that limit is the plan's."""
 
     def to_bytes(self) -> bytes:
         return msgspec.msgpack.encode(self)
@@ -86,7 +86,7 @@ class Brought(msgspec.Struct, frozen=True):
         return msgspec.msgpack.decode(data, type=cls)
 
     def limit(self, plan: Plan) -> RowLimit | None:
-        """By the plan, whatever the party said that it is."""
+        """The plan's limit if that is what counts, whatever number the party stated; else the party's own."""
         trained = ModelPart.from_json(self.part, Path("brought")).training_rows
         return row_limit(plan, trained, 0 if self.is_planned else self.most)
 
@@ -100,7 +100,7 @@ class Brought(msgspec.Struct, frozen=True):
 
 
 def replay_prediction(participant: Participant, table: Table, brought: Brought) -> None:
-    """One party's side of a session once more."""
+    """Repeat one party's side of a session."""
     part = ModelPart.from_json(brought.part, Path("brought"))
     if brought.asked is not None:
         _asked(participant, table, part, brought.asked, lambda done, rows: None)
@@ -116,7 +116,7 @@ def answer(
     ledger: "AnsweredRows",
     limit: RowLimit | None,
 ) -> Served:
-    """At a feature party: one session, until the label party ends it or the ledger is full."""
+    """Answer one session, as a feature party, until the label party ends it or the ledger is full."""
     most = RowLimit(0) if limit is None else limit
 
     def brought() -> Brought:
@@ -131,7 +131,7 @@ def answer(
 def _session(
     party_run: PartyRun, journal: SqliteJournal, brought: Callable[[], Brought]
 ) -> Iterator[tuple[PartyRun, Participant]]:
-    """Meets everybody about one list, and parts. Also at a limit the peers hear all that was said, not only our end."""
+    """Meet everybody about one list, and part. Even at a limit the peers hear all that was said before our end."""
     with party_run.talk("predict", journal) as talk:
         # Now, when the others hear of a ledger that cannot be read; nothing was said yet.
         before, here = brought().to_bytes(), party_run.about(talk.list_name)
@@ -147,7 +147,7 @@ def _session(
 
 
 def _close(party_run: PartyRun, journal: SqliteJournal, participant: Participant) -> None:
-    """Everybody has signed for the last time."""
+    """Close the evidence, once everybody has signed for the last time."""
     journal.flush()
     if party_run.keeping is not None:
         party_run.keeping.close(journal, participant)

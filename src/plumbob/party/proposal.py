@@ -46,12 +46,12 @@ TOPIC = Topic("propose", "")
 NUMBERS = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
 """The width under the draft, rows, numeric columns and levels, and the width under each encoding of the rule."""
 REASON = struct.Struct("<3Q")
-"""What the rule was applied to: rows, numeric columns, levels; zeros where somebody chose the encoding."""
+"""The rows, numeric columns and levels that the rule was applied to; zeros where somebody chose the encoding."""
 LABEL, FEATURES = "label", "features"
 DAYS = 365  # That a draft keeps evidence, until somebody writes what the contract says.
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 DraftFor = Callable[[tuple[Party, ...]], Plan]
-"""A plan for these parties."""
+"""Makes a plan for these parties."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,17 @@ class Proposal:
     table: Table
     has_label: bool
     auditor: str
-    """The fingerprint of this party's; nothing where it has none, or wants no evidence."""
+    """The fingerprint of this party's auditor; empty where it has none, or wants no evidence."""
     draft: DraftFor
-    """The first."""
+    """The first draft."""
     choose: Callable[[Plan, Sequence[TableSize]], tuple[DraftFor, DraftedEncoding | None]]
-    """From the first one with everybody's columns to the second, and what its encoding was chosen from."""
+    """Makes the second draft from the first with everybody's columns; also gives what its encoding was chosen from."""
 
 
 def propose(
     home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callable[[str], None]
 ) -> tuple[Plan, DraftedEncoding | None]:
-    """The plan, the same at every party that was joined, and what its encoding was chosen from."""
+    """Agree on a plan, the same at every joined party; also returns what its encoding was chosen from."""
     if not home.pinned:
         raise SettingsError("nobody is joined yet; type: plumbob party join TOKEN")
     patience, connector_for = home.settings.patience, _connector_for(home, tell)
@@ -93,12 +93,12 @@ def propose(
 
 
 def tell_refusals_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
-    """Around what may be refused before a proposal begins."""
+    """Tell the peers what is refused before a proposal begins."""
     return tell_refusals(TOPIC, list(home.pinned), _connector_for(home, tell), tell)
 
 
 def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:
-    """To everybody who was joined."""
+    """A connector to everybody who was joined."""
 
     def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
         return home.connector(home.peers, LARGEST_MESSAGE, on_connection, tell)
@@ -121,7 +121,7 @@ def _roles(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> dic
 
 
 def with_auditors(plan: Plan, auditors: Mapping[str, str]) -> Plan:
-    """A draft that keeps evidence, if everybody has an auditor and its messages can be computed again."""
+    """The draft with evidence kept, if everybody has an auditor and its messages can be computed again."""
     named = {party.name: auditors[party.name] for party in plan.parties if party.name in auditors}
     if not plan.keeps_evidence and (len(named) < len(plan.parties) or not plan.is_closed):
         return plan
@@ -196,7 +196,7 @@ def _with_widths(
 
 
 def _numbers(table: Table, draft: Plan) -> tuple[int, ...]:
-    """What a party says of its table."""
+    """The numbers that a party says of its table."""
     tried = (width_with(table, bins, draft.rare) for bins in TRIED_BINS)
     return encoded_width(table, draft), *astuple(size_of(table, draft.rare)), *tried
 
@@ -207,7 +207,7 @@ def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party
 
 
 def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, DraftedEncoding | None]:
-    """At every other party: its own width under each draft, and nothing but the second with the widths filled in."""
+    """Answer with this party's width under each draft, and accept only the second with the widths filled in."""
     _answered(proposal.table, channel)
     draft, width = _answered(proposal.table, channel)
     body = channel.receive(Kind.PROPOSAL_PLAN, 0)
@@ -232,7 +232,7 @@ def _answered(table: Table, channel: Channel) -> tuple[Plan, int]:
 
 
 def _pack(plan: Plan) -> bytes:
-    """Compressed: a plan with all its comments is longer than a message of text may be."""
+    """A plan compressed: with all its comments it is longer than a message of text may be."""
     return zlib.compress(plan.to_toml().encode(), 9)
 
 

@@ -1,4 +1,4 @@
-"""Who can dial whom: of every two parties of a plan, one must listen where the other can find it."""
+"""Which party dials which: of any two parties of a plan, one must listen where the other can reach it."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class WayToPeer:
 
 
 def reach_of(settings: HomeSettings, peer: str) -> WayToPeer:
-    """By what this side knows."""
+    """How this party and a peer come together, as far as this side knows."""
     if dialled := settings.addresses.get(peer):
         return WayToPeer(peer, f"we connect to it at {dialled}")
     if settings.dialled_at:

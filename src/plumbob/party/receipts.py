@@ -27,15 +27,15 @@ FORMAT = 1
 
 
 class _StoredReceipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file: everything but the signature is signed."""
+    """The contents of the file: everything but the signature is signed."""
 
     format: int
     party: str
     date: str
     record: str
-    """SHA-256 of run.json."""
+    """The SHA-256 of run.json."""
     certificates: dict[str, str]
-    """Of this party and of everybody it had pinned for the plan, DER in hexadecimal."""
+    """The certificates of this party and of everybody it had pinned for the plan, DER in hexadecimal."""
     signature: str = ""
 
     def to_sign(self) -> bytes:
@@ -54,9 +54,9 @@ class Signed:
     says: str
     """One sentence about the signature."""
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
-    """Of everybody, as the signer had pinned them."""
+    """Everybody's certificates, as the signer had pinned them."""
     certificate: Certificate | None = None
-    """The signer's, where the signature holds. It says who signed only if somebody has compared it."""
+    """The signer's certificate, where the signature is valid. It says who signed only if somebody has compared it."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class KnownCertificates:
 
     @classmethod
     def given(cls, home: Home | None, fingerprints: Sequence[str]) -> Self:
-        """By a party's folder and by fingerprints as they were read aloud, in groups or not."""
+        """The certificates in a party's folder, and those of fingerprints as they were read aloud, in groups or not."""
         pinned = {} if home is None else {**home.pinned, home.identity.name: home.identity.certificate}
         return cls(pinned, frozenset(_parsed(one) for one in fingerprints))
 
@@ -92,7 +92,7 @@ NOBODY = KnownCertificates({})
 
 
 def _parsed(fingerprint: str) -> str:
-    """In groups of four, as certificates print theirs."""
+    """A fingerprint in groups of four, as certificates print theirs."""
     digits = "".join(fingerprint.split()).replace(":", "").lower()
     if len(digits) != 64 or any(digit not in "0123456789abcdef" for digit in digits):
         raise SettingsError(
@@ -121,7 +121,7 @@ def sign_record(home: Home, run: RunFolder, parties: list[str]) -> Path:
 
 
 def signature_of(run: RunFolder) -> Signed:
-    """What stands beside a record; a file that cannot be read is no signature."""
+    """The signature beside a record; a file that cannot be read is no signature."""
     file = run.receipt_file
     if not file.exists():
         return NOT_SIGNED
@@ -148,7 +148,7 @@ class PeerSignature:
 
     peer: str
     stream: str
-    """The hash over everything that it sent."""
+    """The hash over everything that the peer sent."""
     is_valid: bool
 
 

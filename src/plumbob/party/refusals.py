@@ -26,7 +26,7 @@ SECONDS_BETWEEN_LOOKS = 0.1
 
 @contextmanager
 def tell_refusals(topic: Topic, peers: Sequence[str], connector_for: ConnectorFor, tell: Tell) -> Iterator[None]:
-    """Around whatever may be refused before a conversation begins; inside one, the conversation tells the peers."""
+    """Tell peers about a refusal before a conversation begins; inside one, the conversation tells them."""
     try:
         yield
     except TransportError:
@@ -66,7 +66,7 @@ def _tell_peers(topic: Topic, sentence: str, peers: Sequence[str], connector_for
 
 
 def _wait(peers: Sequence[str], told: set[str], connector: AnyConnector) -> None:
-    """Until all were told, or those that are missing are not there."""
+    """Wait until all were told, or those that are missing are not there."""
     started, pause = time.monotonic(), threading.Event()
     while (passed := time.monotonic() - started) < SECONDS_TO_TELL:
         missing = [peer for peer in peers if peer not in told]

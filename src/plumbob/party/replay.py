@@ -1,4 +1,4 @@
-"""`party replay`: this party's side of a session once more, by the protocol's own code, from the evidence that it kept.
+"""`party replay`: one party's side of a session repeated by the protocol's own code, from the evidence it kept.
 
 What was received comes from the evidence, and what would be sent is compared with the digests of what was. Signatures
 are checked first, before the root is opened: they say which messages the peers, or this party itself, have signed.
@@ -56,15 +56,15 @@ Source = Callable[[Table, int], Table]
 
 
 class EndOfEvidence(Exception):  # No mistake: what comes later nobody has signed.
-    """The replay is at the last signed place."""
+    """Raised when the replay reaches the last signed place."""
 
 
 class DeviationError(Exception):
-    """Something does not follow from what was fixed before the run; in words, without a value."""
+    """Raised where something does not follow from what was fixed before the run; in words, without a value."""
 
 
 class ReplayJournal(NoJournal):
-    """What arrives was kept; what would be sent is compared; numbers and decisions are those of the run."""
+    """Feeds in the messages that were kept, compares those that would be sent, and repeats numbers and decisions."""
 
     def __init__(self, evidence: OpenedEvidence, plan: Plan, places: SignedPlaces) -> None:
         self._plan, self._party = plan, evidence.head.party
@@ -91,7 +91,7 @@ class ReplayJournal(NoJournal):
         return False
 
     def _compare_seal(self, peer: str, message: Message) -> None:
-        """All but the signature, which was verified: it signed what it had sent and received by then."""
+        """Compare all of a seal but the signature, which was verified, with what was sent and received by then."""
         if not self.sent[peer]:
             raise EndOfEvidence
         kept = self.sent[peer].popleft()
@@ -131,7 +131,7 @@ class ReplayJournal(NoJournal):
         return kept
 
     def refuse_rest(self) -> None:
-        """Nothing was signed that an honest party would not have sent, or that nothing kept leads to."""
+        """Refuse signed messages that an honest party would not have sent, or that nothing kept leads to."""
         for peer, left in self._left.items():
             if left:
                 kept = next(one for one in self.sent[peer] if one.kind is not Kind.SEAL)
@@ -144,7 +144,7 @@ def _named(kind: Kind, step: int) -> str:
 
 @dataclass(frozen=True)
 class ReplaySigner:
-    """Signs nothing: own signatures are those that were kept, and hold or do not."""
+    """Signs nothing: own signatures are the kept ones, and are verified."""
 
     certificates: Mapping[str, Certificate]
 
@@ -174,7 +174,7 @@ def replay(
     engine: str = "auto",
     trained: str = "",
 ) -> dict[str, Any]:
-    """The statement about a run's folder, not signed yet.
+    """Make the statement about a run's folder, not signed yet.
 
     `source` reads the same rows from the system of record; `trained` is the digest of the model part that a prediction
     must have used.
@@ -223,7 +223,7 @@ def replay(
 
 @contextmanager
 def _readable(folder: Path) -> Iterator[None]:
-    """What cannot be read is as good as missing, whatever is wrong with it."""
+    """Treat what cannot be read as missing, whatever is wrong with it."""
     try:
         yield
     except DataError:
@@ -251,7 +251,7 @@ class Replayed:
     is_settled: bool
     sentence: str
     part: str = ""
-    """The digest of the model part that training made, or that a prediction used: they must be the same."""
+    """The digest of the model part that training made, or that a prediction used: the two must be the same."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -289,7 +289,7 @@ class _SessionAgain:
         return Replayed(True, is_settled, sentence if self.source is not None else f"{sentence} {NOT_COMPARED}", part)
 
     def _run_again(self) -> str:
-        """The digest of the model part that was made or used."""
+        """Run the session again; returns the digest of the model part that was made or used."""
         head, plan, journal = self.evidence.head, self.plan, self.journal
         with _readable(self.evidence.folder):
             root, table, brought = self.evidence.read("root"), self.evidence.table(), self.evidence.read("brought")
@@ -325,7 +325,7 @@ class _SessionAgain:
         return self._kept_part(party) if isinstance(party, TrainingParty) else ""
 
     def _swap_again(self, channels: Mapping[str, Channel]) -> None:
-        """Everybody's word for the plan came first."""
+        """Replay the exchange of signatures of the plan, which came first."""
         sent = self.evidence.sent.values()
         said = (one for stream in sent for one in stream if one.kind is Kind.SIGNATURE)
         if (own := next(said, None)) is not None:

@@ -17,7 +17,7 @@ from plumbob.plan import Plan
 
 
 def own_table(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
-    """As the settings name it; raises DataError for an arbiter, which has none."""
+    """The table that the settings name; DataError for an arbiter, which has none."""
     _refuse_arbiter(home, plan)
     file = data or home.data_file
     is_label_party = plan.label_party.name == home.identity.name
@@ -30,14 +30,14 @@ def own_table(home: Home, plan: Plan, data: str | Path | None = None, duplicates
 
 
 def own_ids(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
-    """A table without columns: rows to predict may lack a label, and alignment needs their ids only."""
+    """The table without columns: rows to predict may lack a label, and alignment needs only their ids."""
     _refuse_arbiter(home, plan)
     choices = replace(ids_only(home), duplicates=duplicates or home.settings.reading.duplicates)
     return read_table(data or home.data_file, home.settings.id_column, choices=choices)
 
 
 def ids_only(home: Home) -> ColumnChoices:
-    """How the id is read, and no other column."""
+    """Choices that read the id and no other column."""
     reading = home.settings.reading
     names = id_names(home.settings.id_column, reading.types)
     types = {name: kind for name, kind in reading.types.items() if name in names}
@@ -45,12 +45,12 @@ def ids_only(home: Home) -> ColumnChoices:
 
 
 def place_of(home: Home, plan: Plan) -> int:
-    """This party's among those that have rows."""
+    """This party's place among those that have rows."""
     return [party.name for party in plan.learners].index(home.identity.name)
 
 
 def aligned_table(home: Home, plan: Plan) -> Table:
-    """The common rows of it; raises DataError before there are any."""
+    """The common rows of this party's table; DataError before there are any."""
     aligned = kept_for(home, plan)
     whole = own_table(home, plan, duplicates=aligned.duplicates)
     common = in_agreed_order(whole, aligned.ids, place=place_of(home, plan))
@@ -62,7 +62,7 @@ def aligned_table(home: Home, plan: Plan) -> Table:
 def choice_of_held_out(
     home: Home, plan: Plan, column: str | None, data: str | Path | None, duplicates: str | None = None
 ) -> Callable[[tuple[str, ...]], NDArray[np.bool_]] | None:
-    """The newest of the common rows, by a column of this party's file that need not be a feature."""
+    """Chooses the newest of the common rows, by a column of this party's file that need not be a feature."""
     if plan.held_out_by != home.identity.name:
         if column is not None:
             raise DataError(

@@ -1,4 +1,4 @@
-"""The runs in a folder, of one party or of a simulation: when, of what, how far, and with which verdict."""
+"""The runs in a folder, of one party or of a simulation: date, plan, progress and verdict."""
 
 import os
 import shutil
@@ -29,26 +29,26 @@ class ListedRun:
 
     folder: Path
     date: str
-    """When it was last written to, by this machine's clock."""
+    """When the run was last written to, by this machine's clock."""
     title: str
     protocol: str
     status: str
     verdict: str
-    """What leaks, by the attacks where it was attacked, otherwise by the plan."""
+    """What leaks: by the attacks if it was attacked, otherwise by the plan."""
     party: str = ""
     """Whose side this is; empty where all parties were on one machine, or nothing is recorded yet."""
     number: str = ""
-    """What all sides of a run have in common: its plan, its name and the seed that they drew together."""
+    """What all sides of a run share: its plan, its name and the seed that they drew together."""
     other_sides: tuple[tuple[str, Path], ...] = ()
     """The same run as other parties recorded it, with their names."""
     parties: str = ""
-    """With columns or a key."""
+    """The parties with columns or a key."""
     rows: int = 0
-    """To train on."""
+    """How many rows there are to train on."""
     auc: float | None = None
-    """Of the joint model, where it was judged."""
+    """The AUC of the joint model, where it was judged."""
     row_rho: float = 0.0
-    """zCDP that it spent of each whole row; 0 where it promised nothing about rows."""
+    """The zCDP that it spent of each whole row; 0 where it promised nothing about rows."""
     row_failure: float = 0.0
     """The chance that its arithmetic failed or showed something, where it promised something about rows."""
 
@@ -57,7 +57,7 @@ class ListedRun:
         return self.status == UNSTARTED
 
     def remove(self) -> None:
-        """Removes the run with all that it left."""
+        """Delete the run with all that it left."""
         folder = RunFolder(self.folder)
         if folder.path.parent.name == RUNS:
             shutil.rmtree(folder.path)
@@ -103,7 +103,7 @@ def is_run(folder: Path, files: Iterable[str]) -> bool:
 
 
 def listed(folder: Path) -> ListedRun:
-    """One run; a record that cannot be read hides no other run."""
+    """One run for the list; a record that cannot be read hides no other run."""
     run = RunFolder(folder)
     try:
         record = run.record() if run.record_file.exists() else None
@@ -139,7 +139,7 @@ def _joint_auc(record: RunRecord) -> float | None:
 
 
 def spent_of(plan: Plan, rows: int) -> RowSpending:
-    """What a run of this plan spends of each row, whether or not it finishes; `clear` promises nothing."""
+    """The spending of each row by a run of this plan, finished or not; `clear` promises nothing."""
     if plan.noise != "rows" or not plan.kind.is_encrypted:
         return RowSpending()
     try:
@@ -164,7 +164,7 @@ def _leak_count(findings: list[Finding]) -> str:
 
 
 def _status_of(folder: Path) -> str:
-    """Of a party's run that has no record yet."""
+    """The status of a party's run that has no record yet."""
     if is_unstarted(folder):
         return UNSTARTED
     status = read_status(folder)

@@ -1,4 +1,4 @@
-"""Scores as a CSV file, whoever calculated them."""
+"""Writing scores as a CSV file, whoever calculated them."""
 
 import csv
 import math
@@ -21,11 +21,11 @@ from plumbob.protocol.part import ModelPart
 HEADER = ("id", "score", "probability", "predicted")
 SAID = {True: "yes", False: "no", None: ""}
 JOINT, ALONE, NOT_SCORED = "joint", "own", "none"
-"""By which model a row was scored: that of all parties, the label party's alone, or not at all."""
+"""The model that scored a row: that of all parties, the label party's alone, or none."""
 
 
 def refuse_unwritable(out: Path) -> None:
-    """Before peers are asked: what they answered must not be lost for want of a place."""
+    """Refuse a file that cannot be written before peers are asked: what they answer must not be lost."""
     is_new = not out.exists()
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a", encoding="utf-8"):
@@ -71,7 +71,7 @@ def _costs(text: str) -> tuple[float, float]:
 
 
 def unusual_lines(party: str, unseen: Mapping[str, int], rare: Mapping[str, RareRows], rows: int) -> list[str]:
-    """What training never saw, and what it grouped as rare, by column and count; nothing where there is none."""
+    """Sentences on levels that training never saw or grouped as rare, by column and count; none if there are none."""
     lines = []
     if unseen:
         listed = ", ".join(f"{name!r} ({count})" for name, count in unseen.items())
@@ -84,7 +84,7 @@ def unusual_lines(party: str, unseen: Mapping[str, int], rare: Mapping[str, Rare
 
 DECILES = 10
 STABLE, MOVED = 0.1, 0.25
-"""Limits of the stability index, as they are used in credit."""
+"""Limits of the stability index, as credit scoring uses them."""
 
 
 def write_scores(
@@ -100,7 +100,7 @@ def write_scores(
     model: str = "",
     absent: Sequence[str] = (),
 ) -> dict[str, object]:
-    """For each row its id, the score, the probability of the positive class, and the predicted class.
+    """Write each row's id, score, probability of the positive class, and predicted class.
 
     Probabilities come from scores by the plan's own link; without a plan a score is a log-odds. `held_out` says of the
     rows of training whether they were held out; it becomes a column, empty for rows that were not there. `judged` is
@@ -143,13 +143,13 @@ def write_scores(
 
 
 def stability_in_words(index: float) -> str:
-    """With the usual limits, .1 and .25."""
+    """The stability index in words, with the usual limits, .1 and .25."""
     word = "stable" if index < STABLE else "moved a little" if index < MOVED else "MOVED"
     return f"stability index (PSI) of these scores against the rows that the model was judged on: {index:.3f}, {word}"
 
 
 def deciles_of(odds: NDArray[np.float64]) -> list[dict[str, float]]:
-    """Of these scores, the lowest first: rows, and the lowest, mean and highest probability."""
+    """The deciles of these scores, the lowest first: rows, and the lowest, mean and highest probability."""
     likely = np.sort(np.exp(-np.logaddexp(0.0, -odds)))
     groups = [group for group in np.array_split(likely, DECILES) if len(group)]
     return [

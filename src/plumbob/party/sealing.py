@@ -1,4 +1,4 @@
-"""Files that only an auditor can open, and the auditor who does.
+"""Files that only an auditor can open, and the auditor's keys.
 
 A sealed file has a key of its own: HKDF over an X25519 exchange between the auditor's public key and one that is drawn
 for this file and then forgotten, so that not even its writer can read it back. Its segments have at most 1 MiB, each
@@ -41,12 +41,12 @@ PUBLIC_FILE, SECRET_FILE = "auditor.json", "sealing.key"
 
 
 class SealedFile:
-    """One that is being written. Each byte is encrypted as it comes, into a buffer that serves all segments."""
+    """A sealed file being written. Each byte is encrypted as it comes, into a buffer that serves all segments."""
 
     def __init__(self, file: Path, auditor: "Auditor", run: bytes) -> None:
         secret = X25519PrivateKey.generate()
         self.public = secret.public_key().public_bytes_raw()
-        """Of the exchange: what the auditor needs besides its own key."""
+        """The public half of the exchange, which the auditor needs besides its own key."""
         self._cipher = AES(_file_key(secret, auditor.sealing, self.public, auditor.sealing, run, file.name))
         self._file, self._run, self._number, self._filled = file, run, 0, 0
         self._segment = self._begin()
@@ -63,7 +63,7 @@ class SealedFile:
                     self._end()
 
     def flush(self) -> None:
-        """Everything so far is on the disk when it returns."""
+        """Put everything so far on the disk."""
         if self._filled:
             self._end()
         with self._on_disk():
@@ -74,7 +74,7 @@ class SealedFile:
             os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def close(self) -> None:
-        """With the mark that nothing is missing: a last segment without anything in it."""
+        """End the file with a mark that nothing is missing: an empty last segment."""
         if self._filled:
             self._end()
         self._segment = self._begin(is_last=True)
@@ -209,12 +209,12 @@ class Auditor:
 
     @property
     def fingerprint(self) -> str:
-        """What a plan names: over the certificate and the sealing key."""
+        """The fingerprint that a plan names: over the certificate and the sealing key."""
         return hashlib.sha256(join(b"auditor", self.certificate.der, self.sealing)).hexdigest()
 
     @classmethod
     def load(cls, file: Path) -> Self:
-        """From the file that `party auditor-key` wrote for the party."""
+        """Load an auditor from the file that `party auditor-key` wrote for the party."""
         try:
             stored = msgspec.json.decode(file.read_bytes(), type=_StoredAuditor)
             return cls.parse(stored.certificate, stored.sealing)
@@ -225,7 +225,7 @@ class Auditor:
 
     @classmethod
     def parse(cls, certificate: str, sealing: str) -> Self:
-        """Reads both keys from hexadecimal digits."""
+        """Read both keys from hexadecimal digits."""
         public = bytes.fromhex(sealing)
         X25519PublicKey.from_public_bytes(public)
         return cls(Certificate.parse(bytes.fromhex(certificate)), public)
@@ -235,7 +235,7 @@ class Auditor:
 
 
 class AuditorKeys:
-    """On the auditor's own machine: the identity that signs, and the key that opens."""
+    """The keys on the auditor's own machine: the identity that signs, and the key that opens."""
 
     def __init__(self, folder: Path) -> None:
         refuse_loose(folder / SECRET_FILE, "an auditor's keys are made by: plumbob party auditor-key NAME")
@@ -244,7 +244,7 @@ class AuditorKeys:
 
     @classmethod
     def create(cls, folder: Path, name: str) -> Self:
-        """New ones; never over old ones."""
+        """Make new keys; never over old ones."""
         Identity.create(folder, name)
         write_private(folder / SECRET_FILE, X25519PrivateKey.generate().private_bytes_raw())
         made = cls(folder)
@@ -256,5 +256,5 @@ class AuditorKeys:
         return Auditor(self.identity.certificate, self._secret.public_key().public_bytes_raw())
 
     def file_key(self, public: bytes, run: bytes, name: str) -> bytes:
-        """Of one sealed file of one run."""
+        """The key of one sealed file of one run."""
         return _file_key(self._secret, public, public, self.public.sealing, run, name)

@@ -82,7 +82,7 @@ class HomeSettings:
     reading: ColumnChoices = field(default_factory=ColumnChoices)
     """How the table's columns are read; `[table]` in the file."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """Where each peer is dialled, by its name; `[peers.NAME] address` in the file."""
+    """The address of each peer, by its name; `[peers.NAME] address` in the file."""
 
     def __post_init__(self) -> None:
         mistakes = [key.mistake(getattr(self, key.name)) for key in KEYS]
@@ -99,7 +99,7 @@ class HomeSettings:
 
     @property
     def dialled_at(self) -> str:
-        """Where peers reach this party, as its invitations say; empty where it does not listen, or cannot know."""
+        """The address in this party's invitations; empty where it does not listen, or cannot know."""
         if self.address or not self.listen:
             return self.address
         is_chosen_late = self.listen.endswith(":0")
@@ -107,7 +107,7 @@ class HomeSettings:
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """Strictly, all mistakes at once."""
+        """Parse strictly, and report all mistakes at once."""
         try:
             tree = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -135,7 +135,7 @@ class HomeSettings:
 
 
 class _TableSection(msgspec.Struct, forbid_unknown_fields=True):
-    """`[table]`, as it is written."""
+    """The section `[table]`, as it is written."""
 
     columns: list[str] = []
     drop: list[str] = []
@@ -172,7 +172,7 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
 
 
 def _table_section(reading: ColumnChoices) -> str:
-    """How the table is read, every key explained."""
+    """The section `[table]` as text, every key explained."""
     lines = {
         f"columns = {_toml_list(reading.columns or ())}": "the features, in this order; [] = all columns",
         f"drop = {_toml_list(reading.drop)}": "columns that are no features",
@@ -197,7 +197,7 @@ def _toml_list(values: Iterable[str]) -> str:
 
 
 def _address_mistake(key: str, text: str, parse: Callable[[str], object]) -> Iterator[str]:
-    """The mistake in one place on the network, if it is given and there is one."""
+    """The mistake in one address, if it is given and there is one."""
     try:
         if text:
             parse(text)
@@ -262,7 +262,7 @@ def _with_address(text: str, name: str, address: str) -> str:
 
 
 def read_settings(file: Path) -> HomeSettings:
-    """SettingsError where others may read the file too, or where it is not usable."""
+    """Read the settings; SettingsError where others may read the file too, or where it is not usable."""
     refuse_loose(file)
     try:
         return HomeSettings.from_toml(file.read_text(encoding="utf-8"))

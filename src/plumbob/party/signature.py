@@ -23,12 +23,12 @@ PURPOSE = "plan"
 MESSAGES = "messages of a session"
 COORDINATE_BYTES = 32
 ACCEPTED = ("leaks", "cheating", "evidence")
-"""What can be accepted, each apart."""
+"""What can be accepted, each separately."""
 
 
 @dataclass(frozen=True, repr=False)
 class PlanSignature:
-    """Our own signature of the plan, and by whose certificates those of the others are known."""
+    """Our own signature of the plan, and the certificates that the others' are verified with."""
 
     signature: bytes
     certificates: Mapping[str, Certificate]
@@ -57,7 +57,7 @@ def verify_message(certificate: Certificate, data: bytes, signature: bytes) -> N
 
 
 def sign(home: Home, plan: Plan, accepted: Collection[str] = ()) -> Path:
-    """Sign, once; the signature's file. What is accepted is as the last call says."""
+    """Sign a plan and return the signature's file; what is accepted is replaced by what this call says."""
     for one in ACCEPTED:
         if one in accepted:
             _give_word(home, plan, f"{one} of a plan")
@@ -67,7 +67,7 @@ def sign(home: Home, plan: Plan, accepted: Collection[str] = ()) -> Path:
 
 
 def _give_word(home: Home, plan: Plan, purpose: str) -> Path:
-    """Its file. One that does not hold, after a new identity or a torn write, is replaced."""
+    """Write a signature and return its file; one that is no longer valid is replaced."""
     file = _file(home, plan, purpose)
     if _own(home, plan, purpose) is None:
         make_private_folder(file.parent)
@@ -77,7 +77,7 @@ def _give_word(home: Home, plan: Plan, purpose: str) -> Path:
 
 
 def own_signature(home: Home, plan: Plan) -> PlanSignature:
-    """What this party has to show for the plan; UnsignedPlanError if it was never signed here."""
+    """This party's signature of the plan; UnsignedPlanError if it was never signed here."""
     own = _own(home, plan, PURPOSE)
     if own is None:
         raise UnsignedPlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
@@ -86,7 +86,7 @@ def own_signature(home: Home, plan: Plan) -> PlanSignature:
 
 
 def _own(home: Home, plan: Plan, purpose: str) -> bytes | None:
-    """Our word for this plan, or for what it makes us accept, if there is one that holds."""
+    """Our valid signature of this plan, or of what it makes us accept; None without one."""
     try:
         own = _file(home, plan, purpose).read_bytes()
         home.identity.certificate.verify(purpose, plan.hash().encode(), own)
@@ -96,7 +96,7 @@ def _own(home: Home, plan: Plan, purpose: str) -> bytes | None:
 
 
 def swap_signatures(channels: Mapping[str, Channel], own: PlanSignature, plan: Plan) -> dict[str, bytes]:
-    """Ours to everybody, everybody's to us, checked."""
+    """Send our signature to everybody, and return everybody's, checked."""
     for channel in channels.values():
         channel.send(Kind.SIGNATURE, 0, own.signature)
     signatures = {peer: channel.receive(Kind.SIGNATURE, 0) for peer, channel in channels.items()}

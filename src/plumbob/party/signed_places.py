@@ -22,17 +22,17 @@ from plumbob.protocol.messages import Kind
 
 @dataclass(frozen=True)
 class SignedPlaces:
-    """What the signatures cover: of each peer's stream from here, so many messages; and in which session."""
+    """What the signatures cover: how many messages of each peer's stream, and in which session."""
 
     session: bytes
     commitments: Mapping[str, bytes]
     sent: Mapping[str, int]
     received: Mapping[str, bytes]
-    """By peer, the hash over what came from it, as it last signed it."""
+    """The hash over what came from each peer, as the peer last signed it."""
 
 
 def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
-    """DataError where the kept messages are not those that were signed. Derives no secret."""
+    """Check the signatures; DataError where kept messages are not the signed ones. Derives no secret."""
     head = evidence.head
     certificates = head.parsed_certificates()
     session, rounds = _sessions(evidence, plan)
@@ -106,7 +106,7 @@ def _all(commitments: Mapping[str, bytes]) -> bytes:
 
 
 def places_in(messages: Sequence[KeptMessage]) -> dict[bytes, int]:
-    """By the hash over the stream so far, how many messages it is over."""
+    """How many messages each hash over the stream so far covers."""
     chain, places = NOTHING, {NOTHING: 0}
     for message in messages:
         if message.kind is not Kind.SEAL:

@@ -8,7 +8,7 @@ ROOM = 65536  # bytes for the handshake's keys and proofs, and for what carries 
 
 
 def largest_message(plan: Plan, rows: int = 0) -> int:
-    """Bytes, never too few: the longest of the schedule.
+    """Bytes of the longest message of the schedule, never too few.
 
     Where neither the plan nor the caller knows the aligned rows yet, the longest batch that the plan allows is taken;
     with `batches = "full"` that needs the rows.

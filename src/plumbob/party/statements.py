@@ -1,4 +1,4 @@
-"""An auditor's statement about a replay: signed on its own machine, and checked by a peer against its streams."""
+"""An auditor's statement about a replay: signed on its own machine, and checked by peers against their streams."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ PURPOSE = "statement about a replay"
 
 
 class SignedStatement(msgspec.Struct, forbid_unknown_fields=True):
-    """The file; without a signature it says nothing to anybody."""
+    """The contents of the file; without a signature it says nothing to anybody."""
 
     statement: dict[str, Any]
     certificate: str = ""
@@ -32,12 +32,12 @@ class SignedStatement(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def write_statement(file: Path, statement: Mapping[str, Any]) -> None:
-    """As a replay leaves it, for the auditor to sign."""
+    """Write the statement of a replay, for the auditor to sign."""
     _write(file, SignedStatement(dict(statement)))
 
 
 def sign_statement(auditor: AuditorKeys, file: Path) -> SignedStatement:
-    """Signs a statement with the auditor's certificate."""
+    """Sign a statement with the auditor's certificate."""
     stored, public = read_statement(file), auditor.public
     signed = msgspec.structs.replace(
         stored,
@@ -50,7 +50,7 @@ def sign_statement(auditor: AuditorKeys, file: Path) -> SignedStatement:
 
 
 def read_statement(file: Path) -> SignedStatement:
-    """Reads a statement, whoever signed it."""
+    """Read a statement, whoever signed it."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=SignedStatement)
     except (OSError, msgspec.DecodeError) as error:
@@ -85,7 +85,7 @@ def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints:
 
 
 def signer_mistakes(stored: SignedStatement, plan: Plan) -> Iterator[str]:
-    """None where the party's own auditor signed it, as the plan names it."""
+    """What is wrong with the signer; nothing if it is the party's own auditor, as the plan names it."""
     party = str(stored.statement.get("party", ""))
     if (auditor := _signer(stored)) is None:
         yield "the statement: it is not signed, or was changed after the auditor signed it"
@@ -108,7 +108,7 @@ def part_in_training(file: Path, plan: Plan, party: str) -> str:
 
 
 def _own_account(folder: RunFolder, record: RunRecord, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What this side holds of the session that a statement is about; a session of prediction left a head."""
+    """What this side holds of a statement's session; a session of prediction left a head."""
     if said.get("purpose") != "predict":
         return record.account
     heads = (read_head(file).account for file in (folder.path / SESSIONS).glob(f"*/{FOLDER}/{HEAD}"))

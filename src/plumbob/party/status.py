@@ -1,4 +1,4 @@
-"""How far a party's run is and whom it waits for, in a small file that another process may read at any time."""
+"""A party's progress and whom it waits for, in a small file that another process may read at any time."""
 
 import json
 import os
@@ -21,7 +21,7 @@ SECONDS_BETWEEN = 1.0
 
 @dataclass
 class Status:
-    """What is written; the step is set by whoever makes progress."""
+    """The contents of the file; whoever makes progress sets the step."""
 
     purpose: str
     step: int = 0
@@ -37,11 +37,10 @@ class Status:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process that wrote it still writes."""
+        """Whether the process that wrote the file is still writing."""
         return time.time() - self.written < 5 * SECONDS_BETWEEN
 
     def sentence(self) -> str:
-        """The status in one sentence."""
         reached = f"{self.noun} {self.step} of {self.steps}" if self.steps else f"before the first {self.noun}"
         where = f"{self.purpose}, {reached}"
         if not self.is_alive:
@@ -55,7 +54,7 @@ class Status:
 
 @dataclass
 class Watch:
-    """What the status is taken from, once it is there."""
+    """The objects that the status is taken from, once they exist."""
 
     links: Mapping[str, ReliableLink] = field(default_factory=dict)
     channels: Mapping[str, Channel] = field(default_factory=dict)

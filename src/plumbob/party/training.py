@@ -29,7 +29,7 @@ LATE = "late"  # until then, who did not say so.
 def train(
     party_run: PartyRun, journal: SqliteJournal, progress: AfterStep | None = None, root: bytes | None = None
 ) -> RunRecord:
-    """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it.
+    """Train from wherever the journal stands; returns when the peers have what they need, or do not ask for it.
 
     A test may give the root of what is drawn.
     """
@@ -61,13 +61,13 @@ def train(
 
 
 def give_up_the_late(journal: SqliteJournal) -> None:
-    """This side is over and keeps its results; a peer that is not over cannot end the run any more."""
+    """Erase what is kept for late peers: results stay here, but those peers can no longer finish the run."""
     journal.note(PARTED, b"")
     journal.forget()
 
 
 def _wait_for_the_late(party_run: PartyRun, journal: SqliteJournal) -> None:
-    """This side is over; a peer that died before its end may still need what was sent to it."""
+    """Wait after the end for a peer that died before its own, and may still need what was sent to it."""
     try:
         with party_run.talk("train", journal, patience=party_run.lingering) as talk:
             _leave(party_run, talk, journal)
@@ -96,7 +96,7 @@ def _leave(party_run: PartyRun, talk: Conversation, journal: SqliteJournal) -> N
 
 
 def _agreed(party_run: PartyRun, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:
-    """Everybody has signed the plan; what the protocol's party works with."""
+    """The participant, once everybody has signed the plan."""
     if party_run.signature is not None:
         for name, signature in swap_signatures(talk.channels, party_run.signature, party_run.plan).items():
             RunFolder(party_run.folder).keep_signature(name, signature)
@@ -110,7 +110,7 @@ def _filed(
     transcript: Transcript | ArbiterTranscript,
     scores: Vector | None,
 ) -> tuple[RunRecord, DivergenceError | None]:
-    """What the run left, in its folder: evidence, transcript, model part; and its record, with what is wrong in it."""
+    """Write evidence, transcript and model part into the folder; returns the record, and what is wrong with it."""
     folder, participant = RunFolder(party_run.folder), party.participant
     part = party.model_part() if isinstance(party, TrainingParty) else None
     if party_run.keeping is not None:
@@ -143,7 +143,7 @@ def _filed(
 
 
 def _divergence(party: AnyParty) -> DivergenceError | None:
-    """Why this party's result is none, if it is none."""
+    """The reason why this party's result is unusable, if it is."""
     try:
         if isinstance(party, TrainingParty):
             party.refuse_result()
@@ -153,7 +153,7 @@ def _divergence(party: AnyParty) -> DivergenceError | None:
 
 
 def _refuse_changed_data(party_run: PartyRun, journal: SqliteJournal) -> None:
-    """A run resumes only with the rows that it began with."""
+    """Refuse to resume with other rows than the run began with."""
     digest = b"" if party_run.table is None else party_run.table.digest()
     found = journal.fact("data")
     if found is None:

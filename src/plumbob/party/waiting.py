@@ -1,4 +1,4 @@
-"""While a command waits for a peer it says for whom, and how long at most, once every few seconds."""
+"""Tells, every few seconds while a command waits for a peer, whom it waits for, and how long at most."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ CALCULATING_SECONDS = 10.0  # A peer that is there and works is left alone for t
 
 @dataclass(frozen=True)
 class Waiting:
-    """What may be waited for, seen from outside."""
+    """What a command may be waiting for, seen from outside."""
 
     links: Mapping[str, ReliableLink]
     channels: Mapping[str, Channel]
@@ -27,7 +27,7 @@ class Waiting:
     """Seconds that all peers have to come."""
 
     def sentence(self, now: float) -> str:
-        """For people; nothing while nobody is waited for."""
+        """The sentence for people; empty while nobody is waited for."""
         strangers = [peer for peer, link in self.links.items() if not link.has_met]
         if strangers:
             return (
@@ -52,7 +52,7 @@ class Waiting:
 
 @contextmanager
 def tell_while_waiting(waiting: Waiting, tell: Callable[[str], None]) -> Iterator[None]:
-    """Tell it now and then, from a thread of its own, until the end."""
+    """Tell it every few seconds, from a separate thread, until the end."""
     ended = threading.Event()
 
     def watch() -> None:

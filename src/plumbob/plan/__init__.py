@@ -1,4 +1,4 @@
-"""What a run is: one TOML file, the same bytes at every party, frozen, validated once, hashed.
+"""A plan, which fixes a run: one TOML file, the same bytes at every party, frozen, validated once, hashed.
 
 `keys` says what a key is, `settings` lists them all, `defaults` says what a plan gets that leaves them out, `reading`
 and `writing` turn files into plans and back, and `rules` refuses what a protocol cannot carry, before anything moves,

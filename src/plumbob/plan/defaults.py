@@ -1,4 +1,4 @@
-"""What a plan that says nothing gets: `shares` and `clear` train alike, the others as in the paper."""
+"""Defaults for keys that a plan leaves out: `shares` and `clear` train alike, the others as in the paper."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -37,7 +37,7 @@ def default_of(key: SettingKey, protocol: str, batches: str = "full") -> Any:
 
 
 def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same values, with the defaults of their protocol where nothing was said."""
+    """The values with the defaults of their protocol where nothing was said."""
     protocol = values.get("protocol", "shares")
     unsaid = {key.name for key in KEYS if key.is_fitted and values.get(key.name) is None}
     said = {name: value for name, value in values.items() if name not in unsaid}

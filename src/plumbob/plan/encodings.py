@@ -1,4 +1,4 @@
-"""Which encoding a plan that is drafted from tables takes: found by `benchmarks/encoding_study.py`, results beside it.
+"""The rule for the encoding of a plan drafted from tables: found by `benchmarks/encoding_study.py`.
 
 Two numbers decide. How many rows there are for a column says how many bins can be fitted beside the plain column: a
 table with few rows has none. How many columns training sees says how strong the penalty is. A penalty of 1 / (C rows)
@@ -16,20 +16,20 @@ from plumbob.counting import counted
 from plumbob.plan.settings import BIN_SCALE
 
 BINS_FROM = ((300, 10), (60, 5), (4, 3))
-"""Rows for a column from which on it has this many bins; below the last it has none."""
+"""Rows per column from which on it has this many bins; below the last it has none."""
 TRIED_BINS = (0, *sorted(bins for _, bins in BINS_FROM))
 LEVELS_OF_A_COLUMN = 4
-"""So many levels count as one numeric column: each has one weight, and most have few rows."""
+"""How many levels count as one numeric column: each has one weight, and most have few rows."""
 EXPECTED_VARIANCE = 4.0
-"""Of log-odds, from all columns together."""
+"""The expected variance of log-odds, from all columns together."""
 LEAST_C, MOST_C = 0.03, 1.0
-"""Those that were tried."""
+"""The smallest and the largest C that were tried."""
 FEW_ROWS, FEW_OF_A_CLASS = 10, 2
 """Rows, and rows of the rarer class, for an encoded column below which a plan is told that it has few."""
 SUGGESTED_TEST_SHARE = 0.2
-"""Of a plan that is drafted from tables: without held-out rows nobody learns how good the model is."""
+"""The test share of a plan drafted from tables: without held-out rows nobody learns how good the model is."""
 ENCODING_KEYS = frozenset({"bins", "plain", "missing", "categorical"})
-"""Whoever says one of them has chosen an encoding, and nothing is drafted."""
+"""Keys that choose an encoding; if somebody sets one, nothing is drafted."""
 ENCODED_FOR_NOISE = (
     'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean,'
     ' each level of a text is a column. State ranges (scale = "public", --range) to have bins.'
@@ -40,7 +40,7 @@ ROWS_TOLD = re.compile(r"^# Drafted for ([0-9,]+) training rows", re.MULTILINE)
 def suggested_keys(
     keys: Mapping[str, Any], sizes: "Sequence[TableSize]", rows: int | None = None
 ) -> "tuple[dict[str, Any], DraftedEncoding | None]":
-    """What a plan that is drafted from tables of these sizes says, with what somebody chose; and why, if the rule did.
+    """The keys of a plan drafted from tables of these sizes, with what somebody chose; and why, if the rule chose.
 
     `rows` are the common ones where they are known; the smallest file's stand in for them.
     """
@@ -56,28 +56,28 @@ def suggested_keys(
 
 @dataclass(frozen=True)
 class TableSize:
-    """What the rule knows of one party's table: no name and no value."""
+    """What the rule knows about one party's table: no name and no value."""
 
     rows: int
     numeric: int
-    """Columns of numbers with more than two values."""
+    """The number of columns of numbers with more than two values."""
     levels: int
-    """All other encoded columns of a table without bins: of texts, of gaps, of two values."""
+    """The number of all other encoded columns without bins: of texts, of gaps, of two values."""
 
 
 @dataclass(frozen=True)
 class DraftedEncoding:
-    """What the rule chose, and from what."""
+    """The encoding that the rule chose, and from which numbers."""
 
     rows: int
     numeric: int
     levels: int
     has_row_noise: bool = False
-    """Noise for whole rows outweighs a penalty, and nobody measured both together: there is none."""
+    """Whether there is noise for whole rows; then there is no penalty: nobody measured both together."""
 
     @classmethod
     def of(cls, rows: int, sizes: Sequence[TableSize], has_row_noise: bool = False) -> "DraftedEncoding":
-        """For all parties together; `rows` are those to train on, of the smallest file where the overlap is unknown."""
+        """The rule's choice for all parties; `rows` are those to train on, or the smallest file's if unknown."""
         numeric, levels = (sum(counts) for counts in zip(*((size.numeric, size.levels) for size in sizes), strict=True))
         return cls(max(1, rows), numeric, levels, has_row_noise)
 
@@ -94,7 +94,7 @@ class DraftedEncoding:
 
     @property
     def sentence(self) -> str:
-        """For the plan's file and for the screen."""
+        """A sentence for the plan's file and for the screen."""
         C = encoding_for(self.rows, self.numeric, self.levels)[2]
         per_column = self.rows / max(1.0, self.numeric + self.levels / LEVELS_OF_A_COLUMN)
         chosen = f"each numeric column as it is and in {self.bins} bins" if self.bins else "numeric columns as they are"
@@ -107,7 +107,7 @@ class DraftedEncoding:
 
 
 def encoding_for(rows: int, numeric_columns: int, levels: int) -> tuple[int, bool, float]:
-    """(bins, plain, C) for all parties: quantile bins a numeric column, whether the plain column is there too, and C.
+    """(bins, plain, C) for all parties: bins per numeric column, whether the plain column is there too, and C.
 
     `rows` are those of the smallest party's file, without held-out ones. `numeric_columns` are all parties' columns of
     numbers with more than two values, and `levels` all other encoded columns: of texts, of gaps, of two values. The
@@ -124,7 +124,7 @@ def encoding_for(rows: int, numeric_columns: int, levels: int) -> tuple[int, boo
 
 
 def encoding_of(bins: int, has_row_noise: bool = False) -> dict[str, Any]:
-    """The plan's keys for plain columns and so many bins; without bins, gaps and texts need words of their own.
+    """The plan's keys for plain columns and this many bins; without bins, gaps and texts need their own keys.
 
     Under noise for whole rows it must not show which columns have gaps.
     """
@@ -157,13 +157,13 @@ def needs_public_cuts(keys: Mapping[str, Any]) -> bool:
 
 
 def why_encoded_so(drafted: DraftedEncoding | None, keys: Mapping[str, Any]) -> str:
-    """For the screen: the rule's sentence, or why it had no say; nothing where somebody chose the encoding."""
+    """A line for the screen: the rule's sentence, or why it does not apply; empty if somebody chose the encoding."""
     if drafted is not None:
         return drafted.sentence
     return ENCODED_FOR_NOISE if needs_public_cuts(keys) else ""
 
 
 def rows_drafted_for(text: str) -> int | None:
-    """From a plan's file: how many training rows its encoding was chosen for; None where nobody drafted it."""
+    """How many training rows a plan's encoding was chosen for, by its file; None where nobody drafted it."""
     found = ROWS_TOLD.search(text)
     return None if found is None else int(found[1].replace(",", ""))

@@ -1,4 +1,4 @@
-"""What a key of the plan is: where it stands in the file, what it may be, what it means."""
+"""A key of the plan: where it stands in the file, which values it allows, and what it means."""
 
 import difflib
 import json
@@ -11,12 +11,12 @@ from typing import Any
 LARGEST_NUMBER = 2**63
 LONGEST_LINE = 400
 NAMED_KEY = re.compile(r'\b([a-z][a-z0-9_]+) = "?([\w.]+)"?')
-"""As a meaning names another key with its value."""
+"""The form in which a meaning names another key with its value."""
 
 
 @dataclass(frozen=True)
 class SettingKey:
-    """One setting: where it stands in the file, what it may be, what it means."""
+    """One setting: where it stands in the file, which values it allows, and what it means."""
 
     name: str  # flat: as an attribute, a flag and a parameter of the estimator
     section: str
@@ -41,12 +41,12 @@ class SettingKey:
 
     @property
     def comment(self) -> str:
-        """What the file says beside it."""
+        """The comment beside the key in the file."""
         return "; ".join(filter(None, [" | ".join(self.choices), self.meaning]))
 
     @property
     def help(self) -> str:
-        """What its flag says: keys that the meaning names are flags there."""
+        """The help text of the key's flag: keys that the meaning names are flags there."""
         said = NAMED_KEY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", self.meaning)
         return f"{said[:1].upper()}{said[1:]}".replace(" true", "")
 
@@ -62,7 +62,7 @@ class SettingKey:
         return f"{self.path}: expected {expected}, got {shown(value)}{suggestion(value, self.choices)}"
 
     def _far_off(self, value: object) -> str:
-        """What to say to a number that is right but for its size."""
+        """What to say about a number whose only mistake is its size."""
         if not self._has_right_type(value) or not isinstance(value, int | float):
             return ""
         if value > self.most:
@@ -109,12 +109,12 @@ def one_of(section: str, choices: str, meaning: str, **more: Any) -> Any:
 
 
 def cut_short(line: str) -> str:
-    """Of what is said about a file: a name in it may be as long as the file."""
+    """The line cut short: a name in a file may be as long as the file."""
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
 
 
 def suggestion(word: object, known: Sequence[str]) -> str:
-    """`; did you mean "..."?`, or nothing."""
+    """A suggestion `; did you mean "..."?`, or an empty text."""
     by_small_letters = {name.lower(): name for name in known}
     # Through `shown`, which is short also for what Python does not write out.
     close = difflib.get_close_matches(shown(word).strip('"').lower(), by_small_letters, n=1)

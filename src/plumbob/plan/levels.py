@@ -1,4 +1,4 @@
-"""First a sample of the rows, then all of them: how many passes use how many rows, by a public rule.
+"""Levels of training: first a sample of the rows, then all of them, by a public rule for passes and rows.
 
 The first passes only have to find the neighbourhood of the optimum. The rule depends on rows, columns and parties
 alone: no row, column or party may change a level, because that would tell something. benchmarks/levels.py has the
@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 ROWS_PER_COLUMN = 200
 FEWEST_ROWS = 5000
-"""Descent is stable while a sample's columns have a mean square of at most 3: with so many rows even those of a rare
-level exceed it only once in 10**6 samples."""
+"""The fewest rows of a sample.
+
+Descent is stable while a sample's columns have a mean square of at most 3: with this many rows, even those of a rare
+level exceed it only once in 10**6 samples.
+"""
 FEWEST_FIRST_PASSES = 12
 MOST_PASSES = 30
 PASSES_OF_ONE, PASSES_OF_TWO = 10, 14
@@ -19,19 +22,19 @@ PASSES_OF_ONE, PASSES_OF_TWO = 10, 14
 
 @dataclass(frozen=True)
 class Level:
-    """So many passes, each over the same sample of so many rows."""
+    """A number of passes, each over the same sample of this many rows."""
 
     rows: int
     passes: int
 
 
 RowLevels = tuple[Level, ...]
-"""The smallest first; the last one has all training rows."""
+"""All levels, the smallest first; the last one has all training rows."""
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """How many times as many rows a level has at most, how many passes levels in between have, and all together."""
+    """Limits for levels: the growth of rows from one to the next, the passes in between, and the passes in all."""
 
     factor: int
     middle_passes: int
@@ -44,12 +47,12 @@ OF_MORE = Ladder(factor=4, middle_passes=3, most_passes=MOST_PASSES)
 
 
 def passes_without_sample(parties: int) -> int:
-    """Where every pass uses all rows: the public rate falls with the parties, so that more of them take longer."""
+    """The passes where each uses all rows: the public rate falls with the parties, so that more of them take longer."""
     return PASSES_OF_ONE if parties == 1 else min(MOST_PASSES, PASSES_OF_TWO * (parties - 1))
 
 
 def levels_by_rule(rows: int, columns: int, parties: int) -> RowLevels:
-    """`columns` are those of all parties.
+    """The levels by the public rule; `columns` are those of all parties.
 
     The first level has 200 rows per column and at least 5,000. From there to all rows each level has the same number of
     times as many, at most six (among more than two parties four) while passes suffice. There are never more than 30
@@ -90,7 +93,7 @@ def levels_as_planned(ruled: RowLevels, passes: int, last_passes: int) -> RowLev
 
 
 def whole_root(value: int, degree: int) -> int:
-    """The largest whole number whose power is at most the value."""
+    """The largest whole number whose power of this degree is at most the value."""
     low, high = 0, 1 << (value.bit_length() // degree + 1)
     while low + 1 < high:
         middle = (low + high) // 2
@@ -104,7 +107,7 @@ def total_passes(levels: Sequence[Level]) -> int:
 
 
 def in_words(levels: RowLevels) -> str:
-    """For a person: 12 passes on 5,000 rows, 4 on all 27,000."""
+    """The levels in words: 12 passes on 5,000 rows, 4 on all 27,000."""
     *samples, whole = levels
     numbers = [f"{level.passes} on {level.rows:,}" for level in samples]
     first, *others = [*numbers, f"{whole.passes} on all {whole.rows:,}"]

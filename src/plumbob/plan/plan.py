@@ -1,4 +1,4 @@
-"""What a run is: one TOML file, the same bytes at every party, frozen, validated once, hashed."""
+"""The validated plan: one TOML file, the same bytes at every party, frozen, hashed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -34,7 +34,7 @@ class Plan(PlanSettings):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """From a file; what is wrong with it is said after its name."""
+        """Read a plan from a file; its mistakes are reported after the file's name."""
         text = read_text(path)
         try:
             return cls.from_toml(text)
@@ -43,29 +43,29 @@ class Plan(PlanSettings):
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """From a file's text, which names its version."""
+        """Read a plan from a file's text, which must name its version."""
         return cls.from_dict(parse(text))
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """From the file's own shape: `{"parties": {...}, "model": {...}, ...}`; it needs no version."""
+        """Build a plan from the file's own shape: `{"parties": {...}, "model": {...}, ...}`; it needs no version."""
         values, mistakes = flatten(tree)
         return cls._from_values(values, mistakes)
 
     @classmethod
     def for_columns(cls, features: Sequence[int], **keys: Any) -> Self:
-        """A plan from flags: parties called `label`, `features`, `features-2`, ... and, where needed, `arbiter`."""
+        """Build a plan from flags, with parties `label`, `features`, `features-2`, ... and, if needed, `arbiter`."""
         return cls._from_values(_with_parties(features, keys), unknown_flags(keys))
 
     @classmethod
     def of_job(cls, features: Sequence[int], **keys: Any) -> Self:
-        """The same, of another system's job, whose protocol may be one that only `check` knows."""
+        """Build a plan for another system's job, whose protocol may be one that only `check` knows."""
         others = {name: value for name, value in keys.items() if name != "protocol"}
         return cls._from_values(_with_parties(features, keys), unknown_flags(others))
 
     @classmethod
     def _from_values(cls, values: dict[str, Any], mistakes: list[str]) -> Self:
-        """All mistakes at once; a rule between keys is tried only where its keys are right by themselves."""
+        """Build a plan, reporting all mistakes at once; a rule between keys is tried only where its keys are right."""
         values = with_defaults(values)
         if isinstance(values.get("heuristic"), Mapping):
             values = {**values, "heuristic": read_heuristic(values["heuristic"], mistakes)}
@@ -99,19 +99,19 @@ class Plan(PlanSettings):
         return self._from_values(values, mistakes)
 
     def with_names(self, names: Sequence[str]) -> Self:
-        """The same plan, its parties with columns called so; an arbiter keeps its name."""
+        """The same plan with other names for its parties with columns; an arbiter keeps its name."""
         named = [Party(name, party.role, party.features) for name, party in zip(names, self.learners, strict=True)]
         return self.replace(parties=(*named, *(party for party in self.parties if party.role == "arbiter")))
 
     def _with_widths(self, features: Sequence[int]) -> tuple[Party, ...]:
-        """The names stay as long as their number does."""
+        """The parties with other widths; names stay as long as their number does."""
         if len(features) != len(self.learners):
             return named_parties(features, self.arbiter is not None)
         resized = [Party(party.name, party.role, width) for party, width in zip(self.learners, features, strict=True)]
         return (*resized, *(party for party in self.parties if party.role == "arbiter"))
 
     def default(self, key: SettingKey) -> Any:
-        """What this plan would have had, had it not said anything about the key."""
+        """The value that this plan would have if it had not said anything about the key."""
         return default_of(key, self.protocol, self.batches)
 
     def _is_default(self, key: SettingKey) -> bool:
@@ -126,7 +126,7 @@ class Plan(PlanSettings):
         raise PlanError(f'no party "{name}" in the plan, only {", ".join(names)}{suggestion(name, names)}')
 
     def hash(self) -> str:
-        """What is signed: hex SHA-256 over all values."""
+        """The hash that is signed: hex SHA-256 over all values."""
         return writing.hashed(self)
 
     def to_toml(self, remark: str = "") -> str:

@@ -1,4 +1,4 @@
-"""What a protocol is, as far as a plan and a verdict need it: no engine, no program and no message is imported here."""
+"""The properties of protocols, for plans and verdicts: no engine, program or message is imported here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ MOST_SHARING = 8  # Parties in `shares`: products grow with the square of their 
 
 @dataclass(frozen=True)
 class Protocol:
-    """One protocol by its properties; everything that asks which one it is asks for one of these."""
+    """One protocol by its properties; code asks for a property, never for a name."""
 
     name: str
     keys: Literal["none", "paillier", "lattice", "unknown"]
-    """What encrypts; unknown are those of other systems."""
+    """The kind of encryption; unknown for other systems' protocols."""
     sigmoids: frozenset[str]
     noises: frozenset[str]
     shows_gradients: bool
     """Whether a party reads its own gradient in every step; otherwise everything stays shared until it is opened."""
     program: str = ""
-    """The module that runs it, with its `PARTY`; none where all is calculated in one place, or elsewhere."""
+    """The module that runs it, with its `PARTY`; empty where all is calculated in one place, or elsewhere."""
     schedule: str = "plumbob.protocol.schedules.TrainingSchedule"
-    """The class that lists its messages, with the module in front; where nothing is said, those of every session."""
+    """The class that lists its messages, with its module; by default, only those of every session."""
     carries_row_weights: bool = False
     carries_momentum: bool = False
     has_arbiter: bool = False
     most_parties: int = 1 << 10
-    """With columns."""
+    """Most parties with columns."""
     is_foreign: bool = False
     """Whether it is another system's, which `check --from-...` judges and nobody here runs."""
 
@@ -56,7 +56,7 @@ NO_NOISE = frozenset({"none"})
 ON_RESIDUALS = frozenset({"none", "std", "heuristic", "sound"})
 LINEAR = frozenset({"taylor"})
 OTHER_SYSTEMS = ("sshe", "hess", "spu")
-"""FATE's SSHE, SecretFlow's HESS and SPU."""
+"""Protocols of other systems: FATE's SSHE, SecretFlow's HESS and SPU."""
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
     {
         protocol.name: protocol

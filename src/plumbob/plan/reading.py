@@ -1,4 +1,4 @@
-"""From the file's shape, or from flags, to flat values by the names of the plan's keys."""
+"""Turns the file's shape, or flags, into flat values by the names of the plan's keys."""
 
 import difflib
 import tomllib
@@ -13,7 +13,7 @@ from plumbob.plan.settings import FIELD_NAMES, KEYS, SECTIONS, VERSION, Heuristi
 
 TOP = ("version", "title")
 TABLES = {"privacy": "heuristic", "accountability": "auditors"}
-"""The key of a section whose value is a table."""
+"""Sections with a key whose value is a table, and that key."""
 
 
 def read_text(path: str | Path) -> str:
@@ -30,7 +30,7 @@ def read_text(path: str | Path) -> str:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """TOML as nested tables; a file names its version."""
+    """Parse TOML as nested tables; a file must name its version."""
     try:
         tree = tomllib.loads(text)
     # Besides its own error the parser lets through what Python says of endless numbers and of endless nesting.
@@ -40,7 +40,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def flatten(tree: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """`{"parties": {...}, "model": {...}, ...}` as (values by flat name, mistakes)."""
+    """Flatten `{"parties": {...}, "model": {...}, ...}` to (values by flat name, mistakes)."""
     values: dict[str, Any] = {}
     mistakes: list[str] = []
     for name, content in tree.items():

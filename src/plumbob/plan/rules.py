@@ -1,4 +1,4 @@
-"""What is wrong with values, one by one and together: what a protocol cannot carry is refused here, with the reason."""
+"""Mistakes in values, one by one and together: what a protocol cannot carry is refused here, with the reason."""
 
 import math
 import re
@@ -33,7 +33,7 @@ Mistakes = Iterator[tuple[set[str], str]]
 
 
 def value_mistakes(values: Mapping[str, Any]) -> dict[str, str]:
-    """Field name -> its mistakes."""
+    """The mistakes by field name."""
     found = {key.name: key.mistake(values[key.name]) for key in KEYS if key.name in values}
     mistakes = {name: text for name, text in found.items() if text is not None}
     if lines := list(_heuristic_mistakes(values.get("heuristic", Heuristic()))):
@@ -108,7 +108,7 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
 
 
 def rule_mistakes(plan: PlanSettings) -> Mistakes:
-    """What the protocol cannot carry."""
+    """Mistakes in what the protocol cannot carry."""
     yield from _data_mistakes(plan)
     yield from _protocol_mistakes(plan)
     yield from _descent_mistakes(plan)
@@ -207,7 +207,7 @@ def _paper_replies_reason(plan: PlanSettings) -> str | None:
 
 
 def _descent_mistakes(plan: PlanSettings) -> Mistakes:
-    """What would diverge, or what only a part of the protocols can follow."""
+    """Mistakes in descent: settings that would diverge, or that only some protocols can follow."""
     if plan.learning_rate == 0 and not (plan.is_whitened and plan.batches == "full"):
         yield (
             {"learning_rate", "scale", "batches"},
@@ -229,7 +229,7 @@ def _descent_mistakes(plan: PlanSettings) -> Mistakes:
 
 
 def _sample_mistakes(plan: PlanSettings) -> Mistakes:
-    """A sample of the rows for the first passes."""
+    """Mistakes about a sample of the rows for the first passes."""
     if not plan.full_passes:
         return
     stated = {"full_passes", "epochs", "noise", "protocol", "batches"}
@@ -278,7 +278,7 @@ def _key_mistakes(plan: PlanSettings) -> Mistakes:
 
 
 def _row_mistakes(plan: PlanSettings) -> Mistakes:
-    """A promise about whole rows that would be false is not made (docs/privacy.md)."""
+    """Mistakes that would make a promise about whole rows false (docs/privacy.md)."""
     if "rows" not in plan.kind.noises:
         yield (
             {"noise", "protocol"},
@@ -352,7 +352,7 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
 
 
 def delta_mistake(delta: float, rows: int) -> str | None:
-    """A promise that may fail for one of these rows promises nothing about that person; None where it is smaller."""
+    """The mistake in a delta too large for this many rows, or None: it would promise nothing about one of them."""
     if rows <= 0 or delta * rows < 1:
         return None
     return (
@@ -362,13 +362,13 @@ def delta_mistake(delta: float, rows: int) -> str | None:
 
 
 def refuse_large_delta(plan: PlanSettings, rows: int) -> None:
-    """A plan may not know its rows; a run does. Raises PlanError."""
+    """Refuse a delta too large for this many rows, which a plan may not know. Raises PlanError."""
     if plan.noise in ("rows", "sound") and (mistake := delta_mistake(plan.delta, rows)) is not None:
         raise PlanError(mistake)
 
 
 def fitting_delta(delta: float, rows: int) -> float:
-    """This one, or the usual one, or one that is small enough for so many rows."""
+    """This delta, or the usual one, or one that is small enough for this many rows."""
     if rows <= 0 or delta * rows < 1:
         return delta
     return min(1e-6, 10.0 ** (math.floor(-math.log10(rows)) - 1))
@@ -413,7 +413,7 @@ def _noise_mistakes(plan: PlanSettings) -> Mistakes:
 
 
 def _evidence_mistakes(plan: PlanSettings) -> Mistakes:
-    """Who keeps it is asked when a plan is signed: `check` judges what evidence changes before auditors are known."""
+    """Mistakes about evidence. Signing asks who keeps it: `check` judges plans before auditors are known."""
     named = {"days": plan.days, "auditors": plan.auditors}
     if not plan.keeps_evidence:
         for name in (name for name, value in named.items() if value):

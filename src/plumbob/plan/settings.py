@@ -13,8 +13,10 @@ from plumbob.plan.sigmoids import SIGMOIDS
 
 VERSION = 2
 BIN_SCALE = 0.6
-"""By what bins are multiplied beside their plain column: it says what rises or falls evenly, they the rest, which is
-less, so their weights are penalised more."""
+"""The factor on bins beside their plain column, so that their weights are penalised more.
+
+The plain column says what rises or falls evenly; what is left to the bins is less.
+"""
 STEP_BITS = 22
 ROLES = ("label", "features", "arbiter")
 SECTIONS = ("parties", "data", "model", "crypto", "privacy", "accountability", "tolerance")
@@ -287,7 +289,7 @@ class PlanSettings:
 
     @property
     def kind(self) -> Protocol:
-        """The protocol by its properties: what everything asks that depends on it."""
+        """The protocol by its properties."""
         return PROTOCOLS[self.protocol]
 
     @property
@@ -353,7 +355,7 @@ class PlanSettings:
         return max(1, sum(party.features > 0 for party in self.learners))
 
     def levels(self, rows: int) -> RowLevels:
-        """How many passes use how many of so many training rows: as the plan says, or the public rule."""
+        """How many passes use how many of this many training rows, by the plan or by the public rule."""
         ruled = levels_by_rule(rows, self.columns, len(self.learners))
         if self.is_sampled_by_rule:
             return ruled
@@ -361,16 +363,16 @@ class PlanSettings:
 
     @property
     def is_sampled_by_rule(self) -> bool:
-        """Whether the first passes use a sample where there are rows enough: a public sample makes noise no better."""
+        """Whether the first passes use a sample where rows suffice; never with noise, which that does not reduce."""
         return self.follows_rule and self.epochs == 0 and self.noise == "none"
 
     @property
     def follows_rule(self) -> bool:
-        """Whether the public rule is made for this descent."""
+        """Whether the public rule is made for this kind of descent."""
         return self.kind.carries_momentum and self.batches == "full"
 
     def passes(self, rows: int) -> int:
-        """How many there are in all over so many training rows, those over samples of them included."""
+        """The number of passes over this many training rows, those over samples included."""
         return total_passes(self.levels(rows))
 
     @property
@@ -387,19 +389,19 @@ class PlanSettings:
 
     @property
     def fixed_epochs(self) -> int:
-        """What `epochs` must say where `rows` is changed: under noise for whole rows the rule depends on it."""
+        """The value that `epochs` needs where `rows` is changed: under noise for whole rows the rule depends on it."""
         return self.passes_without_sample if self.noise == "rows" else self.epochs
 
     @property
     def rate(self) -> float:
-        """The step: `learning_rate`, or the public rate of whitened columns, whose joint Gram matrix is at most this.
+        """The step size: `learning_rate`, or the public rate for whitened columns, whose joint Gram matrix is bounded.
 
         Clipping rows undoes the centring, so that the intercept's column counts as one more.
         """
         return self.learning_rate or 4.0 / (self.blocks + (self.joint_norm > 0))
 
     def rate_over(self, rows: int) -> float:
-        """Of a step over so many rows: over lattices rate / rows is a whole number, and `clear` follows."""
+        """The rate of a step over this many rows: over lattices rate / rows is a whole number, and `clear` follows."""
         if not (self.follows_rule and self.sigmoid == "fourier"):
             return self.rate
         factor, exponent = self.whole_step(rows)
@@ -412,7 +414,7 @@ class PlanSettings:
 
     @property
     def joint_norm(self) -> float:
-        """What rows are clipped to: `row_norm`, or what the public rule says under noise for rows; 0 = not at all."""
+        """The norm that rows are clipped to: `row_norm`, or the public rule's under noise for rows; 0 = off."""
         if self.row_norm or self.noise != "rows":
             return self.row_norm
         if not self.rows:
@@ -421,7 +423,7 @@ class PlanSettings:
 
     @property
     def fixed_row_norm(self) -> float:
-        """What `row_norm` must say where `rows` is changed, for the same reason as `fixed_epochs`."""
+        """The value that `row_norm` needs where `rows` is changed, for the same reason as in `fixed_epochs`."""
         return self.joint_norm if self.noise == "rows" else self.row_norm
 
     def held_out(self, rows: int) -> int:
@@ -430,13 +432,13 @@ class PlanSettings:
 
 
 def row_passes(rows: int, columns: int, epsilon: float, delta: float) -> int:
-    """The public rule under noise for whole rows: each pass divides the budget, so fewer where noise is dear."""
+    """The public rule for passes under noise for whole rows: each divides the budget, so fewer if noise is costly."""
     wanted = PASSES_AT_FULL_BURDEN / row_burden(rows, columns, epsilon, delta)
     return round(min(MOST_ROW_PASSES, max(FEWEST_ROW_PASSES, wanted)))
 
 
 def usual_row_norm(rows: int, columns: int, epsilon: float, delta: float) -> float:
-    """The public rule for what rows are clipped to: noise grows with it, so where noise is dear, rows are shortened.
+    """The public rule for the clipping norm: noise grows with it, so rows are shortened where noise is costly.
 
     A row of whitened columns is about sqrt of their number long. Shorter ones keep their directions.
     """
@@ -462,10 +464,10 @@ FIELD_NAMES = tuple(item.name for item in fields(PlanSettings))
 
 
 def flip_probability(epsilon: float) -> float:
-    """q; 0 where randomised response is off (epsilon 0)."""
+    """The probability q of a flip; 0 where randomised response is off (epsilon 0)."""
     return 0.0 if epsilon == 0 else 1.0 / (1.0 + math.exp(epsilon))
 
 
 def label_scale(epsilon: float) -> float:
-    """1 / (1 - 2q): what a flipped label is multiplied with in training."""
+    """The factor 1 / (1 - 2q) on a flipped label in training."""
     return 1.0 / (1.0 - 2.0 * flip_probability(epsilon))

@@ -57,9 +57,9 @@ class Sigmoid:
     threshold: float
     score_limit: float = math.inf
     slope: float = 1.0
-    """At 0, where a score is no log-odds."""
+    """The slope at 0, where a score is no log-odds."""
     link: str = ""
-    """From a score to a probability, in words; none where a score is a log-odds."""
+    """The link from a score to a probability, in words; empty where a score is a log-odds."""
     may_mislead: bool = True
     """Whether a residual can have the sign of the other label."""
 
@@ -69,11 +69,11 @@ class Sigmoid:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether training cannot run away."""
+        """Whether the curve is bounded, so that training cannot diverge."""
         return math.isinf(self.score_limit)
 
     def residuals(self, scores: "Vector", signs: "Vector") -> "Vector":
-        """The paper's f, one a row; `signs` are the labels as -1/+1."""
+        """The paper's f, one per row; `signs` are the labels as -1/+1."""
         return self.curve(scores) - self.label_weight * signs
 
 

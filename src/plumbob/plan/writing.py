@@ -1,4 +1,4 @@
-"""A plan as TOML, as the bytes that its hash is over, and as short marks of its values.
+"""A plan as TOML, as the bytes that its hash covers, and as short marks of its values.
 
 By their marks two plans are told apart key by key, and no plan has to be sent for it.
 """
@@ -36,7 +36,7 @@ def hashed(settings: PlanSettings) -> str:
 
 
 def _unsaid(settings: PlanSettings) -> set[str]:
-    """Rare keys at their default."""
+    """Rare keys at their default, which the hash leaves out."""
     return {key.name for key in KEYS if key.is_rare and getattr(settings, key.name) == key.default}
 
 

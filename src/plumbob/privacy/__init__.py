@@ -1,1 +1,1 @@
-"""Noise, what it costs, and how much of it a plan asks for."""
+"""Noise: how much of it a plan asks for, and what it costs."""

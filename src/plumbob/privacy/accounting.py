@@ -1,4 +1,4 @@
-"""What noisy residuals cost, for labels: zero-concentrated privacy, and the Gaussian mechanism's exact curve beside it.
+"""The cost of noisy residuals for labels: zero-concentrated privacy, and the Gaussian mechanism's exact curve.
 
 If the label party updates with the very vector that it released, flipping one label moves one entry of each release
 that the row is in, by twice the approximation's label weight: 4 in Taylor's, 1 in the others. One visit costs
@@ -36,7 +36,7 @@ class LabelCost:
 
     @property
     def rho(self) -> float:
-        """zCDP of the whole run."""
+        """The zCDP of the whole run."""
         return self.visits * self.rho_per_visit
 
     def zcdp_epsilon(self, delta: float) -> float:
@@ -51,7 +51,7 @@ class LabelCost:
 # A plan asks for the same figure thousands of times while it is checked.
 @lru_cache(maxsize=64)
 def proved_std(epsilon: float, delta: float, sensitivity: float, visits: int) -> float:
-    """The smallest deviation whose proved epsilon is at most `epsilon`: what `sound` promises."""
+    """The smallest deviation whose proved epsilon is at most `epsilon`, as `sound` promises."""
     from scipy.optimize import brentq
 
     if not epsilon > 0 or not 0 < delta < 1:
@@ -82,7 +82,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def _least(function: Callable[[float], float], low: float, high: float) -> float:
-    """Of a function that falls and then rises: the golden section, as far as floating point tells values apart."""
+    """The least value of a function that falls and then rises, by golden section down to floating-point precision."""
     first, second = (high - GOLDEN * (high - low), low + GOLDEN * (high - low))
     at_first, at_second = function(first), function(second)
     while high - low > 1e-10:
@@ -119,7 +119,7 @@ def log_normal(x: float) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The smallest epsilon at this delta."""
+    """The smallest epsilon of one Gaussian release at this delta."""
     if mu == 0 or gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0

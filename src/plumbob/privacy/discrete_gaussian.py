@@ -17,9 +17,9 @@ from plumbob.errors import PrivacyError
 POOL_BYTES = 256
 
 Below = Callable[[int], int]
-"""Uniform in [0, bound): where the randomness comes from."""
+"""A source of numbers uniform in [0, bound)."""
 Draw = Callable[[int], bytes]
-"""This many uniform bytes: the same, for many draws at once."""
+"""A source of uniform bytes, for many draws at once."""
 
 
 def sample(variance: Fraction, below: Below) -> int:
@@ -43,7 +43,7 @@ def _laplace(scale: int, below: Below) -> int:
 
 
 def _with_wholes_and_sign(fraction: int, scale: int, below: Below) -> int | None:
-    """None for a zero with a minus sign: it has one sign only, or it would come twice as often."""
+    """The integer with its whole part and sign; None for minus zero, or 0 would come twice as often."""
     whole = 0
     while _small_ratio_coin(1, 1, below):
         whole += 1
@@ -63,7 +63,7 @@ def sample_many(std: int, count: int, draw: Draw) -> list[int]:
 
 
 def _sample_whole(std: int, below: Below) -> int:
-    """As `sample`; with a whole deviation as the proposal's scale every probability is a ratio of whole numbers."""
+    """One draw like `sample`; with a whole deviation as scale, every probability is a ratio of whole numbers."""
     doubled_variance = 2 * std * std
     while True:
         proposal = _whole_laplace(std, below)
@@ -90,7 +90,7 @@ def ratio_coin(numerator: int, denominator: int, below: Below) -> bool:
 
 
 def _small_ratio_coin(numerator: int, denominator: int, below: Below) -> bool:
-    """The same for a ratio of at most 1: von Neumann's alternating series."""
+    """The same coin for a ratio of at most 1: von Neumann's alternating series."""
     count = 1
     while below(denominator * count) < numerator:
         count += 1
@@ -98,7 +98,7 @@ def _small_ratio_coin(numerator: int, denominator: int, below: Below) -> bool:
 
 
 def pooled(draw: Draw) -> Below:
-    """Uniform integers from bytes that are drawn by the hundred; for one call's draws, never for longer."""
+    """A source of uniform integers from bytes drawn by the hundred; for one call's draws, never for longer."""
     return _Pool(draw).below
 
 
@@ -114,7 +114,7 @@ class _Pool:
         self._count = 0
 
     def below(self, bound: int) -> int:
-        """Uniform in [0, bound), by rejection."""
+        """A number uniform in [0, bound), by rejection."""
         bits = (bound - 1).bit_length()
         while True:
             value = self._take(bits)

@@ -1,4 +1,4 @@
-"""What a party learns from its own rows before training, paid for: noisy quantiles and noisy second moments.
+"""What a party learns from its own rows before training, and pays for: noisy quantiles and noisy second moments.
 
 Scaling and whitening depend on every row, so under `noise = "rows"` they are releases like any other, although nothing
 is sent: everything later is computed from them. A column's range is two quantiles by the exponential mechanism on a
@@ -24,7 +24,7 @@ from plumbob.privacy.rows import clipped_units, squared_norm_units
 
 LOW_SHARE, LARGEST_SHARE = Fraction(1, 10), Fraction(1, 4)
 SAFE_EXPONENT = 6.5
-"""Of how unlikely one value of the grid beyond a column's end is, beside one at the quantile: there are hundreds.
+"""The exponent of how unlikely a grid value beyond a column's end is, beside one at the quantile: there are hundreds.
 
 Larger is safer; this one was chosen with a real table in view (docs/privacy.md, "What it costs in quality").
 """
@@ -37,7 +37,7 @@ LARGEST_EXACT = 1 << 53
 
 
 def _public_grid() -> Vector:
-    """0 and four values for each power of two, of both signs: the same for every column of every table."""
+    """The public grid: 0 and four values for each power of two, of both signs; the same for every column."""
     positive = [(1 + quarter / 4) * 2.0**power for power in range(FINEST, COARSEST + 1) for quarter in range(4)]
     return np.array(sorted({0.0, *positive, *(-value for value in positive)}))
 
@@ -63,7 +63,7 @@ class Range:
 
 
 CATEGORY = Range(0.0, 1.0)
-"""Of a category's own column: known without looking."""
+"""The range of a category's own column, known without looking."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,7 +74,7 @@ class Scaling:
     reach: float = REACH
 
     def scaled(self, X: Matrix) -> Matrix:
-        """Each value limited on its own, so that a row moves only itself."""
+        """Scaled rows; each value is limited on its own, so that a row affects only itself."""
         middles = np.array([item.middle for item in self.ranges])
         halves = np.array([item.half for item in self.ranges])
         centred = np.where(np.isnan(X), 0.0, (X - middles) / halves)
@@ -87,11 +87,11 @@ class NoisyWhitening:
 
     scaling: Scaling
     norm: float
-    """Scaled rows are shortened to it before anything is learned from them."""
+    """The norm that scaled rows are shortened to before anything is learned from them."""
     mean: Vector
     matrix: Matrix
     rho: float
-    """zCDP of everything above."""
+    """The zCDP of everything above."""
 
     def whitened(self, X: Matrix) -> Matrix:
         """Rows as training sees them, before they are clipped to R_k."""
@@ -101,7 +101,7 @@ class NoisyWhitening:
 def fit_whitening(
     X: Matrix, known: Sequence[Range | None], rho: float, draw: Draw, least_gamma: float = LEAST_GAMMA
 ) -> NoisyWhitening:
-    """From own training rows, for `rho` in all; `known` has the ranges that were stated, None where there is none.
+    """Fit on own training rows for `rho` in all; `known` has the ranges that were stated, None where there is none.
 
     Half of rho goes to quantiles where a range is missing; the moments get the rest.
     """
@@ -125,7 +125,7 @@ def fit_whitening(
 
 
 def noisy_range(values: Vector, rho: float, draw: Draw) -> Range:
-    """From two quantiles, half of rho each: about where the tenth and the ninth tenth of a normal column would lie."""
+    """A range from two quantiles, half of rho each: about the first and the last tenth of a normal column."""
     share = range_share(len(values), rho / 2)
     ends = sorted(noisy_quantile(values, one, rho / 2, draw) for one in (share, 1 - share))
     inner = Range(*ends)
@@ -135,7 +135,7 @@ def noisy_range(values: Vector, rho: float, draw: Draw) -> Range:
 
 
 def range_share(rows: int, rho: float) -> Fraction:
-    """How far from the ends the lower quantile is taken: a tenth, or up to a quarter where rows or budget are few.
+    """Where the lower quantile is taken: a tenth from the end, or up to a quarter where rows or budget are few.
 
     Beyond the ends lies most of the grid, at a distance of share * rows. If that is not many times what noise can
     bridge, the range is anything. Rows and budget are public.
@@ -208,7 +208,7 @@ class Moments:
 
 
 def noisy_moments(Z: Matrix, norm: float, rho: float, draw: Draw) -> Moments:
-    """Rows are shortened to `norm` and get a 1 as last entry; the sum of their outer products gets the noise."""
+    """Moments of rows shortened to `norm` with a 1 as last entry; the sum of their outer products gets the noise."""
     units = clipped_units(Z, norm, MOMENT_BITS)
     ones = np.full((len(units), 1), 1 << MOMENT_BITS, dtype=np.int64)
     augmented = np.hstack([units, ones])
@@ -221,7 +221,7 @@ def noisy_moments(Z: Matrix, norm: float, rho: float, draw: Draw) -> Moments:
 
 
 def _outer_products(units: NDArray[np.int64]) -> Matrix:
-    """Their sum, exactly: every partial sum is a whole number that a float holds, which BLAS is fast with."""
+    """The exact sum of the rows' outer products: every partial sum is a whole number that a float holds."""
     largest = len(units) * int((units * units).sum(axis=1).max(initial=0))
     if largest >= LARGEST_EXACT:
         raise PrivacyError("too many rows, or too long ones, for exact second moments; train on fewer rows")
@@ -231,13 +231,13 @@ def _outer_products(units: NDArray[np.int64]) -> Matrix:
 
 
 def moment_std(norm: float, rho: float) -> int:
-    """Of the diagonal's noise, in units: the Frobenius norm moves by at most sqrt(2) (norm**2 + 1)."""
+    """The deviation of the diagonal's noise, in units: the Frobenius norm moves by at most sqrt(2) (norm**2 + 1)."""
     longest = squared_norm_units(norm, MOMENT_BITS) + (1 << 2 * MOMENT_BITS)
     return math.isqrt(math.ceil(longest**2 / Fraction(rho))) + 1
 
 
 def _symmetric_noise(size: int, std: int, draw: Draw) -> Matrix:
-    """The Frobenius norm counts an entry off the diagonal twice, so these need 1/sqrt(2) of the deviation only.
+    """Symmetric noise; the Frobenius norm counts off-diagonal entries twice, so they need 1/sqrt(2) of the deviation.
 
     The last entry of the diagonal is the number of rows, which is public.
     """

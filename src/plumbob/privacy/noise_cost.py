@@ -37,11 +37,11 @@ class HeuristicNoise:
     batch_size: int
 
     def label_party_std(self) -> float:
-        """sigma_A, on the label party's residuals."""
+        """sigma_A, the deviation on the label party's residuals."""
         return self._std(self.label_party_sensitivity())
 
     def feature_party_std(self) -> float:
-        """sigma_B, on a feature party's scores."""
+        """sigma_B, the deviation on a feature party's scores."""
         return self._std(self.feature_party_sensitivity())
 
     def label_party_sensitivity(self) -> float:
@@ -49,11 +49,11 @@ class HeuristicNoise:
         return math.sqrt(self._drift() + 64.0 * self.gradient_norm**2 * self.epochs)
 
     def feature_party_sensitivity(self) -> float:
-        """The same for a feature party's scores, which hold no label."""
+        """How far one row may move all scores that a feature party releases, which hold no label."""
         return math.sqrt(self._drift() + (8.0 * self.gradient_norm - 4.0) ** 2 * self.epochs)
 
     def _drift(self) -> float:
-        """What one row does to the others' residuals through the weights."""
+        """How far one row moves the others' residuals through the weights."""
         moved = self.gradient_norm * self.epochs * self.learning_rate
         return 8.0 * moved**2 * self.n_steps / self.batch_size
 
@@ -77,11 +77,11 @@ class LabelReleases:
 
     @property
     def spent(self) -> float:
-        """zCDP of the label that was released most often."""
+        """The zCDP of the label that was released most often."""
         return int(self._visits.max(initial=0)) * self.cost.rho_per_visit
 
     def spend(self, rows: NDArray[np.intp]) -> None:
-        """Book one release of these rows, or refuse it: nothing is booked then."""
+        """Book one release of these rows, or refuse it and book nothing."""
         if (self._visits[rows] >= self.cost.visits).any():
             raise BudgetExceededError(
                 f"a label would be released more than {self.cost.visits} times, which is what epsilon was set for; "
@@ -92,9 +92,9 @@ class LabelReleases:
 
 USUAL_AUC = 0.8
 BEARABLE = 0.03
-"""Up to it a forecast is a figure; beyond it all that can be said is that noise costs more than this."""
+"""The largest loss of AUC that is forecast as a figure; beyond it, noise is only said to cost more."""
 MOST_STEPS = 10_000
-"""Beyond them nothing changes any more."""
+"""Most steps that are followed: after them nothing changes any more."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Slope:
     curvature: float
 
     def learned(self, steps: int) -> float:
-        """Which share of its way a weight has gone after these steps, without noise."""
+        """The share of its way that a weight has gone after these steps, without noise."""
         left, step = 1.0, 0.0
         for _ in range(min(steps, MOST_STEPS)):
             step = self.momentum * step - self.rate * self.curvature * left
@@ -124,7 +124,7 @@ class Slope:
 
 
 def auc_loss(variance: float, learned: float = 1.0, auc: float = USUAL_AUC) -> float:
-    """How much AUC noise of this variance in a score costs, where the model has learned this share of its way."""
+    """The loss of AUC by noise of this variance in a score, where the model has learned this share of its way."""
     separation = math.sqrt(2) * NormalDist().inv_cdf(auc)
     beside = variance / max(learned * separation, 1e-12) ** 2
     return auc - NormalDist().cdf(separation / math.sqrt(2 * (1 + beside)))
@@ -133,7 +133,7 @@ def auc_loss(variance: float, learned: float = 1.0, auc: float = USUAL_AUC) -> f
 def residual_noise_loss(
     columns: int, square: float, slope: Slope, batch: int, steps: int, deviation: float, auc: float = USUAL_AUC
 ) -> float:
-    """Of noise of this deviation on each residual of each batch, in units of the gradient.
+    """The loss of AUC by noise of this deviation on each residual of each batch, in units of the gradient.
 
     `square` is a scaled value's mean square: 1, or less where rows are clipped.
     """

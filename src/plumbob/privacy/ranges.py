@@ -51,7 +51,7 @@ def _number(text: str) -> float:
 
 
 def _round_up(value: float) -> float:
-    """To 1, 2 or 5 times a power of ten, away from 0; a range need not be exact, and a round one gives less away."""
+    """Round to 1, 2 or 5 times a power of ten, away from 0: a round range gives less away than an exact one."""
     if value < 0:
         return -_toward_zero(-value)
     return _away_from_zero(value)

@@ -1,4 +1,4 @@
-"""What noise for whole rows costs in AUC, forecast from public numbers: a noisy descent, followed in averages.
+"""A forecast, from public numbers, of the AUC that noise for whole rows costs: a noisy descent, followed in averages.
 
 For normal columns, the average gradient of a pass is curvature * covariance * weights, less the same product at the
 true weights (Stein's lemma). The curvature is the average slope of the sigmoid. It falls as scores grow, whether by
@@ -24,21 +24,21 @@ from plumbob.privacy.noise_cost import USUAL_AUC
 from plumbob.privacy.rows import MOMENTUM, SERIES_BOUND, public_rate, rho_at_home, total_rho
 
 COLUMN_VARIANCE = 0.67
-"""Of a column that is scaled by its range."""
+"""The variance of a column that is scaled by its range."""
 COMMON_SHARE, COMMON_DECAY = 0.92, 0.75
-"""How much of the columns' variance lies in directions that all parties share, each with this much of the last one."""
+"""The share of the columns' variance in directions common to all parties, and its decay from one to the next."""
 OWN_VARIANCE = COLUMN_VARIANCE * (1 - COMMON_SHARE)
 MOST_COMMON = 60
-"""Beyond them, nothing is left to share."""
+"""Most common directions: beyond them, nothing is left to share."""
 NUMBERS_SHARE = 2 / 3
-"""Of the columns; the others are categories, whose range needs no estimate."""
+"""The share of numbers among the columns; the others are categories, whose range needs no estimate."""
 LOST_WITH_A_RANGE = 0.3
-"""Of a column's signal, where its range is far off; other columns carry the rest."""
+"""The share of a column's signal that is lost where its range is far off; other columns carry the rest."""
 BEYOND_THE_ENDS = len(GRID) * 0.3
-"""Values of the grid beyond one end of a usual column; about 1.2 lie near its quantile."""
+"""How many values of the grid lie beyond one end of a usual column; about 1.2 lie near its quantile."""
 NEAR_A_QUANTILE = 1.2
 SATURATION = math.pi / 8
-"""The sigmoid, averaged over a normal score of variance v, has the slope 1 / (4 sqrt(1 + v pi / 8))."""
+"""A factor of the sigmoid's mean slope over a normal score of variance v: 1 / (4 sqrt(1 + v pi / 8))."""
 LIKELY = (0.6, 2.4)
 """The loss lies between these multiples of the forecast on nine of ten made-up tables."""
 SMALL = 0.003
@@ -69,7 +69,7 @@ def expected_auc_loss(
 
 
 def likely_auc_loss(expected: float) -> tuple[float, float]:
-    """Where the loss lies on nine of ten tables for which this is expected."""
+    """The range of losses on nine of ten tables for which this one is expected."""
     low, high = LIKELY
     return max(0.0, low * expected - SMALL), min(USUAL_AUC - 0.5, high * expected + SMALL)
 
@@ -89,7 +89,7 @@ def gradient_noise(
 
 @dataclass(frozen=True)
 class _HomeNoise:
-    """What every party's scaling and whitening spend, and how far they can be trusted."""
+    """What every party's scaling and whitening spend, and how reliable they are."""
 
     rows: int
     columns: tuple[int, ...]
@@ -100,11 +100,11 @@ class _HomeNoise:
 
     @property
     def _rho(self) -> float:
-        """For ranges, and as much again for moments; stated ranges leave all of it to the moments."""
+        """The zCDP for ranges, and as much again for moments; stated ranges leave all of it to the moments."""
         return rho_at_home(total_rho(self.epsilon, self.delta), self.columns) / 2
 
     def gammas(self, *, is_noisy: bool) -> list[float | None]:
-        """What each party's whitening adds to its covariance, None where there is none."""
+        """The number that each party's whitening adds to its covariance; None without whitening."""
         if not self.is_whitened:
             return [None] * len(self.columns)
         rho = self._rho * (2 if self.are_ranges_stated else 1)
@@ -134,7 +134,7 @@ class _Directions:
 
     variances: Vector
     signal: Vector
-    """The share of the true scores' variance in each."""
+    """The share of the true scores' variance in each direction."""
 
 
 @dataclass(frozen=True)
@@ -146,17 +146,17 @@ class _Part:
     norm: float
 
     def scale(self, variance: float) -> float:
-        """What a direction of this variance is multiplied with."""
+        """The factor on a direction of this variance."""
         return self._whitening(variance) * self._shortening
 
     def loading(self, cause: int) -> float:
-        """Of a common cause: all causes together make up the common share."""
+        """The loading of a common cause: all causes together make up the common share."""
         all_causes = (1 - COMMON_DECAY**self.own) / (1 - COMMON_DECAY)
         return math.sqrt(COMMON_SHARE * COLUMN_VARIANCE * self.own * COMMON_DECAY**cause / all_causes)
 
     @property
     def left(self) -> int:
-        """Columns beyond the common causes."""
+        """How many columns are left beyond the common causes."""
         return max(0, self.own - MOST_COMMON)
 
     @cached_property
@@ -172,7 +172,7 @@ class _Part:
 
 
 def _directions(columns: Sequence[int], gammas: Sequence[float | None], norm: float) -> _Directions:
-    """True weights are independent in the scaled columns, so signal is spread like variance."""
+    """The directions of all columns; true weights are independent there, so signal is spread like variance."""
     parts = [
         _Part(own, gamma, norm * math.sqrt(own / sum(columns))) for own, gamma in zip(columns, gammas, strict=True)
     ]
@@ -182,7 +182,7 @@ def _directions(columns: Sequence[int], gammas: Sequence[float | None], norm: fl
 
 
 def _common(parts: Sequence[_Part]) -> Iterator[tuple[Vector, Vector]]:
-    """One direction per party for each common cause, which correlates them; their joint directions."""
+    """The joint directions of each common cause, which correlates one direction per party."""
     for cause in range(min(MOST_COMMON, max(part.own for part in parts))):
         present = [part for part in parts if cause < part.own]
         loadings = np.array([part.loading(cause) for part in present])
@@ -193,7 +193,7 @@ def _common(parts: Sequence[_Part]) -> Iterator[tuple[Vector, Vector]]:
 
 
 def _own(parts: Sequence[_Part]) -> Iterator[tuple[Vector, Vector]]:
-    """What is left where a party has more columns than there are common causes."""
+    """The directions left where a party has more columns than there are common causes."""
     for part in parts:
         variance = OWN_VARIANCE * part.scale(OWN_VARIANCE) ** 2
         yield np.full(part.left, variance), np.full(part.left, OWN_VARIANCE)
@@ -229,18 +229,18 @@ def _curvature(variance: float) -> float:
 
 
 def true_variance(auc: float = USUAL_AUC) -> float:
-    """Of true log-odds with this AUC, in a table with as many of one class as of the other."""
+    """The variance of true log-odds with this AUC, in a table with as many of one class as of the other."""
     apart = _squared_distance(auc) * math.pi / 8
     return apart / (1.0 - apart) / SATURATION
 
 
 def _squared_distance(auc: float) -> float:
-    """Between the classes' means, for scores of variance 1 in all: within a class it is 1 less a quarter of this."""
+    """The squared distance between the classes' means, for scores of variance 1 in all."""
     squared = NormalDist().inv_cdf(auc) ** 2
     return 2.0 * squared / (1.0 + squared / 2.0)
 
 
 def auc_at(correlation: float, auc: float = USUAL_AUC) -> float:
-    """Of scores that correlate like this with the true ones, which have this AUC."""
+    """The AUC of scores that correlate like this with the true ones, which have this AUC."""
     squared = _squared_distance(auc) * correlation**2
     return NormalDist().cdf(math.copysign(math.sqrt(squared / (2.0 * (1.0 - squared / 4.0))), correlation))

@@ -25,13 +25,13 @@ from plumbob.plan.settings import row_passes, usual_row_norm
 from plumbob.privacy.accounting import gaussian_epsilon, zcdp_epsilon
 
 HOME_SHARE = 0.1
-"""Of the whole budget, spent by each party on its own scaling and whitening; all of them together at most half."""
+"""The share of the budget that each party spends on its scaling and whitening; together at most half."""
 MOMENTUM = 0.5
 
 
 @dataclass(frozen=True)
 class RowRule:
-    """What a plan that leaves it open gets."""
+    """The passes, the norm and the parts of the budget that a plan gets if it leaves them open."""
 
     passes: int
     row_norm: float
@@ -40,7 +40,7 @@ class RowRule:
 
 
 def row_rule(rows: int, columns: Sequence[int], epsilon: float, delta: float) -> RowRule:
-    """From public numbers alone; `columns` are each party's."""
+    """The rule from public numbers alone; `columns` are each party's."""
     passes = row_passes(rows, sum(columns), epsilon, delta)
     norm = usual_row_norm(rows, sum(columns), epsilon, delta)
     return RowRule(passes, norm, rho_at_home(total_rho(epsilon, delta), columns))
@@ -58,16 +58,16 @@ SERIES_BOUND = Fraction(10016, 10000)
 """No residual of the Fourier series is larger, whatever the score (docs/privacy.md, Lemma 2)."""
 MOST_ROUNDS = 1000
 ROUNDING = 1e-11
-"""By which an epsilon is rounded up that a search ends with."""
+"""How far an epsilon from a search is rounded up."""
 LARGEST_NORM_UNITS = 1 << 30
-"""Beyond it a squared norm does not fit the whole numbers that it is checked with."""
+"""The largest norm in units: beyond it a squared norm does not fit the whole numbers that it is checked with."""
 
 
 # Sensitivity.
 
 
 def clipped_units(X: Matrix, norm: float, feature_bits: int) -> Units:
-    """Own parts of rows in whole units of 2**-feature_bits, each of norm at most `norm`, exactly.
+    """A party's parts of rows in whole units of 2**-feature_bits, each of norm at most `norm`, exactly.
 
     A row is shortened first and rounded toward zero then, so that rounding cannot lengthen it (Lemma 1). Floating point
     may miss the bound by its last digit; that is why the squares are added up in whole numbers and checked.
@@ -96,7 +96,7 @@ class Sensitivity:
     """How far one row moves the summed gradient, in whole units of 2**-(feature_bits + residual_bits) (Lemma 3)."""
 
     squared_norms: tuple[int, ...]
-    """Of each party's part of a row; the intercept's 1 is one of them."""
+    """The largest squared norm of each party's part of a row; the intercept's 1 is one of them."""
     residual: int
     """The largest absolute residual, every cut included."""
     stray: int = 0
@@ -120,7 +120,7 @@ class Sensitivity:
         largest_weight: Fraction = Fraction(1),
         stray: int = 0,
     ) -> "Sensitivity":
-        """`norms`: each party's R_k. `cuts`: how often a residual is rounded. `largest_weight`: of a row's class."""
+        """`norms` are each party's R_k, `cuts` the roundings of a residual, `largest_weight` that of a row's class."""
         squares = [squared_norm_units(norm, feature_bits) for norm in norms]
         if has_intercept:
             squares.append(squared_norm_units(1.0, feature_bits))
@@ -157,14 +157,14 @@ class RowSpending:
 
     rho: float = 0.0
     failure: float = 0.0
-    """That arithmetic failed or a mask showed something: of a run, or of several together."""
+    """The chance that arithmetic failed or a mask showed something, in a run or in several together."""
 
     def __add__(self, other: "RowSpending") -> "RowSpending":
-        """Of both: zCDP adds up, and so do chances."""
+        """The spending of both: zCDP adds up, and so do chances."""
         return RowSpending(self.rho + other.rho, self.failure + other.failure)
 
     def epsilon(self, delta: float) -> float:
-        """The proved figure (Canonne, Kamath and Steinke 2020, Proposition 12); infinite where delta pays for none."""
+        """The proved epsilon (Canonne, Kamath and Steinke 2020, Proposition 12); infinite where delta pays for none."""
         return _with_failures(partial(zcdp_epsilon, self.rho), delta, self.failure)
 
 
@@ -176,13 +176,13 @@ class RowCost:
     std: int
     passes: int
     at_home: tuple[float, ...] = ()
-    """zCDP of each party's scaling and whitening: they add up, because one row is in all of them."""
+    """The zCDP of each party's scaling and whitening: they add up, because one row is in all of them."""
     failure: float = 0.0
     """The chance that this run's arithmetic fails or a mask of it shows something, from its public shape."""
 
     @property
     def rho(self) -> float:
-        """zCDP of everything that depends on one row."""
+        """The zCDP of everything that depends on one row."""
         return self.passes * self.rho_per_pass + math.fsum(self.at_home)
 
     @property
@@ -194,11 +194,11 @@ class RowCost:
         return RowSpending(self.rho, self.failure)
 
     def epsilon(self, delta: float) -> float:
-        """The proved figure, failures taken out of delta."""
+        """The proved epsilon, with failures taken out of delta."""
         return self.spending.epsilon(delta)
 
     def unproved_epsilon(self, delta: float) -> float:
-        """What a privacy loss distribution says for the continuous Gaussian: smaller, and not proved for what is drawn.
+        """The epsilon of a privacy loss distribution for the continuous Gaussian: smaller, not proved for our draws.
 
         Renyi's curve of all releases together is that of one Gaussian moved by sqrt(2 rho) deviations.
         """
@@ -206,7 +206,7 @@ class RowCost:
 
 
 def failures_in_delta(epsilon: float, failure: float) -> float:
-    """What delta pays for a run that is the proved one but for this chance (docs/privacy.md, Lemma 10).
+    """The part of delta that pays for failures of a run with this chance of them (docs/privacy.md, Lemma 10).
 
     Once for the table as it is, and e**epsilon times for its neighbour.
     """
@@ -214,7 +214,7 @@ def failures_in_delta(epsilon: float, failure: float) -> float:
 
 
 def most_failure(epsilon: float, delta: float) -> float:
-    """The largest chance that a promise bears: failures take at most half of delta."""
+    """The largest chance of failure that a promise bears: failures take at most half of delta."""
     return delta / 2 / (1.0 + odds_factor(epsilon))
 
 
@@ -283,10 +283,10 @@ def calibrated(
 
 
 def odds_factor(epsilon: float) -> float:
-    """By how much the odds of a guess about one person can differ from those with any other values in this row."""
+    """How far the odds of a guess about one person can differ from those with any other values in this row."""
     return math.exp(min(epsilon, 700.0))
 
 
 def coin_flip_bound(epsilon: float, delta: float) -> float:
-    """The largest chance to name a fair coin's side that only this row holds: .731, .881, .982 for 1, 2, 4."""
+    """The largest chance to guess a fair coin's side that only this row holds: .731, .881, .982 for 1, 2, 4."""
     return min(1.0, (1 + delta * math.exp(-min(epsilon, 700.0))) / (1 + math.exp(-epsilon)))

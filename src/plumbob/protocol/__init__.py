@@ -1,1 +1,1 @@
-"""Who speaks, when, and what is refused. The arithmetic is `crypto`'s and `model`'s, the wire `net`'s."""
+"""The protocols: who speaks, when, and what is refused. `crypto` and `model` calculate, `net` carries the bytes."""

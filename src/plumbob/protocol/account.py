@@ -29,17 +29,17 @@ SIGNATURE_BYTES = 64
 NOTHING_FIXED = bytes(HASH_BYTES)
 LAST = 0  # The step of a session's last signatures.
 Numbers = Mapping[str, NDArray[Any]]
-"""What a party calculates with, by name."""
+"""The arrays that a party calculates with, by name."""
 
 
 class Signer(Protocol):
     """Signs for this party, and knows the others' certificates."""
 
     def sign(self, data: bytes) -> bytes:
-        """The same bytes for the same data, so that a restart sends the same message."""
+        """Sign these bytes; the same data give the same signature, so that a restart sends the same message."""
 
     def verify(self, name: str, data: bytes, signature: bytes) -> None:
-        """IdentityError unless that party signed these bytes."""
+        """Raise IdentityError unless that party signed these bytes."""
 
 
 # Commitments.
@@ -53,7 +53,7 @@ class FirstCommitment:
 
     @classmethod
     def to(cls, root: bytes, table: Table | None, brought: bytes = b"") -> Self:
-        """An arbiter has no table; `brought` is whatever this session continues from."""
+        """Commit to these; an arbiter has no table, and `brought` is whatever this session continues from."""
         digests = {"root": root, "brought": hashlib.sha256(brought).digest()}
         if table is not None:
             digests |= {
@@ -69,7 +69,7 @@ class FirstCommitment:
 
 
 def salted(root: bytes, item: str, digest: bytes) -> bytes:
-    """One thing as it is committed to: nobody can test a guess at it without the root."""
+    """A commitment to one thing: nobody can test a guess at it without the root."""
     return hash_fields(b"committed", salt_of(root, item), digest)
 
 
@@ -97,7 +97,7 @@ def digest_of_settings(table: Table) -> bytes:
 
 
 def digest_of_numbers(numbers: Numbers) -> bytes:
-    """With their names, types and shapes."""
+    """A hash over the numbers with their names, types and shapes."""
     digest = hashlib.sha256()
     for name in sorted(numbers):
         values = np.ascontiguousarray(numbers[name])
@@ -110,7 +110,7 @@ def digest_of_numbers(numbers: Numbers) -> bytes:
 
 
 def seal_bytes(parties: int) -> int:
-    """Of a seal among so many parties."""
+    """Bytes of a seal among this many parties."""
     return HASH_BYTES + 2 * HASH_BYTES * (parties - 1) + SIGNATURE_BYTES
 
 
@@ -119,9 +119,9 @@ class Seal:
     """One party's signature over everything so far."""
 
     commitments: bytes
-    """A hash over everybody's, as the signer heard them."""
+    """A hash over everybody's commitments, as the signer heard them."""
     streams: Mapping[str, tuple[bytes, bytes]]
-    """By peer, the hashes over what was sent to it and over what came from it."""
+    """The hashes over what was sent to each peer and over what came from it."""
     signature: bytes = b""
 
     def unsigned_bytes(self) -> bytes:
@@ -132,7 +132,7 @@ class Seal:
 
     @classmethod
     def from_bytes(cls, body: bytes, peers: Sequence[str]) -> Self:
-        """Of a signer with these peers, in the plan's order; the length was checked."""
+        """Parse the seal of a signer with these peers, in the plan's order; the length was checked."""
         hashes = [body[start : start + HASH_BYTES] for start in range(0, len(body) - SIGNATURE_BYTES, HASH_BYTES)]
         streams = {peer: (hashes[1 + 2 * at], hashes[2 + 2 * at]) for at, peer in enumerate(peers)}
         return cls(hashes[0], streams, body[-SIGNATURE_BYTES:])
@@ -144,28 +144,28 @@ class Seal:
 
 @dataclass(repr=False)
 class SessionAccount:
-    """One party's, in one session."""
+    """What one party has committed to, signed and heard in one session."""
 
     commitment: bytes = NOTHING_FIXED
-    """Its first one."""
+    """The party's first commitment."""
     signer: Signer | None = None
     session: bytes = b""
     names: list[str] = field(default_factory=list)
-    """Of everybody in the session, in the plan's order."""
+    """The names of everybody in the session, in the plan's order."""
     commitments: dict[str, bytes] = field(default_factory=dict)
-    """By party, everything that it has committed to so far."""
+    """Everything that each party has committed to so far."""
     marks: dict[str, bytes] = field(default_factory=dict)
-    """By peer, the hash over what we had sent when it last had to sign."""
+    """The hash over what we had sent to each peer when it last had to sign."""
     seals: dict[str, Seal] = field(default_factory=dict)
-    """The last one of each party."""
+    """The last seal of each party."""
 
     def greeted(self, session: bytes, names: Iterable[str], first: Mapping[str, bytes]) -> None:
-        """The session has its identity, of which all first commitments are a part."""
+        """Note the session's identity, of which all first commitments are a part."""
         self.session, self.names = session, list(names)
         self.commitments = {name: first[name] for name in self.names}
 
     def add(self, name: str, commitment: bytes) -> None:
-        """A later one, beside those before."""
+        """Add a later commitment of a party to its earlier ones."""
         self.commitments[name] = hash_fields(b"commitments", self.commitments[name], commitment)
 
     def peers_of(self, signer: str) -> list[str]:
@@ -176,7 +176,7 @@ class SessionAccount:
         return hash_fields(b"all commitments", *fields)
 
     def refuse_other_versions(self, names: Sequence[str]) -> None:
-        """What one party says that it sent to another is what that one says it got, for all of these."""
+        """Refuse seals that contradict each other: what one party sent must be what the other got, for all of these."""
         for one in names:
             for other in names:
                 if one != other and self.seals[one].streams[other][0] != self.seals[other].streams[one][1]:
@@ -187,7 +187,7 @@ class SessionAccount:
 
 
 def hash_fields(*fields: bytes, ids: Sequence[str] = ()) -> bytes:
-    """Length-prefixed, so that no two lists of fields hash the same bytes; ids, which may be millions, come last."""
+    """A hash over length-prefixed fields: no two lists give the same bytes. Ids, maybe millions, come last."""
     digest = hashlib.sha256(join(*fields))
     for piece in in_pieces(ids):
         digest.update(join(*map(str.encode, piece)))

@@ -1,4 +1,4 @@
-"""Which ids all parties have: a private set intersection by Diffie-Hellman in the group ristretto255.
+"""Finding the ids that all parties have: a private set intersection by Diffie-Hellman in the group ristretto255.
 
 Everybody hashes its ids to points and multiplies them with a secret scalar. Multiplications commute, so equal ids
 become equal points once every party's scalar is in; before that they say nothing. The lists travel round a ring, in
@@ -66,10 +66,12 @@ class Alignment:
     """What all parties agreed on."""
 
     ids: tuple[str, ...] | None
-    """Those that all have, sorted as text; None where a party declined after hearing the size. Where ids are on several
-    rows, one for each pair of rows."""
+    """The ids that all have, sorted as text; None where a party declined after hearing the size.
+
+    Where ids are on several rows, one for each pair of rows.
+    """
     order_hash: str | None
-    """Over the ordered ids, under a key that only those who took part know."""
+    """A hash over the ordered ids, under a key that only those who took part know."""
     size: int
     sizes: dict[str, int]
     """How many ids each party brought."""
@@ -78,7 +80,7 @@ class Alignment:
 
 
 class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What everybody says before the first chunk."""
+    """What every party announces before the first chunk."""
 
     group: str
     ids: int
@@ -140,10 +142,10 @@ class AlignmentParty:
         self._pieces: list[bytes] = []
         self._done = 0
         self._end = 0
-        """Of what the steps so far left in the file."""
+        """The end of what the steps so far left in the file."""
         self._folder = folder
         self._sent: list[PointParts] = []
-        """All that we sent round the ring."""
+        """Everything that we sent round the ring."""
 
     _drawn: Drawn
     _blinder: Blinder
@@ -155,7 +157,7 @@ class AlignmentParty:
     """What came last round the ring, as it came: between two, the peer's points in its order."""
 
     def run(self) -> Alignment:
-        """From the greeting to the confirmed order; after `restore`, from where it was."""
+        """Align from the greeting to the confirmed order; after `restore`, from where it was."""
         self._drawn = self._parse_drawn(self._first_piece())
         self._refuse_long_lists()
         # Steps that an earlier start finished are not said again.
@@ -203,7 +205,7 @@ class AlignmentParty:
         return self._pieces[0]
 
     def _in_step(self, work: Callable[[int], bytes], size: int) -> bytes:
-        """What the next step leaves: from the file where the state has it, otherwise by doing the work."""
+        """What the next step leaves: read from the file if the state has it, otherwise calculated."""
         step = self._done
         is_new = step == len(self._pieces)
         left = self._write(work(step)) if is_new else self._read(size)
@@ -231,7 +233,7 @@ class AlignmentParty:
 
     @property
     def _bytes_on_disk(self) -> int:
-        """All lists at the end, as measured and rounded up; what splits and sorts them is in it."""
+        """The room that all lists take at the end, split and sorted; measured and rounded up."""
         per_id = 300 * len(self._ring)
         if self._is_pair:
             per_id = 275 if self._go_on is None else 520
@@ -279,7 +281,7 @@ class AlignmentParty:
         return drawn
 
     def _refuse_long_lists(self) -> None:
-        """Before the first chunk, after a restart too: whoever sets the limit may have thought again."""
+        """Refuse lists that are too long, before the first chunk and after a restart: the limit may have changed."""
         for peer in self.participant.data_peers:
             if self.sizes[peer] > self._most_ids:
                 raise RemoteProtocolError(
@@ -290,7 +292,7 @@ class AlignmentParty:
     # Round the ring: every list gets every scalar.
 
     def _travel(self) -> PointList:
-        """What this party holds at the end: the points of the party after it, under all scalars.
+        """Pass the lists round the ring; returns the points of the party after this one, under all scalars.
 
         Between two they are in their owner's order; otherwise every party has shuffled them.
         """
@@ -307,7 +309,7 @@ class AlignmentParty:
         return partial(points.chunk, start // self._chunk)
 
     def _hop(self, hop: int, make: Callable[[int], Pending]) -> PointList:
-        """Our chunks to the next party while those of the one before come in; these, times our scalar."""
+        """Send our chunks to the next party while those of the one before come in; returns these, times our scalar."""
         outgoing, incoming = self.sizes[self._before(hop)], self.sizes[self._before(hop + 1)]
         ahead = _Ahead(make)
         sent, received, held = (PointList(self._file) for _ in range(3))
@@ -363,7 +365,7 @@ class AlignmentParty:
     # Two parties: each gets its own points back, and a proof that none was exchanged for another.
 
     def _commit(self, held: PointList) -> bytes:
-        """What we will return is fixed before anything comes back; the peer's commitment and its scalar's point."""
+        """Commit to what we will return, first; returns the peer's commitment and its scalar's point."""
         ours = self._commitment(self.participant.name, self._salt, held) + self._blinder.public()
         return self._in_step(partial(self._trade, Kind.RETURN_COMMITMENT, ours), len(ours))
 
@@ -405,7 +407,7 @@ class AlignmentParty:
             raise RemoteProtocolError(f"{peer}: {error}") from None
 
     def _trade(self, kind: Kind, ours: bytes, step: int) -> bytes:
-        """A message to the peer and one from it."""
+        """Send a message to the peer and receive one."""
         self._channel(self._next).send(kind, step, ours)
         return self._receive(self._next, kind, step)
 
@@ -432,7 +434,7 @@ class AlignmentParty:
         return returned
 
     def _recognise(self, returned: PointParts, theirs: PointList) -> Alignment:
-        """Own ids whose points the peer has too."""
+        """Find own ids whose points the peer has too."""
         places, points = [], hashlib.sha256()
         for records in in_common(returned, PointParts(theirs, self._scratch)):
             places.append(records["place"])
@@ -516,7 +518,7 @@ class AlignmentParty:
                 )
 
     def _unblinding_context(self, name: str, public: bytes, above: PointList, lowered: PointList) -> bytes:
-        """The challenge too: it follows from all that the prover says, so that each other factor costs it a hash."""
+        """The context of a proof and its challenge: all that the prover says, so that each try costs it a hash."""
         return hash_fields(b"unblinding", self._context(name), public, above.digest(), lowered.digest())
 
     def _to_all_peers(self, kind: Kind, step: int, body: bytes) -> bytes:
@@ -525,7 +527,7 @@ class AlignmentParty:
         return body
 
     def _look_up(self, unblinded: PointList, common: PointList) -> Alignment:
-        """Own ids among the points without any scalar."""
+        """Find own ids among the points without any scalar."""
         pieces = (slice(start, start + self._chunk) for start in self._starts(len(self._ids)))
         hashed = self._kept(map(self._blinder.hashed, map(self._ids.encoded, pieces)))
         found = in_common(PointParts(hashed, self._scratch), PointParts(unblinded, self._scratch))
@@ -537,7 +539,7 @@ class AlignmentParty:
     # The end: the same order everywhere.
 
     def _finish(self, places: NDArray[np.uint32], points: bytes) -> Alignment:
-        """With the places of the common ids, and the hash of their points under all scalars, sorted."""
+        """Finish with the places of the common ids, and the hash of their points under all scalars, sorted."""
         found: list[str] = []
         # As in the file, where they often are in order.
         places.sort()
@@ -560,7 +562,7 @@ class AlignmentParty:
         return Alignment(ids, order_hash, len(ordered), self.sizes)
 
     def _paired(self, ids: Sequence[str], rows: Mapping[str, int]) -> tuple[str, ...]:
-        """Every row of an id with every row of the others: all say how many they have."""
+        """Pair every row of an id with every row of the others; all parties say how many they have."""
         pieces = [ids[start : start + COUNTS_AT_ONCE] for start in range(0, len(ids), COUNTS_AT_ONCE)]
         self.participant.follow(partial(schedules.id_counts, self.participant.plan, list(map(len, pieces))))
         for piece in pieces:
@@ -585,7 +587,7 @@ class AlignmentParty:
     def _swap(
         self, kind: Kind, outgoing: Mapping[str, PointList], incoming: Mapping[str, int], longest: int
     ) -> dict[str, PointList]:
-        """Points to some peers and from some peers, chunk by chunk; nothing is calculated."""
+        """Send points to some peers and receive them from some, chunk by chunk; nothing is calculated."""
         received = {peer: PointList(self._file) for peer in incoming}
         for number, start in enumerate(self._starts(longest)):
             sizes = {peer: self._chunk_bytes(start, count) for peer, count in incoming.items()}
@@ -634,7 +636,7 @@ class AlignmentParty:
 
     @property
     def _known_steps(self) -> int:
-        """The opening, the hops, and showing or returning the points; how long unblinding takes nobody knows before."""
+        """How many steps are known: opening, hops, and showing or returning points; not how many unblinding takes."""
         passes = len(self._ring) - 1 + (1 if self._go_on is None else 2)
         return 1 + passes * len(self._starts(self._longest)) + (3 if self._is_pair else 0)
 
@@ -679,7 +681,7 @@ class AlignmentParty:
 
 
 class _Ahead:
-    """Chunks that may be asked for before they are needed."""
+    """Chunks that may be requested before they are needed."""
 
     def __init__(self, make: Callable[[int], Pending]) -> None:
         self._make = make
@@ -695,7 +697,7 @@ class _Ahead:
 
 
 def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
-    """How many ids the peer has, if it opens as we do."""
+    """Check that the peer opens as we do; returns how many ids it has."""
     try:
         opening = msgspec.json.decode(body, type=AlignmentTerms)
     except msgspec.DecodeError:

@@ -14,7 +14,7 @@ POINT_BYTES, COUNT_BYTES = 32, 4
 
 @dataclass(frozen=True)
 class AlignmentSchedule:
-    """Of parties in a ring that bring so many ids each."""
+    """The messages between parties in a ring that bring this many ids each."""
 
     sizes: Mapping[str, int]
     chunk: int
@@ -25,7 +25,7 @@ class AlignmentSchedule:
         return list(self.sizes)
 
     def messages(self) -> Iterator[Due]:
-        """After the opening; unblinding depends on how many points are common."""
+        """The messages after the opening; unblinding depends on how many points are common."""
         step, is_pair = 1, len(self.sizes) == 2
         for hop in range(len(self.sizes) - 1):
             owners = {name: self.names[place - hop] for place, name in enumerate(self.names)}
@@ -47,14 +47,14 @@ class AlignmentSchedule:
             yield from self._to_all(Kind.CONFIRMATION, 0, HASH_BYTES)
 
     def _returned(self, step: int) -> Iterator[Due]:
-        """Between two: everybody's own points, and a proof that none was exchanged for another."""
+        """Between two parties: everybody's own points, and a proof that none was exchanged for another."""
         back = [(sender, receiver, self.sizes[receiver]) for sender, receiver in permutations(self.names, 2)]
         yield from self._in_chunks(Kind.TWICE_BLINDED_IDS, step, back)
         yield from self._to_all(Kind.RETURN_CHALLENGE, step + self.chunks, 2 * HASH_BYTES)
         yield from self._to_all(Kind.RETURN_PROOF, step + self.chunks + 1, 2 * HASH_BYTES)
 
     def unblinding(self, step: int, common: int) -> Iterator[Due]:
-        """Of three and more: one party after the other takes its scalar off the common points, and proves it."""
+        """Among three or more: one party after the other takes its scalar off the common points, and proves it."""
         for name in self.names if common else ():
             others = [other for other in self.names if other != name]
             for start in range(0, common, self.chunk):
@@ -69,7 +69,7 @@ class AlignmentSchedule:
 
     @property
     def chunks(self) -> int:
-        """Of the longest list: everybody counts as many steps."""
+        """How many chunks the longest list has: everybody counts as many steps."""
         return -(-max(self.sizes.values()) // self.chunk)
 
     def _in_chunks(self, kind: Kind, step: int, ends: list[tuple[str, str, int]]) -> Iterator[Due]:
@@ -88,20 +88,20 @@ class AlignmentSchedule:
 
 
 def alignment_opening(names: Iterable[str]) -> Iterator[Due]:
-    """How many ids, in which chunks."""
+    """Messages on how many ids there are, in which chunks."""
     for ends in permutations(names, 2):
         yield text(Kind.ALIGNMENT_OPENING, *ends)
 
 
 def id_counts(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
-    """A number for each common id, from everybody to everybody."""
+    """Messages with a number for each common id, from everybody to everybody."""
     for size in pieces:
         for ends in permutations(names_of(plan), 2):
             yield Due(Kind.ID_COUNTS, 0, *ends, COUNT_BYTES * size)
 
 
 def held_out_rows(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
-    """A bit for each common row, from the party that chooses those held out."""
+    """Messages with a bit for each common row, from the party that chooses those held out."""
     for size in pieces:
         for name in names_of(plan):
             if name != plan.held_out_by:

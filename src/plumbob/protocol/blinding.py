@@ -1,4 +1,4 @@
-"""One party's secret scalar at work on many points, in the kernel's threads while messages travel.
+"""Multiplying many points by a party's secret scalar, in the kernel's threads while messages travel.
 
 Work is asked for first and fetched later. One thread of this process calls the kernel, which lets go of the interpreter
 and spreads the points over threads of its own.
@@ -11,7 +11,7 @@ from plumbob.crypto import ristretto, same_scalar
 from plumbob.crypto.ristretto import ORDER, PackedTexts, Points, uniform_strings
 
 Pending = Callable[[], bytes]
-"""Points under way; the call waits for them."""
+"""Points that are being calculated; the call waits for them."""
 
 
 class Blinder:
@@ -28,11 +28,11 @@ class Blinder:
         return self._helper.submit(self.hashed, texts, self._scalar).result
 
     def raised(self, points: Points) -> Pending:
-        """Points times the scalar; the fetching raises CryptoError where one is no point."""
+        """Multiply points by the scalar; the fetching raises CryptoError where one is no point."""
         return self._helper.submit(self._group.times, points, self._scalar).result
 
     def lowered(self, points: Points) -> Pending:
-        """Points times the scalar's inverse."""
+        """Multiply points by the scalar's inverse."""
         return self._helper.submit(self._group.times, points, self._inverse).result
 
     def hashed(self, texts: PackedTexts, scalar: int = 1) -> bytes:
@@ -45,7 +45,7 @@ class Blinder:
         return same_scalar.public_point(self._group, self._scalar)
 
     def prove(self, context: bytes, points: Iterable[Points], challenge: bytes) -> bytes:
-        """That all points, chunk by chunk, were multiplied by this scalar."""
+        """Prove that all points, chunk by chunk, were multiplied by this scalar."""
         combination = same_scalar.combined(self._group, points, challenge)
         return same_scalar.prove(self._group, self._scalar, context, combination)
 
@@ -58,7 +58,7 @@ class Blinder:
         challenge: bytes,
         proof: bytes,
     ) -> bool:
-        """Whether a peer did so; CryptoError where what it sent holds something that is no point."""
+        """Whether a peer proved the same; CryptoError where it sent something that is no point."""
         combination = same_scalar.combined(self._group, points, challenge)
         product = same_scalar.combined(self._group, products, challenge)
         return same_scalar.verify(self._group, context, public, combination, product, proof)

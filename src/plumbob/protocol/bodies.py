@@ -50,7 +50,7 @@ class Bodies:
         self.turn(used)
 
     def put(self, data: Data) -> Place:
-        """Durable after the next `sync`, which raises what went wrong."""
+        """Write a body; it is durable after the next `sync`, which raises what went wrong."""
         place = Place(self._current, self._position, len(data))
         self._pending.append(self._writer.submit(_write_durably, self._handle(place.file), data, place.start))
         self._position += len(data)
@@ -66,13 +66,13 @@ class Bodies:
         return os.pread(self._handle(place.file), place.size, place.start)
 
     def turn(self, used: Collection[int]) -> None:
-        """From now on, write into a file that nothing refers to."""
+        """Switch to a file that nothing refers to."""
         self.sync()
         self._current = next(number for number in range(len(used) + 1) if number not in used)
         self._position = 0
 
     def erase(self) -> None:
-        """Write over everything, and remove it."""
+        """Overwrite everything, and remove it."""
         self.sync()
         for file in self._files():
             number = int(file.name.rpartition("-")[2])
@@ -84,7 +84,7 @@ class Bodies:
         self._close_files()
 
     def close(self) -> None:
-        """Without waiting for what nobody refers to yet."""
+        """Close without waiting for what nobody refers to yet."""
         self._writer.shutdown(wait=True, cancel_futures=True)
         self._close_files()
 
@@ -119,7 +119,7 @@ def _write(handle: int, data: Data, start: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """So that a file which was just made is found after a loss of power."""
+    """Make sure that a new file is found after a loss of power."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

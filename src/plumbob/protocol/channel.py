@@ -24,7 +24,7 @@ STATE = struct.Struct("<QQQQ32s32s")
 
 @dataclass
 class Traffic:
-    """What went over one channel, for the receipt."""
+    """Counts of what went over one channel, for the receipt."""
 
     messages_sent: int = 0
     messages_received: int = 0
@@ -38,10 +38,10 @@ class Channel:
     def __init__(self, peer: str, link: Link, patience: float = PATIENCE, journal: Journal = NO_JOURNAL) -> None:
         self.peer = peer
         self.recording: list[bytes] | None = None
-        """Every message received, byte for byte, once somebody puts a list here to keep them."""
+        """Every message received, byte for byte, if somebody sets a list here."""
         self.traffic = Traffic()
         self.waiting_for: tuple[str, float] | None = None
-        """While `receive` waits, for what and since when; another thread may look."""
+        """The message that `receive` waits for, and since when; another thread may look."""
         self._link = link
         self._patience = patience
         self._journal = journal
@@ -51,7 +51,7 @@ class Channel:
         self._incoming: DueMessages | None = None
 
     def follow(self, outgoing: Iterable[Due], incoming: Iterable[Due], *, may_skip: bool = False) -> None:
-        """After what was followed so far, say and await these messages and no others.
+        """Append these messages to those that are due; no others are sent or accepted.
 
         `may_skip`: an earlier start may have said the first of them.
         """
@@ -61,7 +61,7 @@ class Channel:
             direction.may_skip = direction.may_skip or may_skip
 
     def break_free(self) -> None:
-        """From now on this side says and hears what it likes: the red team's parties keep to no schedule."""
+        """Stop following a schedule: the red team's parties keep to none."""
         self._is_free = True
 
     def send(self, kind: Kind, step: int, body: bytes) -> None:
@@ -78,7 +78,7 @@ class Channel:
             self.traffic.bytes_sent += len(message)
 
     def _refuse_unplanned(self, kind: Kind, step: int, size: int) -> None:
-        """We must not say what is not due, nor in another size."""
+        """Refuse to send a message that is not due, or in another size."""
         if self._outgoing is None or self._is_free:
             return
         due = self._outgoing.take(kind, step)
@@ -90,11 +90,11 @@ class Channel:
         return bytes(self.receive_view(kind, step, size))
 
     def receive_view(self, kind: Kind, step: int, size: int | None = None) -> memoryview:
-        """The same without a copy, for bodies of many megabytes."""
+        """The same as `receive` without a copy, for bodies of many megabytes."""
         return memoryview(self._received_message(kind, step, size))[HEADER.size :]
 
     def _received_message(self, kind: Kind, step: int, size: int | None) -> Data:
-        """All of it, checked and written down."""
+        """The whole message, checked and written down."""
         size = self._size_due(kind, step, size)
         replayed = self._journal.arrived(self.peer)
         data = self._next(kind) if replayed is None else replayed
@@ -122,7 +122,7 @@ class Channel:
         return data
 
     def _size_due(self, kind: Kind, step: int, size: int | None) -> int | None:
-        """What the peer will say next; we must not wait for anything else. None for a text."""
+        """The size of the peer's next message, None for a text; waiting for any other message is an error."""
         if self._incoming is None or self._is_free:
             return size
         due = self._incoming.take(kind, step)
@@ -149,17 +149,17 @@ class Channel:
 
     @property
     def stream_hashes(self) -> tuple[str, str]:
-        """Over all bytes sent and all bytes received: ours of what we sent is the peer's of what it received."""
+        """Hashes over all bytes sent and all bytes received; the peer's two are the same, the other way round."""
         return self._sent.hex(), self._received.hex()
 
     @property
     def sent_hash(self) -> bytes:
-        """Over all bytes sent."""
+        """The hash over all bytes sent."""
         return self._sent
 
     @property
     def received_hash(self) -> bytes:
-        """Over all bytes received."""
+        """The hash over all bytes received."""
         return self._received
 
     def state(self) -> bytes:
@@ -184,10 +184,10 @@ def _describe(kind: Kind, step: int, sequence: int) -> str:
 
 
 def digest_of(data: Data) -> bytes:
-    """By which a message that comes twice is known, and of which a stream's hash consists."""
+    """The digest that recognises a message which comes twice; a stream's hash is made of these."""
     return hashlib.sha256(data).digest()
 
 
 def chained(so_far: bytes, digest: bytes) -> bytes:
-    """A hash over a stream that can be put down and taken up again."""
+    """The next value of a hash over a stream, which can be stored and continued."""
     return hashlib.sha256(so_far + digest).digest()

@@ -36,7 +36,7 @@ class OpenParty:
     start: Vector
     sums: list[Vector]
     own_noise: list[Vector]
-    """What own draws add to the sums, in each step in which they do."""
+    """What own draws add to the sums, in each step in which they return."""
 
 
 class EpochJournal(Protocol):
@@ -56,7 +56,7 @@ def train_clear(
     progress: AfterStep | None = None,
     keeper: EpochJournal | None = None,
 ) -> tuple[list[Transcript], dict[str, Shard]]:
-    """All parties' training in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
+    """Train all parties in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
     refuse_large_delta(plan, min(map(len, tables.values()), default=0))
     parties = _open_parties(plan, tables, seed)
     rows = len(parties[0].shard)
@@ -82,13 +82,13 @@ def train_clear(
 
 
 def _state(parties: list[OpenParty]) -> State:
-    """What the next step depends on."""
+    """The state that the next step depends on."""
     weights = {party.name: party.descent.weights.tobytes() for party in parties}
     return {**weights, **{f"velocity/{party.name}": party.descent.velocity.tobytes() for party in parties}}
 
 
 def _results(parties: list[OpenParty], after: int) -> State:
-    """What the steps after this one left."""
+    """The results of the steps after this one."""
     sums = {f"sums/{party.name}": np.array(party.sums[after:]).tobytes() for party in parties}
     # In every step or in none.
     noise = {f"noise/{party.name}": np.array(party.own_noise[after:]).tobytes() for party in parties if party.own_noise}
@@ -96,7 +96,7 @@ def _results(parties: list[OpenParty], after: int) -> State:
 
 
 def _take_up(parties: list[OpenParty], resumed: Resumed | None) -> int:
-    """The last step that an earlier start finished, with everything as it was then; 0 if there is none."""
+    """Restore the last step that an earlier start finished, and return its number; 0 if there is none."""
     if resumed is None:
         return 0
 
@@ -143,7 +143,7 @@ def _noise_on_sums(plan: Plan, parties: list[OpenParty], generator: np.random.Ge
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TrainingLabels:
-    """Of all training rows: as training uses them, and how much each row weighs."""
+    """The labels of all training rows as training uses them, and how much each row weighs."""
 
     signs: Vector
     weights: Vector
@@ -159,7 +159,7 @@ def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> TrainingLabels:
 
 
 def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> tuple[Matrix, Matrix]:
-    """For each party (row) what everybody's draws add to the residuals that it learns from; and what its own do."""
+    """For each party (row), what everybody's draws add to the residuals it learns from; and what its own add."""
     stds = np.array([defences.noise_std(plan, party.role) for party in plan.learners])
     drawn = stds[:, None] * generator.standard_normal((len(stds), rows))
     # Own draws do not come back: a party's own part stays exact (Algorithm 3), unless soundness needs it as released.

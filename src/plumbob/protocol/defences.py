@@ -1,4 +1,4 @@
-"""How a plan's defences become numbers: each party's noise, what it costs, and the flipping of labels."""
+"""A plan's defences as numbers: each party's noise, what it costs, and the flipping of labels."""
 
 import math
 
@@ -29,7 +29,7 @@ def noise_std(plan: Plan, role: str) -> float:
 
 
 def heuristic_noise(plan: Plan) -> HeuristicNoise:
-    """The paper's formulas (Theorem D.5), with the epochs really run where the plan gives none."""
+    """The paper's formulas (Theorem D.5), with the actual number of epochs where the plan gives none."""
     return HeuristicNoise(
         plan.epsilon,
         plan.delta,
@@ -47,7 +47,7 @@ def label_sensitivity(plan: Plan) -> float:
 
 
 def label_cost(plan: Plan) -> LabelCost | None:
-    """What a run costs for one label, where that is a statement at all: with `sound` noise only."""
+    """What a run costs for one label, where that is a sound statement: with `sound` noise only."""
     if plan.noise != "sound":
         return None
     return LabelCost(noise_std(plan, "label"), label_sensitivity(plan), plan.passes_without_sample)
@@ -82,12 +82,12 @@ def flipped_labels(plan: Plan, y: NDArray[np.int8] | None, signs: Vector | None)
 
 
 def random_bytes_for_flips(seed: bytes, rows: int) -> bytes:
-    """For `clear`, where nothing is secret."""
+    """Random bytes for `clear`, where nothing is secret."""
     return stream(seed, "flipped labels").bytes(8 * rows)
 
 
 def largest_released(plan: Plan) -> float:
-    """What labels and eight standard deviations of noise add to a score in a residual."""
+    """The most that labels and eight standard deviations of noise add to a score in a residual."""
     label = 2.0 * SIGMOIDS[plan.sigmoid].label_weight * label_scale(plan.label_flip_epsilon)
     return label + 8.0 * max(noise_std(plan, "label"), noise_std(plan, "features"))
 

@@ -1,4 +1,4 @@
-"""Before anything else: who is there and what for, that all hold the same plan and rows, the joint seed, and keys.
+"""The handshake: who is there and what for, the same plan and rows at all parties, the joint seed, and keys.
 
 Every step is one message to every peer and one from every peer. Whatever differs ends the run.
 """
@@ -36,11 +36,11 @@ HASH_BYTES = 32
 WHAT_IDS_SAY = "its ids, their order or its seed"
 
 SessionPurpose = Literal["train", "predict", "align"]
-"""What a session is for. It goes into the session's identity: a greeting for one purpose is none for another."""
+"""The purpose of a session. It is part of the session's identity: a greeting for one serves no other."""
 
 
 class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a party says of itself first."""
+    """The first message of a party, about itself."""
 
     version: int
     name: str
@@ -49,7 +49,7 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: int | None
     nonce: str
     commitment: str
-    """What the party fixed before the session (`account`); an alignment has none."""
+    """The hash of what the party fixed before the session (`account`); an alignment has none."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Participant:
     journal: Journal = NO_JOURNAL
     account: SessionAccount = field(default_factory=SessionAccount)
     spend_rows: "Callable[[RowSpending], None]" = lambda spending: None
-    """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
+    """Called with what a run costs for each row before anything that depends on one leaves; it may refuse the run."""
 
     def __post_init__(self) -> None:
         self.draws.heard = self._heard
@@ -92,7 +92,7 @@ class Participant:
         return b"".join(self.channels[peer].received_hash for peer in sorted(self.channels))
 
     def _carried(self) -> bytes:
-        """The same, with those of what was sent."""
+        """Hashes of what came from and what was sent to every peer so far."""
         return b"".join(self.channels[peer].sent_hash for peer in sorted(self.channels)) + self._heard()
 
     @property
@@ -102,13 +102,13 @@ class Participant:
         return {peer: channel for peer, channel in self.channels.items() if arbiter is None or peer != arbiter.name}
 
     def follow(self, messages: Callable[[], Iterable[Due]], *, may_skip: bool = False) -> None:
-        """Let every channel say and await these messages, after those before, and no others."""
+        """Let every channel send and await these messages, after those before, and no others."""
         for peer, channel in self.channels.items():
             ways = ((self.name, peer), (peer, self.name))
             channel.follow(*(self._between(messages(), *way) for way in ways), may_skip=may_skip)
 
     def _between(self, messages: Iterable[Due], sender: str, receiver: str) -> Iterator[Due]:
-        """Where nobody signs, without seals."""
+        """The messages between two parties; without seals where nobody signs."""
         signs = self.account.signer is not None
         return (
             due
@@ -124,14 +124,14 @@ class Participant:
         return {peer: channel.receive(kind, 0) for peer, channel in self.data_peers.items()}
 
     def open_chain(self, session: bytes, seed: bytes) -> None:
-        """From now on this party draws from what nobody could choose alone."""
+        """From now on, draw from a chain that nobody could choose alone."""
         if self.draws.open(session, seed):
             self.journal.open_chain(self.draws)
 
     # What this party answers for.
 
     def fix_numbers(self, calculated: Numbers) -> Numbers:
-        """The numbers to calculate with, once everybody has heard a hash over them."""
+        """Commit to the numbers to calculate with, and return them once everybody has committed."""
         numbers, salt = self.journal.settle(calculated), self.draws.of("salt of the numbers").draw(HASH_BYTES)
         own = hash_fields(b"numbers", salt, digest_of_numbers(numbers))
         peers = self.account.peers_of(self.name)
@@ -143,11 +143,11 @@ class Participant:
         return numbers
 
     def mark(self) -> None:
-        """What we send from now on, a peer need not have got when it signs."""
+        """Note what we have sent so far: a peer that signs need not have received anything later."""
         self.account.marks = {peer: channel.sent_hash for peer, channel in self.channels.items()}
 
     def meet(self, step: int, names: Iterable[str] | None = None) -> None:
-        """Everybody signs everything so far, and checks what the others signed; among these, or all."""
+        """Sign everything so far and check what the others signed; among these peers, or all."""
         peers = self._signing(names)
         self.mark()
         self.seal(step, peers)
@@ -171,7 +171,7 @@ class Participant:
             self.channels[peer].send(Kind.SEAL, step, account.seals[self.name].to_bytes())
 
     def check_seals(self, step: int, names: Iterable[str] | None = None) -> None:
-        """What these peers, or all, signed is what we sent, up to the last mark, and what we got from them."""
+        """Check that these peers, or all, signed what we sent up to the last mark and what we got from them."""
         if self.account.signer is not None:
             for peer in self._signing(names):
                 self._check_seal(step, peer, self.account.signer)
@@ -202,27 +202,27 @@ class Participant:
     # Steps.
 
     def begin_step(self, step: int) -> None:
-        """From now on, messages and draws are those of this step."""
+        """Start a step: from now on, messages and draws belong to it."""
         self.journal.begin(step)
         self.draws.leave_set_up(self._carried())
 
     def begin_keys(self) -> None:
-        """The same for keys, which are agreed on between the set-up and the first step."""
+        """Start the keys, which are agreed on between the set-up and the first step."""
         self.journal.begin_keys()
         self.draws.leave_set_up(self._carried())
 
     def hand_on(self, needs: Mapping[int, bytes]) -> None:
-        """The keys are there: for each later step, what it needs of them."""
+        """Hand on, for each later step, what it needs of the keys."""
         self.journal.hand_on({**self.channel_states(), "draws": self.draws.advance(self._carried())}, needs)
 
     def finish_step(self, step: int, result: State, state: State) -> None:
-        """Into the journal: what the step left, and everything that the next one depends on."""
+        """Write into the journal what the step left, and everything that the next one depends on."""
         counters = b"".join(key.counters() for key in self.keys)
         kept = {**state, **self.channel_states(), "counters": counters, "draws": self.draws.advance(self._carried())}
         self.journal.finish(step, result, kept)
 
     def take_up(self) -> Resumed | None:
-        """Where the last start left off, with channels and counters as they were; None if no step was finished."""
+        """Restore channels and counters from the last start; None if no step was finished."""
         resumed = self.journal.resumed()
         if resumed is None:
             return None
@@ -233,11 +233,11 @@ class Participant:
         return resumed
 
     def channel_states(self) -> dict[str, bytes]:
-        """Everything that the next message to each peer depends on."""
+        """The state of each channel, on which its next message depends."""
         return {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
 
     def restore_channels(self, state: State) -> None:
-        """Where each channel was, and what is drawn from."""
+        """Restore each channel, and the source of draws."""
         for peer, channel in self.channels.items():
             channel.restore(state[f"channel/{peer}"])
         self.draws.restore(state["draws"])
@@ -252,7 +252,7 @@ class Session:
 
 
 def agree(participant: Participant, ids: Sequence[str], purpose: SessionPurpose = "train", about: str = "") -> Session:
-    """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted.
+    """Agree on the plan, the ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted.
 
     `about` is something else that all must hold the same of: the run whose model is used.
     """
@@ -266,7 +266,7 @@ def agree(participant: Participant, ids: Sequence[str], purpose: SessionPurpose 
 
 
 def greet(participant: Participant, rows: int | None = None, purpose: SessionPurpose = "train") -> tuple[bytes, int]:
-    """The session's identity and the number of aligned rows; who holds none, an arbiter, hears it from the others."""
+    """The session's identity and the number of aligned rows, which an arbiter hears from the others."""
     identity, heard = greet_peers(participant, rows, purpose)
     for peer, theirs in heard.items():
         if participant.plan.party(peer).role != "arbiter":
@@ -313,7 +313,7 @@ def greet_peers(
 def session_identity(
     purpose: str, plan_hash: str, nonces: Mapping[str, str], commitments: Mapping[str, bytes]
 ) -> bytes:
-    """Of all that was said in greetings: whoever commits to two things is in two sessions."""
+    """A hash over all that was said in greetings: whoever commits to two things is in two sessions."""
     fields = (f"{name}:{nonces[name]}:{commitments[name].hex()}".encode() for name in sorted(nonces))
     return hash_fields(b"session", purpose.encode(), plan_hash.encode(), *fields)
 
@@ -344,7 +344,7 @@ def _refuse_no_rows(peer: str, rows: int | None) -> None:
 
 
 def _draw_seed(participant: Participant, identity: bytes) -> bytes:
-    """Commit, then reveal: who sees the others' shares can no longer change its own."""
+    """Commit, then reveal: whoever sees the others' shares can no longer change its own."""
     if participant.plan.seed:
         return seed_from_int(participant.plan.seed)
     shares = {participant.name: participant.draws.first_words.seed_share}
@@ -363,7 +363,7 @@ def _commitment(identity: bytes, name: str, share: bytes) -> bytes:
 
 
 def confirm(participant: Participant, key: bytes, ids: Sequence[str], what: str = WHAT_IDS_SAY) -> None:
-    """A keyed hash over the ordered ids under what this session drew: as expected, or somebody lied or erred."""
+    """Compare a keyed hash over the ordered ids, under what this session drew; a difference ends the run."""
 
     def confirmation(name: str) -> bytes:
         # With its sender's name, so that nobody can confirm by sending our own words back.
@@ -376,7 +376,7 @@ def confirm(participant: Participant, key: bytes, ids: Sequence[str], what: str 
 
 
 def agree_pair_keys(participant: Participant, session: Session) -> dict[str, bytes]:
-    """A secret key with each peer, for the masks that hide one helper's answer among all of them."""
+    """Agree on a secret key with each peer, for the masks that hide one helper's answer among all of them."""
     secret = X25519PrivateKey.from_private_bytes(participant.draws.of("pair key").draw(32))
     participant.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
     keys = {}

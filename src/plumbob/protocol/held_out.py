@@ -1,4 +1,4 @@
-"""Which of the common rows are held out, where the plan lets one party choose them: one bit for each, to the others.
+"""Held-out rows that one party chooses, where the plan lets it: one bit for each common row, to the others.
 
 That is all that the others learn of what the choice follows, such as a date: on which side of a line each row lies.
 """
@@ -17,7 +17,7 @@ ROWS_AT_ONCE = 2**19
 
 
 def agree_on_held_out(participant: Participant, rows: int, chosen: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """The same at every party; `chosen` is given where this party chooses."""
+    """The held-out rows, the same at every party; `chosen` is given where this party chooses."""
     plan = participant.plan
     pieces = [piece.stop - piece.start for piece in pieces_of(rows)]
     participant.follow(partial(held_out_rows, plan, pieces))
@@ -40,5 +40,5 @@ def agree_on_held_out(participant: Participant, rows: int, chosen: NDArray[np.bo
 
 
 def pieces_of(rows: int) -> list[slice]:
-    """Rows of one message each."""
+    """The rows of each message."""
     return [slice(start, min(start + ROWS_AT_ONCE, rows)) for start in range(0, rows, ROWS_AT_ONCE)]

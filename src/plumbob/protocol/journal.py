@@ -1,4 +1,4 @@
-"""What lets a party die at any moment and resume as if it had not.
+"""The journal, which lets a party die at any moment and resume as if it had not.
 
 A step is a function of the state before it, of the link that it draws from and of what the peers sent. The journal
 keeps these three, and the digest of every message, on disk before it leaves. After a restart the step is calculated
@@ -79,7 +79,7 @@ class NoJournal:
     """Remembers nothing: a run that is interrupted starts over."""
 
     def begin(self, step: int) -> None:
-        """Nothing to prepare."""
+        """Do nothing: there is nothing to prepare."""
 
     def sending(self, peer: str, message: Message, digest: bytes) -> bool:
         return True
@@ -88,25 +88,25 @@ class NoJournal:
         return None
 
     def keep(self, peer: str, data: Data, digest: bytes) -> None:
-        """Nobody will ask for it again."""
+        """Do nothing: nobody will ask for it again."""
 
     def finish(self, step: int, result: State, state: State) -> None:
-        """Nobody will ask for it again."""
+        """Do nothing: nobody will ask for it again."""
 
     def resumed(self) -> Resumed | None:
         return None
 
     def begin_keys(self) -> None:
-        """Nothing to prepare."""
+        """Do nothing: there is nothing to prepare."""
 
     def hand_on(self, state: State, needs: Mapping[int, bytes]) -> None:
-        """Nobody will ask for it again."""
+        """Do nothing: nobody will ask for it again."""
 
     def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
         return None
 
     def open_chain(self, draws: Draws) -> None:
-        """Nothing to replace."""
+        """Do nothing: there is nothing to replace."""
 
     def settle(self, calculated: Numbers) -> Numbers:
         return calculated

@@ -95,7 +95,7 @@ class Message:
 
     @property
     def digest(self) -> bytes:
-        """By which a message that comes twice is known, and of which a stream's hash consists."""
+        """The digest that recognises a message which comes twice; a stream's hash is made of these."""
         digest = hashlib.sha256(self.header)
         digest.update(self.body)
         return digest.digest()
@@ -108,7 +108,7 @@ class Message:
 
 
 def decode(data: bytes) -> Message:
-    """Strict: anything that `encode` could not have written is refused."""
+    """Parse strictly: anything that `encode` could not have written is refused."""
     kind, step, sequence = decode_header(data)
     return Message(kind, step, sequence, data[HEADER.size :])
 

@@ -20,7 +20,7 @@ from plumbob.plan import Plan
 Share = list[int]
 
 SCORE_PART = Encoding(32, 24)
-"""A part of a score that its party knows: below 2**24, to 2**-32."""
+"""The encoding of a part of a score that its party knows: below 2**24, to 2**-32."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class OpenedWidth:
 
     @property
     def bits(self) -> int:
-        """All that one opened number can carry out."""
+        """How many bits one opened number can carry out."""
         return 1 + self.integer_bits + self.fraction_bits
 
     @property
     def limit(self) -> float:
-        """Honest numbers stay below this; larger ones wrap around."""
+        """The limit of honest numbers; larger ones wrap around."""
         return 2.0**self.integer_bits
 
     def size(self, count: int) -> int:
@@ -69,18 +69,18 @@ class OpenedWidth:
 
 
 WEIGHTS = OpenedWidth(integer_bits=6, fraction_bits=20)
-"""A weight in the units of training: below 64, to 2**-20."""
+"""The width of a weight in the units of training: below 64, to 2**-20."""
 OPENED_SCORES = OpenedWidth(integer_bits=5, fraction_bits=16)
-"""A score, which is shared modulo one period of the sigmoid's series, 64: below 32, to 2**-16."""
+"""The width of a score, which is shared modulo one period of the sigmoid's series, 64: below 32, to 2**-16."""
 
 
 def most_scored_rows(plan: Plan, trained: int) -> int:
-    """How many rows the plan lets the label party have scored in all, of this many trained on; 0 for any number."""
+    """How many rows in all the plan lets the label party have scored, of this many trained on; 0 = no limit."""
     return plan.most_rows or (trained if plan.is_closed else 0)
 
 
 def shows_quality(plan: Plan, rows: int) -> bool:
-    """Whether held-out rows of this many aligned ones are scored when training ends."""
+    """Whether some of this many aligned rows are held out and scored when training ends."""
     return plan.kind.is_encrypted and plan.held_out(rows) > 0
 
 
@@ -92,18 +92,18 @@ class RowLimit:
     is_planned: bool = False
 
     def in_words(self, used: int, owner: str) -> str:
-        """The limit, the rows used and the rows left."""
+        """The limit, the rows used and the rows left, in words."""
         whose = "the plan allows" if self.is_planned else f"{owner} itself allows"
         left = max(0, self.rows - used)
         return f"{whose} {self.rows:,} scored rows, {used:,} are used, {left:,} are left"
 
     def cure(self, raising: str) -> str:
-        """What helps; `raising` where the limit is a party's own."""
+        """What to do about the limit; `raising` where it is a party's own."""
         planned = "agree on a new plan (plumbob party propose --most-rows N) and train it"
         return f"predict fewer rows, or {planned if self.is_planned else raising}"
 
 
 def refuse_beyond(limit: int, before: int, rows: int) -> None:
-    """BudgetExceededError where this many more rows than before exceed a limit; 0 is none."""
+    """Raise BudgetExceededError where this many more rows exceed a limit; 0 = no limit."""
     if limit and before + rows > limit:
         raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")

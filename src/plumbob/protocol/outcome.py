@@ -1,4 +1,4 @@
-"""What a run leaves to be shown: the record, from what each party here knows of it.
+"""The record of a run, from what each party here knows of it.
 
 A simulation has all parties, an organisation on a network its own.
 """
@@ -21,7 +21,7 @@ NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not pr
 def run_record(
     plan: Plan, engine: str, draws: Draws, parties: Sequence[PartyRecord], rows: int, seed: bytes
 ) -> RunRecord:
-    """Of a run that finished, on this many training rows."""
+    """The record of a finished run on this many training rows."""
     return replace(
         unfinished_record(plan, rows, FINISHED, all_steps(rows, plan)),
         engine=engine,
@@ -33,7 +33,7 @@ def run_record(
 
 
 def account_record(participant: Participant) -> dict[str, Any]:
-    """What this session's parties committed to and signed."""
+    """The commitments and signatures of this session's parties."""
     account = participant.account
     return {
         "session": account.session.hex(),
@@ -43,13 +43,13 @@ def account_record(participant: Participant) -> dict[str, Any]:
 
 
 def _is_seeded_defence(plan: Plan, draws: Draws) -> bool:
-    """Whether noise or flipped labels came from where anybody can draw them again."""
+    """Whether noise or flipped labels came from a seed, so that anybody can draw them again."""
     has_draws = plan.noise != "none" or plan.label_flip_epsilon > 0
     return has_draws and (not plan.kind.is_encrypted or not draws.is_kernel)
 
 
 def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, seconds: float = 0.0) -> RunRecord:
-    """What stands in the folder of a run that is under way, or that never came to its end."""
+    """The record in the folder of a run that is under way, or that never finished."""
     return RunRecord(
         plumbob=__version__,
         plan=plan.to_toml(),
@@ -72,7 +72,7 @@ def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, second
 def party_record(
     plan: Plan, name: str, part: ModelPart | None = None, participant: Participant | None = None, noise_draws: int = 0
 ) -> PartyRecord:
-    """One party's side; an arbiter has no part, and `clear` no participant."""
+    """One party's side of a record; an arbiter has no part, and `clear` no participant."""
     is_open = part is not None and part.weights is not None
     coefficients, offset = part.in_input_units() if part is not None and is_open else (None, 0.0)
     channels = {} if participant is None else participant.channels

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 def zero_sum_mask(
     keys: Mapping[str, bytes], session: bytes, name: str, receiver: str, step: int, index: int, modulus: int
 ) -> int:
-    """What `name` adds: plus the masks shared with later parties, minus those shared with earlier ones."""
+    """The mask that `name` adds: plus those shared with later parties, minus those shared with earlier ones."""
     return sum(
         (1 if name < other else -1) * pair_mask(key, session, receiver, step, index, modulus)
         for other, key in keys.items()
@@ -19,7 +19,7 @@ def zero_sum_mask(
 
 
 def pair_mask(key: bytes, session: bytes, receiver: str, step: int, index: int, modulus: int) -> int:
-    """Pseudo-random modulo a power of two, never the same for two different contexts."""
+    """A pseudo-random number modulo a power of two, never the same for two different contexts."""
     name = receiver.encode()
     numbers = (len(name), step, index)
     context = key + session + b"".join(number.to_bytes(8, "little") for number in numbers) + name

@@ -45,11 +45,11 @@ class ModelPart:
     whitening: Whitening | None = None
     """How this party turned its standardised columns, where the plan says so."""
     positive_share: float | None = None
-    """Of the training rows, at the label party: with calibrated probabilities, balanced accuracy is largest there."""
+    """The share of positive training rows, at the label party: the best threshold if probabilities are calibrated."""
     balanced_threshold: float | None = None
-    """At the label party: the probability at which balanced accuracy was largest on scores that it saw anyway."""
+    """The probability at which balanced accuracy was largest on scores that the label party saw anyway."""
     alone: Vector | None = None
-    """At the label party of a run between organisations: the weights of a model of its own columns alone."""
+    """The weights of a model of own columns alone, at the label party of a run between organisations."""
     bound: AnyBound | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
@@ -69,7 +69,7 @@ class ModelPart:
 
     @property
     def model(self) -> str:
-        """What the parts of one model have in common, to be compared before they are used together."""
+        """An identity that the parts of one model share, to be compared before they are used together."""
         return self.run + ("" if self.bound is None else self.bound.hash())
 
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
@@ -80,11 +80,11 @@ class ModelPart:
         return np.hstack([X, np.ones((len(X), 1))]) if self.has_intercept else X
 
     def penalties(self, l2: float) -> Vector | Matrix:
-        """By what the weights were multiplied for the penalty's gradient."""
+        """What the weights were multiplied by for the penalty's gradient."""
         return penalties_of(l2, len(self.encoder.names), self.has_intercept, self.whitening)
 
     def partial_scores(self, table: Table) -> Vector:
-        """This party's part of new rows' scores, which are limited as in training, whether weights are open or not."""
+        """This party's part of new rows' scores, limited as in training, whether weights are opened or not."""
         if self.weights is None:
             raise DataError('the weights were never opened (open = "never"); predict through the protocol instead')
         scores = np.empty(len(table))
@@ -133,12 +133,12 @@ class ModelPart:
         return standard, intercept + offset
 
     def save(self, path: Path) -> None:
-        """Writes the part to a file that its owner alone can read."""
+        """Write the part to a file that its owner alone can read."""
         path.touch(mode=0o600)
         path.write_bytes(self.to_json())
 
     def to_json(self) -> bytes:
-        """Shares are texts there, because they are wider than other readers' numbers."""
+        """The part as JSON, with shares as texts, because they are wider than other readers' numbers."""
         encoder = self.encoder
         stored = {
             "format": FORMAT,
@@ -168,7 +168,7 @@ class ModelPart:
         return json.dumps(stored, indent=1, allow_nan=False).encode()
 
     def brought(self) -> bytes:
-        """What a later session continues from: everything that shapes a message of it."""
+        """The bytes that a later session continues from: everything that shapes its messages."""
         return replace(self, balanced_threshold=None, alone=None).to_json()
 
     @classmethod
@@ -181,7 +181,7 @@ class ModelPart:
 
     @classmethod
     def from_json(cls, data: bytes, path: Path) -> "ModelPart":
-        """As `to_json` writes it; `path` is where it was found."""
+        """Parse what `to_json` writes; `path` is where it was found."""
         try:
             written = msgspec.json.decode(data, type=_Format).format
             if written != FORMAT:
@@ -253,7 +253,7 @@ class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
     hash: str
 
     def read(self) -> BoundLattice:
-        """ValueError where they are not what their hash says."""
+        """The shares; ValueError where they do not match their hash."""
         texts = (self.seed, self.own_key, self.peers_key, self.supplied, self.received)
         bound = BoundLattice(bytes.fromhex(self.session), self.lattice_set, *(base64.b64decode(text) for text in texts))
         if bound.hash() != self.hash:
@@ -262,7 +262,7 @@ class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _StoredBoundLattices(msgspec.Struct, forbid_unknown_fields=True):
-    """The same of one of three and more parties, by peer."""
+    """The bound shares of one of three and more parties, by peer."""
 
     ends: dict[str, _StoredBoundLattice]
     hash: str
@@ -272,7 +272,7 @@ class _StoredBoundLattices(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _stored_bound(bound: AnyBound) -> dict[str, Any]:
-    """By the name of their field."""
+    """The bound shares by the name of their field."""
     if isinstance(bound, BoundLattices):
         ends = {peer: _stored_lattice(end) for peer, end in bound.ends.items()}
         return {"bound_lattices": {"ends": ends, "hash": bound.hash()}}
@@ -294,7 +294,7 @@ def _stored_whitening(whitening: Whitening) -> dict[str, Any]:
 
 
 class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
-    """The centre, and the matrix row by row."""
+    """A whitening as it is stored: the centre, and the matrix row by row."""
 
     centre: list[float]
     matrix: list[list[float]]

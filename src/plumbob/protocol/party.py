@@ -41,11 +41,11 @@ class AnyParty(ABC):
     training_rows: int
     """How many rows are trained on; an arbiter hears it from the others."""
     seed: bytes = b""
-    """Of the order of rows. An arbiter never hears it."""
+    """The seed of the order of rows; an arbiter never hears it."""
 
     @abstractmethod
     def run(self) -> Transcript | ArbiterTranscript:
-        """The whole training; after a restart, what is left of it."""
+        """Run the whole training; after a restart, what is left of it."""
 
 
 class TrainingParty(AnyParty):
@@ -58,7 +58,7 @@ class TrainingParty(AnyParty):
         self.sigmoid = SIGMOIDS[self.plan.sigmoid]
         self.noise_draws = 0
         self.sums: list[Vector] = []
-        """Of every step, what this party could read."""
+        """The sums that this party could read, step by step."""
         self.returned_noise: list[Vector] = []
         self._progress = progress
 
@@ -68,7 +68,7 @@ class TrainingParty(AnyParty):
     weights: Vector
 
     def run(self) -> Transcript:
-        """The whole training, from greeting to transcript; after a restart, what is left of it."""
+        """Run the whole training, from greeting to transcript; after a restart, what is left of it."""
         self.set_up()
         finished = self.take_up()
         steps = all_steps(len(self.shard), self.plan)
@@ -86,7 +86,7 @@ class TrainingParty(AnyParty):
         return self.transcript()
 
     def set_up(self) -> None:
-        """Everything before the first step. All that is drawn only once is drawn here."""
+        """Do everything before the first step. All that is drawn only once is drawn here."""
         refuse_large_delta(self.plan, len(self.table))
         self.session = agree(self.participant, self.table.ids, about=self._choice_of_rows())
         trained = len(self.table) - self.plan.held_out(len(self.table))
@@ -119,16 +119,16 @@ class TrainingParty(AnyParty):
         return {"rows": self.shard.X, "signs": signs, "start": self.start, "penalty": np.asarray(self.penalties)}
 
     def take_numbers(self, numbers: Numbers) -> None:
-        """What was settled is what is calculated with; floating point is settled as it is."""
+        """Calculate with the numbers that were settled; floating point is settled as it is."""
         self.start = self.weights = numbers["start"]
 
     def _choice_of_rows(self) -> str:
-        """Of the rows that a party chose to hold out, what all must hold the same of."""
+        """A text about the rows that a party chose to hold out, which must be the same at all parties."""
         chosen = self.table.held_out
         return "" if chosen is None or not self.plan.held_out_by else np.packbits(chosen).tobytes().hex()
 
     def _refuse_steep_rate(self) -> None:
-        """In `shares` nobody would see a full-batch run diverge; the public rate never does.
+        """Refuse a rate at which a full-batch run may diverge: in `shares` nobody would see it.
 
         Not under a promise for whole rows: peers see whether a run begins, and one row could decide that.
         """
@@ -145,7 +145,7 @@ class TrainingParty(AnyParty):
             )
 
     def take_up(self) -> int:
-        """The last step that an earlier start finished, with everything as it was then; 0 if there is none."""
+        """Restore the last step that an earlier start finished, and return its number; 0 if there is none."""
         resumed = self.participant.take_up()
         if resumed is None:
             return 0
@@ -155,12 +155,12 @@ class TrainingParty(AnyParty):
         return resumed.step
 
     def result(self) -> State:
-        """What the step just done leaves in the transcript."""
+        """The step just done, as it stands in the transcript."""
         noise = {"noise": self.returned_noise[-1].tobytes()} if self.returned_noise else {}
         return {"sums": self.sums[-1].tobytes(), **noise}
 
     def state(self) -> State:
-        """What the next step depends on, beyond what `set_up` makes."""
+        """The state that the next step depends on, beyond what `set_up` makes."""
         return {"weights": self.weights.tobytes(), "noise draws": self.noise_draws.to_bytes(8, "little")}
 
     def restore(self, state: State) -> None:
@@ -173,7 +173,7 @@ class TrainingParty(AnyParty):
         return
 
     def transcript(self) -> Transcript:
-        """What this party saw."""
+        """A transcript of what this party saw."""
         return Transcript(
             party=self.participant.name,
             plan=self.plan.to_toml(),
@@ -188,33 +188,33 @@ class TrainingParty(AnyParty):
         )
 
     def use(self, name: str, step: int, value: Quantity) -> Quantity:
-        """A named quantity just before this party uses it: as it is. The red team's party uses another one."""
+        """A named quantity just before this party uses it: unchanged. The red team's party overrides it."""
         return value
 
     @abstractmethod
     def prepare(self) -> None:
-        """Keys, and whatever else must be there before the first step."""
+        """Make keys, and whatever else must be there before the first step."""
 
     @abstractmethod
     def step(self, batch: Batch) -> Vector:
-        """One step; returns the sums that this party could read."""
+        """Take one step; returns the sums that this party could read."""
 
     def finish(self) -> None:
-        """What is said after the last step: nothing, but in `shares`."""
+        """Exchange what follows the last step: nothing, except in `shares`."""
         return
 
     def refuse_result(self) -> None:
-        """Raises DivergenceError where the result is none. Asked after the last message, and never told to a peer."""
+        """Raise DivergenceError where the result is unusable, after the last message; no peer is told."""
         return
 
     def model_part(self) -> ModelPart:
-        """What this party keeps of the model."""
+        """The part of the model that this party keeps."""
         part = ModelPart.of(self.plan.party(self.participant.name), self.shard, self.weights, self.table.classes)
         return replace(part, run=self.session.identity.hex())
 
     @property
     def columns(self) -> int:
-        """Own columns, the intercept among them."""
+        """How many columns this party has, the intercept included."""
         return columns_of(self.plan, self.participant.name)
 
     @property
@@ -227,7 +227,7 @@ class TrainingParty(AnyParty):
 
     @cached_property
     def _signs(self) -> Vector | None:
-        """Flipped once, whatever is done with them afterwards."""
+        """All labels as -1/+1, flipped once, whatever is done with them afterwards."""
         if self.shard.y is None:
             return None
         signs = logistic.signs_of(self.shard.y)
@@ -249,7 +249,7 @@ class TrainingParty(AnyParty):
 
 
 def own_start(participant: Participant, session: Session, columns: int) -> Vector:
-    """Own part of the starting weights; the intercept, if any, starts at 0.
+    """This party's part of the starting weights; the intercept, if any, starts at 0.
 
     With a plan's seed they are the same in every protocol, and known to all. Without, each party draws its own part
     from its own randomness.
@@ -269,7 +269,7 @@ def own_start(participant: Participant, session: Session, columns: int) -> Vecto
 
 
 def row_weights(plan: Plan, y: ArrayLike, given: Vector | None = None) -> Vector:
-    """How much each training row counts, `given` by the label party; under the public rate none counts for over 1."""
+    """How much each training row counts, `given` by the label party; under the public rate none counts more than 1."""
     own: Vector = np.ones(len(np.asarray(y))) if given is None else logistic.rounded_weights(given)
     if plan.class_weight == "none":
         return own

@@ -34,18 +34,18 @@ RECORD = np.dtype([("point", "V32"), ("place", "<u4")])
 Records = NDArray[np.void]
 """Points with their places in their list."""
 PointWords = NDArray[np.uint64]
-"""Points as four numbers each, whose order is that of the bytes."""
+"""Points as four numbers each, in the order of the bytes."""
 
 
 class Scratch(ExitStack):
-    """Files in a party's own folder that nobody else sees; they go when it ends, however the process does."""
+    """Files in a party's own folder that nobody else sees; they vanish when the process ends, in whatever way."""
 
     def __init__(self, folder: Path | None) -> None:
         super().__init__()
         self._folder = folder
 
     def refuse_full_disk(self, needed: int, file: BinaryIO) -> None:
-        """Before hours of work: what is in the file already needs no more room."""
+        """Refuse a full disk before hours of work; what is in the file already needs no more room."""
         if self._folder is None:
             return
         needed, free = needed - os.fstat(file.fileno()).st_size, shutil.disk_usage(self._folder).free
@@ -65,7 +65,7 @@ class PointList:
 
     file: BinaryIO
     spans: list[tuple[int, int]] = field(default_factory=list)
-    """Where each chunk begins, and how many bytes it has."""
+    """The start of each chunk, and its size in bytes."""
     count: int = 0
 
     def append(self, points: bytes) -> None:
@@ -73,7 +73,7 @@ class PointList:
         self.file.write(points)
 
     def note(self, start: int, size: int) -> None:
-        """A chunk that is in the file already."""
+        """Note a chunk that is in the file already."""
         if size:
             self.spans.append((start, size))
             self.count += size // POINT_BYTES
@@ -110,7 +110,7 @@ class PointList:
 
 
 def kept(scratch: Scratch, points: Iterable[bytes], chunk: int) -> PointList:
-    """Points that come in pieces of any length, as a list in chunks of so many."""
+    """Keep points that come in pieces of any length as a list in chunks of this many."""
     found, waiting, size = PointList(scratch.file()), bytearray(), chunk * POINT_BYTES
     for piece in points:
         waiting += piece
@@ -153,7 +153,7 @@ class PointParts:
             self._write(self._end_of(number, PARTS), records)
 
     def _split(self) -> None:
-        """Each record to its part's next free place in the file."""
+        """Write each record to its part's next free place in the file."""
         free, done = np.append(0, self._ends[:-1]), 0
         for chunk in _larger(self.points):
             records = _records(chunk, done)
@@ -192,7 +192,7 @@ class PointParts:
 
 
 def in_step(*lists: PointParts) -> Iterator[tuple[Records, ...]]:
-    """The same part of every list, one after the other."""
+    """The same part of every list, one part after the other."""
     longest = max(len(each.points) for each in lists)
     count = min(PARTS, 1 << (longest // SMALL).bit_length())
     for number in range(count):
@@ -206,7 +206,7 @@ def in_common(*lists: PointParts) -> Iterator[Records]:
 
 
 def _is_in(some: Records, others: Records) -> Flags:
-    """Which of some points are among others; both are sorted."""
+    """Which of some points are among the others; both are sorted."""
     if not len(others):
         return np.zeros(len(some), dtype=np.bool_)
     there = _first_words(others)
@@ -234,7 +234,7 @@ def _first_words(records: Records) -> NDArray[np.uint64]:
 
 
 def _is_greater(left: PointWords, right: PointWords) -> Flags:
-    """By the first number that differs."""
+    """Whether each point is greater, by the first number that differs."""
     found = np.zeros(len(left), dtype=np.bool_)
     for word in reversed(range(WORDS)):
         found = (left[:, word] > right[:, word]) | ((left[:, word] == right[:, word]) & found)
@@ -242,7 +242,7 @@ def _is_greater(left: PointWords, right: PointWords) -> Flags:
 
 
 def _words(points: NDArray[np.uint8]) -> PointWords:
-    """Read big-endian, so that numbers are ordered as the bytes are."""
+    """Points as numbers read big-endian, so that they are ordered as the bytes are."""
     return points.view(">u8").astype(np.uint64)
 
 

@@ -90,7 +90,7 @@ class Asker:
         return scores
 
     def end(self) -> None:
-        """Nothing more will be asked."""
+        """Say that nothing more will be asked, and end the session."""
         self._step += 1
         self._follow(schedules.asked, self._step)
         for channel in self.participant.data_peers.values():
@@ -109,11 +109,11 @@ class Asker:
 
 @dataclass(frozen=True)
 class Query:
-    """What the label party asks for; no rows at the end of a session."""
+    """A query of the label party; without rows it ends the session."""
 
     rows: Sequence[int] = ()
     in_all: int = 0
-    """With those of later queries, as the label party announces them."""
+    """How many rows all queries ask for together, as the label party announces."""
 
 
 class RowLedger(Protocol):
@@ -123,7 +123,7 @@ class RowLedger(Protocol):
         """How many rows were answered so far."""
 
     def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
-        """Count these; BudgetExceededError, with nothing counted, where they or those announced go beyond a limit.
+        """Count these; BudgetExceededError, with nothing counted, where they or those announced exceed a limit.
 
         Fewer than none takes back what was counted and never answered.
         """
@@ -131,7 +131,7 @@ class RowLedger(Protocol):
 
 @dataclass
 class SessionLedger:
-    """A ledger in memory, for a session of its own."""
+    """A ledger in memory, for a single session."""
 
     rows: int = 0
 
@@ -179,7 +179,7 @@ class Answerer:
         self.participant.follow(partial(messages, self.participant.plan, *numbers))
 
     def _next_query(self, step: int) -> Query:
-        """What is asked for; no rows at the end."""
+        """The next query; without rows at the end."""
         self.participant.begin_step(step)
         self._follow(schedules.asked, step)
         count, in_all = QUERY.unpack(self._channel.receive(Kind.QUERY, step))
@@ -212,7 +212,7 @@ class Answerer:
         raise BudgetExceededError(f"{asked}; {'; '.join(refusals)}. Nobody has answered this query")
 
     def _decision(self, step: int, own: bytes) -> list[str]:
-        """Everybody's refusals in words; both sides of one have the same numbers."""
+        """Everybody's refusals in words; both sides of a refusal have the same numbers."""
         names = [party.name for party in self.participant.plan.feature_parties]
         verdicts = {self.participant.name: own}
         if len(names) > 1:
@@ -237,13 +237,13 @@ class Answerer:
 
 
 def begun(participant: Participant, table: Table, part: ModelPart) -> Scoring:
-    """A session on the same plan and aligned rows, and the way in which this plan's scores are opened in it."""
+    """Start a session on the same plan and aligned rows; returns the way in which this plan's scores are opened."""
     session = agree(participant, table.ids, "predict", part.model)
     return scoring_of(participant, session, table, part)
 
 
 def refusals_in(verdicts: Mapping[str, bytes], reader: str = "") -> list[str]:
-    """By whom and by which limit a query is refused, in the words for one of the parties; none where all answer."""
+    """Who refuses a query, and by which limit, in words for one of the parties; empty where all answer."""
     refusals = []
     for peer, verdict in verdicts.items():
         refused, most, used = VERDICT.unpack(verdict)
@@ -257,6 +257,6 @@ def refusals_in(verdicts: Mapping[str, bytes], reader: str = "") -> list[str]:
 
 
 def sign_last(participant: Participant, step: int) -> None:
-    """Nothing comes after it: what nobody signs, nobody answers for."""
+    """Sign for the last time: what nobody signs, nobody answers for."""
     participant.follow(partial(schedules.last_seals, participant.plan, step))
     participant.meet(step)

@@ -1,4 +1,4 @@
-"""From a plan to the class that plays a party in it. A protocol's program is imported when its run begins, no other."""
+"""Finds the class that plays a party in a plan. Only the program of the run's own protocol is imported."""
 
 from importlib import import_module
 
@@ -9,7 +9,7 @@ from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty
 
 
 def party_class(protocol: Protocol) -> type[TrainingParty]:
-    """Of a party with columns."""
+    """The class of a party with columns."""
     found: type[TrainingParty] = import_module(protocol.program).PARTY
     return found
 

@@ -1,4 +1,4 @@
-"""How good a run between organisations is: its held-out rows are scored at the end, for the label party alone.
+"""The quality of a run between organisations: held-out rows are scored at the end, for the label party alone.
 
 Their scores count like any prediction. The label party puts them beside what it could have done alone, with a model of
 its own columns that it fits at home.
@@ -62,18 +62,18 @@ def judged_at_home(
 
 
 def threshold_at_home(party: TrainingParty, scores: Vector) -> float | None:
-    """Where balanced accuracy is largest on the held-out rows, whose scores are here already."""
+    """The threshold with the largest balanced accuracy on the held-out rows, whose scores are here already."""
     return metrics.balanced_threshold(np.asarray(party.shard.y_test, dtype=np.int8), log_odds(party.plan, scores))
 
 
 def measured(y: ArrayLike, scores: Vector) -> Metrics:
-    """All metrics by name; None for what is not defined on these rows, because JSON has no NaN."""
+    """All metrics by name; None for those not defined on these rows, because JSON has no NaN."""
     values = asdict(metrics.quality(y, scores))
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def weights_alone(party: TrainingParty) -> Vector | None:
-    """Of own columns, as scikit-learn fits them with the plan's penalty, C = 1 where it has none; without labels, none.
+    """Weights of own columns, as scikit-learn fits them with the plan's penalty (else C = 1); None without labels.
 
     They are what `predict --local-if-away` falls back to.
     """

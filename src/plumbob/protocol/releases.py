@@ -1,4 +1,4 @@
-"""Who gets to read what in a run, how often and how wide: from a plan's numbers, for every protocol.
+"""Lists who gets to read what in a run, how often and how wide: from a plan's numbers, for every protocol.
 
 What a plan opens is derived from this list: the sentences of `checking.facts`, and the bits that a party can carry out.
 """
@@ -22,21 +22,21 @@ class Release:
     what: What
     to: str
     numbers: int
-    """In each step, when training ends, when rows are aligned or, of scored rows, in all; 0 = without a limit."""
+    """How many: in each step, when training ends, when rows are aligned or, for scores, in all; 0 = no limit."""
     bits: int = 0
-    """That one of them carries at most, whatever anybody sends; 0 = as wide as the plan's encoding."""
+    """The most bits that one of them carries, whatever anybody sends; 0 = as wide as the plan's encoding."""
 
     assumes: Literal["honest", "cheating"] = "honest"
-    """Whether they tell something only to a party that does not keep to the protocol."""
+    """`cheating` where they tell something only to a party that does not keep to the protocol."""
 
     @property
     def bits_in_all(self) -> int:
-        """0 where nothing limits them."""
+        """The bits of all numbers together; 0 = no limit."""
         return self.numbers * self.bits
 
 
 def releases(plan: Plan, trained: int) -> Iterator[Release]:
-    """Of a run over so many training rows, and of the predictions that the plan allows after it."""
+    """What is released in a run over this many training rows, and in the predictions allowed after it."""
     for party in plan.learners:
         columns = columns_of(plan, party.name)
         if plan.held_out_by not in ("", party.name):

@@ -29,11 +29,11 @@ class SumUnits:
     dropped_bits: int = 0
     """Low bits of residual times feature that the protocol's products leave out."""
     stray: int = 0
-    """By how many of its units rounding inside the products can change one sum between neighbours."""
+    """By how many units rounding inside the products can change one sum between neighbours."""
 
 
 def row_cost(plan: Plan, failure: float, units: SumUnits | None = None) -> rows.RowCost | None:
-    """What a run costs for one row, with the noise that keeps the plan's promise; None where it makes none.
+    """The cost of a run for one row, with the noise that keeps the plan's promise; None where it makes none.
 
     `failure` is the chance that the run's arithmetic fails or shows something, which delta pays for. Without units, in
     those of `clear`: residuals are cut to `residual_bits`, and sums are exact.
@@ -47,7 +47,7 @@ def row_cost(plan: Plan, failure: float, units: SumUnits | None = None) -> rows.
 
 
 def moved_units(plan: Plan, units: SumUnits) -> int:
-    """By how many units one row moves the sums, low bits and rounding included; rounded up."""
+    """How many units one row moves the sums by, low bits and rounding included; rounded up."""
     exact = sensitivity(plan, units.residual_bits).units
     stray = math.ceil(units.stray * math.sqrt(plan.columns + plan.intercept))
     return -((-exact) >> units.dropped_bits) + stray
@@ -70,12 +70,12 @@ def rho_of_a_run(plan: Plan, failure: float) -> float:
 
 
 def norms(plan: Plan) -> tuple[float, ...]:
-    """R_k of each party with columns."""
+    """R_k of each party with columns: the longest row that it may have."""
     return rows.norms_of(plan.joint_norm, [party.features for party in plan.learners])
 
 
 def home_rho(plan: Plan, failure: float) -> float:
-    """What each party with columns spends on its own rows before training."""
+    """The zCDP that each party with columns spends on its own rows before training."""
     if not plan.is_whitened:
         return 0.0
     return rho_at_home(rho_of_a_run(plan, failure), [party.features for party in plan.learners])
@@ -89,10 +89,10 @@ class HomeTreatment:
     party: str
     draw: Draw
     failure: float
-    """Of the run, as in `row_cost`."""
+    """The run's chance of failure, as in `row_cost`."""
 
     def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
-        """Ranges as stated or by noisy quantiles, moments with noise; nothing where the plan leaves columns as is."""
+        """Fit ranges, stated or by noisy quantiles, and noisy moments; nothing where the plan leaves columns as is."""
         if not self.plan.is_whitened or not columns:
             return FittedRows(np.zeros(len(columns)), np.ones(len(columns)), None)
         known = self._known_ranges(columns)
@@ -105,14 +105,14 @@ class HomeTreatment:
         )
 
     def _known_ranges(self, columns: Sequence[TreatedColumn]) -> Sequence[home.Range | None]:
-        """Of a plan without public ranges, none are known but the categories': each costs budget."""
+        """The ranges that are known: without public ranges only the categories', because each other costs budget."""
         if self.plan.scale != "public":
             return [home.CATEGORY if column.is_category else None for column in columns]
         stated = {column.name: column.stated for column in columns if column.stated}
         return stated_ranges([column.name for column in columns], stated, [column.is_category for column in columns])
 
     def limited(self, scaled: Matrix) -> Matrix:
-        """Clipped to R_k and rounded toward zero."""
+        """Clip rows to R_k and round toward zero."""
         if not scaled.shape[1]:
             return scaled
         own = self.plan.party(self.party).features
@@ -123,7 +123,7 @@ class HomeTreatment:
 
 
 def cut_residuals(plan: Plan, residuals: Vector) -> Vector:
-    """Rounded toward zero to whole units of 2**-residual_bits, as the encrypted protocol cuts them."""
+    """Residuals rounded toward zero to whole units of 2**-residual_bits, as the encrypted protocol cuts them."""
     scale = 2.0**plan.residual_bits
     cut: Vector = np.trunc(residuals * scale) / scale
     return cut
@@ -136,6 +136,6 @@ def noise_of_a_run(plan: Plan, cost: rows.RowCost, columns: int, draw: Draw) -> 
 
 
 def whole_noise_of_a_run(cost: rows.RowCost, columns: int, draw: Draw) -> rows.Units:
-    """The same in whole units of 2**-(feature_bits + residual_bits): what a party adds to its share before the cut."""
+    """`noise_of_a_run` in whole units of 2**-(feature_bits + residual_bits), as added to a share before the cut."""
     drawn = discrete_gaussian.sample_many(cost.std, cost.passes * columns, draw)
     return np.array(drawn, dtype=np.int64).reshape(cost.passes, columns)

@@ -1,4 +1,4 @@
-"""What a plan promises about whole rows, for as many rows as a run has: its own failures included.
+"""A plan's promise about whole rows, for as many rows as a run has: its own failures included.
 
 How often the arithmetic of a run fails, or a mask of it shows something, follows from public numbers: rows, parties,
 columns and passes. delta pays for it (docs/privacy.md, Lemma 10).
@@ -12,7 +12,7 @@ from plumbob.protocol.shares.shape import FAILURE_BITS, FAILURE_BITS_OF_STAGES, 
 
 
 def run_failure(plan: Plan, rows: int) -> float:
-    """Of a run with this many training rows; where they are not known yet (0), the most that any run is allowed."""
+    """A run's chance of failure with this many training rows; with 0, not known yet, the most that is allowed."""
     if not plan.kind.has_lattices:
         return 0.0
     if rows:
@@ -23,7 +23,7 @@ def run_failure(plan: Plan, rows: int) -> float:
 
 
 def promised_cost(plan: Plan, rows: int) -> RowCost | None:
-    """What a run with this many training rows costs for one row, in the units of `clear`; None without a promise.
+    """The cost of a run with this many training rows for one row, in the units of `clear`; None without a promise.
 
     PrivacyError where the plan promises more than such a run keeps.
     """
@@ -31,7 +31,7 @@ def promised_cost(plan: Plan, rows: int) -> RowCost | None:
 
 
 def kept_cost(plan: Plan, rows: int) -> RowCost | None:
-    """The same for a report, which must show a run of an earlier version that promised too much: None there as well."""
+    """`promised_cost` for a report: None also for a run of an earlier version that promised too much."""
     try:
         return promised_cost(plan, rows)
     except PrivacyError:

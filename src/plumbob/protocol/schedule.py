@@ -1,4 +1,4 @@
-"""Who says what to whom, in which order and in how many bytes: messages that are due, and keeping to them.
+"""Messages that are due (who says what to whom, in which order and in how many bytes), and keeping to them.
 
 A protocol lists its messages from public numbers (`schedules`). A channel takes the next one of its direction for every
 message that is sent or awaited, and refuses anything else; estimates add them up, and docs/protocol.md shows them.
@@ -22,22 +22,22 @@ class Due:
     sender: str
     receiver: str
     size: int
-    """Bytes of its body."""
+    """Bytes of the message's body."""
     where: str = ""
     """The line of the paper's Protocol 1, or the step of docs/protocol.md, section 10, that it belongs to."""
     is_most: bool = False
-    """Whether the size is a limit: of a text, or of a message whose parts become fewer when it is repeated."""
+    """Whether the size is a limit: for a text, or for a message that has fewer parts when it is repeated."""
     again: str = ""
     """Messages with the same word here may repeat, together and in their order, each time in the next step."""
 
 
 def text(kind: Kind, sender: str, receiver: str) -> Due:
-    """A message whose body is checked by itself."""
+    """A message of text, whose body is checked separately."""
     return Due(kind, 0, sender, receiver, LONGEST_TEXT, is_most=True)
 
 
 class DueMessages:
-    """How far one direction of a channel is."""
+    """The messages of one direction of a channel, and which of them is next."""
 
     def __init__(self) -> None:
         self._due: Iterator[Due] = iter(())
@@ -45,14 +45,14 @@ class DueMessages:
         self._repeating: list[Due] = []
         self._last: Due | None = None
         self.may_skip = False
-        """After a restart: what an earlier start said is not said again, so the first message may be any later one."""
+        """Whether the first message may be any later one, after a restart: an earlier start said those before it."""
 
     def extend(self, due: Iterable[Due]) -> None:
-        """These come after all others."""
+        """Append messages after all others."""
         self._due = chain(self._due, due)
 
     def take(self, kind: Kind, step: int) -> Due:
-        """The message that is due; LocalProtocolError where it is another one, or none."""
+        """Take the message that is due; LocalProtocolError where it is another one, or none."""
         found = self._ahead(kind, step)
         if found is None:
             found = self._repeated(kind, step)
@@ -63,7 +63,7 @@ class DueMessages:
         return found
 
     def _look(self) -> bool:
-        """Whether a next one is there."""
+        """Fetch the next message; False if there is none."""
         if not self._next:
             self._next.extend(due for due in (next(self._due, None),) if due is not None)
         return bool(self._next)
@@ -90,7 +90,7 @@ class DueMessages:
             self._repeating.append(due)
 
     def _repeated(self, kind: Kind, step: int) -> Due | None:
-        """Of what repeats with the last one: later in this round, or in a later round."""
+        """A message that repeats with the last one: later in this round, or in a later round."""
         kinds = [due.kind for due in self._repeating]
         if self._last is None or kind not in kinds:
             return None

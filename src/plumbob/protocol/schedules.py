@@ -26,7 +26,7 @@ PROPOSED_NUMBERS = 8  # A table's width under the draft, rows, numeric columns, 
 
 
 def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
-    """What is said after the greeting, as far as it is known then."""
+    """The messages after the greeting, as far as they are known then."""
     return session_of_prediction(plan) if purpose == "predict" else training_schedule(plan, aligned).messages()
 
 
@@ -34,13 +34,13 @@ def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
 
 
 def greeting(names: Iterable[str]) -> Iterator[Due]:
-    """Everybody says who it is."""
+    """Messages in which everybody says who it is."""
     for sender, receiver in permutations(names, 2):
         yield text(Kind.HELLO, sender, receiver)
 
 
 def agreement(plan: Plan) -> Iterator[Due]:
-    """A joint seed, unless the plan has one, and the same rows."""
+    """Messages for a joint seed, unless the plan has one, and for the same rows."""
     for ends in permutations(names_of(plan), 2):
         if not plan.seed:
             yield Due(Kind.SEED_COMMITMENT, 0, *ends, HASH_BYTES)
@@ -49,19 +49,19 @@ def agreement(plan: Plan) -> Iterator[Due]:
 
 
 def numbers(names: Iterable[str]) -> Iterator[Due]:
-    """Everybody commits to what it calculates with."""
+    """Messages in which everybody commits to what it calculates with."""
     for ends in permutations(names, 2):
         yield Due(Kind.NUMBERS, 0, *ends, HASH_BYTES)
 
 
 def seals(ends: Iterable[tuple[str, str]], step: int, parties: int) -> Iterator[Due]:
-    """Signatures over everything so far, of a session of this many parties; a simulation leaves them out."""
+    """Signatures over everything so far, in a session of this many parties; a simulation leaves them out."""
     for sender, receiver in ends:
         yield Due(Kind.SEAL, step, sender, receiver, seal_bytes(parties), "signatures")
 
 
 def pair_keys(plan: Plan, *, is_needed: bool) -> Iterator[Due]:
-    """What hides one party's answer among the others'."""
+    """Messages for the keys that hide one party's answer among the others'."""
     for ends in permutations(names_of(plan), 2) if is_needed else ():
         yield Due(Kind.PAIR_KEY, 0, *ends, 32)
 
@@ -87,7 +87,7 @@ class TrainingSchedule:
         return self.aligned - self.plan.held_out(self.aligned)
 
     def messages(self) -> Iterator[Due]:
-        """From the agreement to the last score."""
+        """All messages from the agreement to the last score."""
         yield from agreement(self.plan)
         yield from numbers(self.everybody)
         yield from self.set_up()
@@ -99,27 +99,27 @@ class TrainingSchedule:
 
     @property
     def everybody(self) -> list[str]:
-        """The names of all parties, an arbiter among them."""
+        """The names of all parties, an arbiter included."""
         return [party.name for party in self.plan.parties]
 
     def seals(self, step: int, ends: Iterable[tuple[str, str]] | None = None) -> Iterator[Due]:
-        """Between these, or from everybody to everybody."""
+        """Signatures between these ends, or from everybody to everybody."""
         return seals(permutations(self.everybody, 2) if ends is None else ends, step, len(self.everybody))
 
     def batches(self) -> Iterator[int]:
-        """The rows of every step."""
+        """How many rows every step has."""
         for level in self.plan.levels(self.rows):
             for _ in range(level.passes):
                 yield from self._epoch(level.rows)
 
     def _epoch(self, rows: int) -> Iterator[int]:
-        """The rows of every step of one epoch: all have the same number, but for the last one."""
+        """How many rows every step of one epoch has: the same number, except for the last one."""
         yield from repeat(self.plan.batch_size, steps_per_epoch(rows, self.plan) - 1)
         yield largest_batch(rows, self.plan)
 
     @property
     def total_bytes(self) -> int:
-        """By all parties, headers included; texts are not counted, nor are repeated tests of keys."""
+        """Bytes sent by all parties, headers included; texts and repeated tests of keys are not counted."""
         steps = (
             level.passes * count * _bytes_of(self.step(1, rows))
             for level in self.plan.levels(self.rows)
@@ -140,7 +140,7 @@ class TrainingSchedule:
         return iter(())
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
-        """One step over so many rows."""
+        """The messages of one step over this many rows."""
         return iter(())
 
     def finish(self) -> Iterator[Due]:
@@ -148,7 +148,7 @@ class TrainingSchedule:
         return iter(())
 
     def quality(self) -> Iterator[Due]:
-        """The scores of held-out rows, for the label party's own eyes."""
+        """The messages for the scores of held-out rows, which only the label party sees."""
         if not shows_quality(self.plan, self.aligned):
             return
         yield from numbers(self.everybody)
@@ -164,7 +164,7 @@ def _bytes_of(messages: Iterable[Due]) -> int:
 
 
 def training_schedule(plan: Plan, aligned: int) -> TrainingSchedule:
-    """Of a plan with this many aligned rows."""
+    """The schedule of a plan with this many aligned rows."""
     module, _, name = plan.kind.schedule.rpartition(".")
     found: type[TrainingSchedule] = getattr(import_module(module), name)
     return found(plan, aligned)
@@ -179,7 +179,7 @@ def hides_among_others(plan: Plan) -> bool:
 
 
 def scoring(plan: Plan, trained: int, step: int, rows: int, parties: int = 0) -> Iterator[Due]:
-    """The scores of some rows, to the label party; with weights that were never opened, everybody multiplies first.
+    """Messages for the scores of some rows, to the label party; with shared weights, everybody multiplies first.
 
     `parties` are in the session: those with columns, or an arbiter too.
     """
@@ -197,7 +197,7 @@ def scoring(plan: Plan, trained: int, step: int, rows: int, parties: int = 0) ->
 
 
 def scored_rows(plan: Plan, trained: int, step: int, rows: int) -> Iterator[Due]:
-    """The same of any number of rows, some at a time."""
+    """Messages for the scores of any number of rows, some at a time."""
     for start in range(0, rows, ROWS_AT_ONCE):
         yield from scoring(plan, trained, step, min(ROWS_AT_ONCE, rows - start))
 
@@ -210,13 +210,13 @@ def session_of_prediction(plan: Plan) -> Iterator[Due]:
 
 
 def asked(plan: Plan, step: int) -> Iterator[Due]:
-    """How many rows a query is about; none ends the session."""
+    """Messages on how many rows a query is about; none ends the session."""
     for party in plan.feature_parties:
         yield Due(Kind.QUERY, step, plan.label_party.name, party.name, QUERY_BYTES)
 
 
 def query(plan: Plan, step: int, rows: int) -> Iterator[Due]:
-    """Which ones, and whether they will be answered: where several parties answer, all hear of every verdict."""
+    """Messages on which rows are asked for, and whether they will be answered: all parties hear every verdict."""
     for party in plan.feature_parties:
         yield Due(Kind.QUERY_ROWS, step, plan.label_party.name, party.name, ROW_BYTES * rows)
         yield Due(Kind.QUERY_VERDICT, step, party.name, plan.label_party.name, VERDICT_BYTES)
@@ -226,7 +226,7 @@ def query(plan: Plan, step: int, rows: int) -> Iterator[Due]:
 
 
 def last_seals(plan: Plan, step: int) -> Iterator[Due]:
-    """At the end of a session of prediction, or where a query is refused."""
+    """Signatures at the end of a session of prediction, or where a query is refused."""
     yield from seals(permutations(names_of(plan), 2), step, len(plan.learners))
 
 
@@ -234,13 +234,13 @@ def last_seals(plan: Plan, step: int) -> Iterator[Due]:
 
 
 def proposed_roles(names: Iterable[str]) -> Iterator[Due]:
-    """Whether the sender has the label."""
+    """Messages on whether the sender has the label."""
     for ends in permutations(names, 2):
         yield text(Kind.PROPOSAL_ROLE, *ends)
 
 
 def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
-    """The label party drafts twice, everybody names its width each time, and the plan comes back."""
+    """Messages of a proposal: two drafts, everybody's width each time, and the final plan."""
     for name in others:
         for _ in range(2):
             yield text(Kind.PROPOSAL_DRAFT, label, name)

@@ -25,10 +25,10 @@ class Scoring(Protocol):
     """Both sides of it."""
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        """The label party's side: the scores of these rows."""
+        """Receive the scores of these rows, as the label party."""
 
     def answer(self, step: int, rows: Sequence[int]) -> None:
-        """A feature party's side: what it adds to these rows' scores."""
+        """Send this party's part of these rows' scores, as a feature party."""
 
 
 def scoring_of(participant: Participant, session: Session, table: Table, part: ModelPart) -> Scoring:
@@ -38,7 +38,7 @@ def scoring_of(participant: Participant, session: Session, table: Table, part: M
 
 
 class OpenedScoring:
-    """From weights that every party has for its own columns."""
+    """Scores from weights that every party has for its own columns."""
 
     def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
         self._participant, self._session = participant, session
@@ -72,7 +72,7 @@ class OpenedScoring:
         self._participant.seal(step, [self._asker])
 
     def _mask(self, step: int, row: int) -> int:
-        """It cancels in the sum over all feature parties; a single one has none."""
+        """A mask that cancels in the sum over all feature parties; a single one has none."""
         name, session = self._participant.name, self._session.identity
         return zero_sum_mask(self._pair_keys, session, name, self._asker, step, row, MODULUS)
 
@@ -82,7 +82,7 @@ class OpenedScoring:
 
 
 class SharedScoring:
-    """From weights that nobody has, each party with a share of all of them."""
+    """Scores from weights that nobody has, each party with a share of all of them."""
 
     def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
         from plumbob.protocol.shares.scoring import LatticePredictor  # Late: other protocols open their weights.

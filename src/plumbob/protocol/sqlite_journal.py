@@ -45,22 +45,22 @@ INSERT INTO facts VALUES ('format', CAST('{FORMAT}' AS BLOB));
 
 @dataclass(frozen=True, repr=False)
 class LinkState:
-    """What a link to one peer must know after a restart."""
+    """What a link to one peer needs to know after a restart."""
 
     first: int
     """The number of the first message in `unconfirmed`."""
     unconfirmed: list[bytes]
-    """Messages sent, oldest first, of which the peer has not said that it stored them, as far as they stand here."""
+    """Messages sent, oldest first, that the peer has not confirmed, as far as the journal has them."""
     sent: int
-    """How many were sent in all: those that do not stand here are calculated again."""
+    """How many messages were sent in all; those that are not here are calculated again."""
     received: int
     digests: dict[int, bytes]
-    """Of the last messages received, by number."""
+    """The digests of the last messages received, by number."""
 
 
 @dataclass(frozen=True, repr=False)
 class JournalContents:
-    """What a journal still holds, seen from outside, whoever has it open."""
+    """What a journal still holds, readable while another process has it open."""
 
     has_secrets: bool
     facts: Mapping[str, bytes]
@@ -71,7 +71,7 @@ class _Replay:
     """The log of one step, as far as it goes."""
 
     sent: dict[str, deque[tuple[int, bytes]]] = field(default_factory=dict)
-    """Numbers and digests."""
+    """Numbers and digests of the messages sent."""
     received: dict[str, deque[bytes]] = field(default_factory=dict)
 
 
@@ -173,7 +173,7 @@ class SqliteJournal:
         self._first_missing = {peer: max(written.get(peer, 0), self._confirmed.get(peer, 0)) for peer in self._sent}
 
     def identity(self) -> str:
-        """Drawn once: by it a peer knows that this is the same run, and not with a new one."""
+        """An identity drawn once, by which a peer recognises the same run."""
         found = self.fact("identity")
         if found is None:
             found = os.urandom(16).hex().encode()
@@ -182,13 +182,13 @@ class SqliteJournal:
             return found.decode()
 
     def fact(self, name: str) -> bytes | None:
-        """Something that was noted for good."""
+        """A fact that was noted for good."""
         rows = self._select("SELECT value FROM facts WHERE name = ?", name)
         with self._intact():
             return bytes(memoryview(rows[0][0])) if rows else None
 
     def note(self, name: str, value: bytes) -> None:
-        """Keeps a fact; it is durable when this returns."""
+        """Keep a fact; it is durable when this returns."""
         self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value)
         self._commit()
 
@@ -203,7 +203,7 @@ class SqliteJournal:
         self._replay = _Replay(sent, self._by_peer(received))
 
     def draws(self, root: bytes | None = None, fix: Callable[[bytes], bytes] = lambda root: NOTHING_FIXED) -> Draws:
-        """What this session draws from: as an earlier start had it, or from a new root, which a test may give.
+        """The source of this session's draws: an earlier start's, or from a new root, which a test may give.
 
         `fix` commits to the root, and seals it for an auditor or not; here it is forgotten. What follows from it is on
         the disk before the first message. Of the set-up, which every start repeats, only the leaf stays there.
@@ -222,7 +222,7 @@ class SqliteJournal:
         return draws
 
     def open_chain(self, draws: Draws) -> None:
-        """Durable with the next message; the run's key, from which everything follows, then leaves the disk."""
+        """Replace the run's key, from which everything follows, by the chain; durable with the next message."""
         self._write("DELETE FROM facts WHERE name = 'key'")
         self._write("INSERT INTO facts VALUES ('leaf', ?)", draws.leaf)
         self._write("INSERT INTO facts VALUES ('link', ?)", draws.link)
@@ -240,14 +240,14 @@ class SqliteJournal:
 
     @property
     def commitment(self) -> bytes:
-        """What this party fixed before the session."""
+        """The commitment that this party made before the session."""
         return self.fact("commitment") or NOTHING_FIXED
 
     def begin_keys(self) -> None:
         self.begin(KEYS)
 
     def hand_on(self, state: State, needs: Mapping[int, bytes]) -> None:
-        """The log of the keys is forgotten with the next message that leaves."""
+        """Keep the keys for later steps; the log of the keys is forgotten with the next message that leaves."""
         for step, data in needs.items():
             self._write("INSERT INTO handed_on VALUES (?, ?)", step, data)
         self._write("INSERT OR REPLACE INTO facts VALUES ('keys', ?)", b"")
@@ -306,7 +306,7 @@ class SqliteJournal:
         self._forget_log(step)
 
     def _forget_log(self, step: int) -> None:
-        """Of every step up to this one but the set-up: its calculation is compared with its log at every start."""
+        """Forget the logs of all steps up to this one, except the set-up, which every start compares with its log."""
         if self.witness is not None:
             # First: what the journal forgets, only the evidence has.
             self.witness.flush()
@@ -323,7 +323,7 @@ class SqliteJournal:
         self._erasable = True
 
     def _write_unconfirmed(self, confirmed: Mapping[str, int]) -> None:
-        """Before a log is forgotten: what its messages are made of goes, so those that may be asked for again stay."""
+        """Write messages that may be asked for again before their log, from which they could be made, is forgotten."""
         for peer, unwritten in self._unwritten.items():
             for number, message in unwritten.items():
                 if number >= confirmed.get(peer, 0):
@@ -340,24 +340,24 @@ class SqliteJournal:
             return Resumed(rows[-1][0], _decode(state), [_decode(data) for _, data in rows])
 
     def flush(self) -> None:
-        """Make everything so far durable; otherwise the next message that leaves does."""
+        """Make everything so far durable, without waiting for the next message to do it."""
         self._commit()
 
     def confirm(self, peer: str, count: int) -> None:
-        """The peer has stored this many of our messages: they need not be sent again. Said from other threads."""
+        """Note that the peer has stored this many of our messages. Called from other threads."""
         self._confirmed[peer] = max(count, self._confirmed.get(peer, 0))
 
     def digest(self, peer: str, number: int) -> bytes | None:
-        """Of a message that was kept just now; None for any other. Asked from other threads."""
+        """The digest of a message that was kept just now; None for any other. Called from other threads."""
         kept, digest = self._last_digest.get(peer, (-1, None))
         return digest if kept == number else None
 
     def stored(self, peer: str) -> int:
-        """How many of the peer's messages are on this disk. Asked from other threads."""
+        """How many of the peer's messages are on this disk. Called from other threads."""
         return self._stored.get(peer, 0)
 
     def link_state(self, peer: str) -> LinkState:
-        """For the link to this peer, after a restart."""
+        """The state of the link to this peer, after a restart."""
         first, end = self._confirmed.get(peer, 0), self._first_missing.get(peer, 0)
         rows = self._select(
             "SELECT data, place FROM sent WHERE peer = ? AND number >= ? AND number < ? ORDER BY number",
@@ -369,7 +369,7 @@ class SqliteJournal:
         return LinkState(first, unconfirmed, self._sent.get(peer, 0), self._received.get(peer, 0), dict(digests))
 
     def forget(self) -> None:
-        """Once nobody needs anything more from here: what keys, masks and noise were made of leaves the disk."""
+        """Erase what keys, masks and noise were made of, once nobody needs anything more from here."""
         for table in SECRET:
             self._write(f"DELETE FROM {table}")  # noqa: S608  # The names are those above.
         for name in SECRET_FACTS:
@@ -380,7 +380,7 @@ class SqliteJournal:
         self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Without a commit: what was not sent is calculated again."""
+        """Close without a commit: what was not sent is calculated again."""
         if self.witness is not None:
             self.witness.abandon()
         self._database.close()
@@ -388,7 +388,7 @@ class SqliteJournal:
         os.close(self._lock)
 
     def _split_body(self, data: Data) -> tuple[Data, bytes | None]:
-        """(data, place): a long message stands in a file of its own."""
+        """(data, place): a long message goes into its own file."""
         if len(data) < LONG:
             return data, None
         return b"", self._on_disk(lambda: self._bodies.put(data)).to_bytes()
@@ -421,7 +421,7 @@ class SqliteJournal:
         self._stored = dict(self._received)
 
     def _erase(self) -> None:
-        """After a step: its link was still in the log beside the file, which is written back and cut to nothing."""
+        """Erase a finished step's link from the log beside the database, which is written back and truncated."""
         if self._erasable:
             self._erasable = False
             self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -439,7 +439,7 @@ class SqliteJournal:
 
     @contextmanager
     def _intact(self) -> Iterator[None]:
-        """Around what is made of the file's contents: a disk may have failed, or somebody may have changed them."""
+        """Turn errors about the file's contents into JournalError: a disk may have failed, or somebody changed them."""
         try:
             yield
         except (ValueError, TypeError, OverflowError, MemoryError, struct.error, msgspec.MsgspecError) as error:
@@ -462,7 +462,7 @@ class SqliteJournal:
 
 
 def read_contents(path: Path) -> JournalContents:
-    """Nothing where there is no journal; one that cannot be read counts as full."""
+    """The contents of a journal: empty where there is none; one that cannot be read counts as full."""
     if not path.exists():
         return JournalContents(False, {})
     try:
@@ -489,7 +489,7 @@ def _decode(data: bytes) -> dict[str, bytes]:
 
 
 def locked(path: Path) -> int:
-    """A handle that keeps others out until it is closed: two processes on one journal would both send."""
+    """A handle that locks out other processes until it is closed: two on one journal would both send."""
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What one party saw and did in one run: a party with columns enough to rebuild its view, an arbiter what it read.
+"""A transcript of one party's run: enough to rebuild the view of a party with columns; of an arbiter, what it read.
 
 Batches follow from the seed and the plan, the weights of every step from the start and the sums. On disk it is one
 numpy file without pickled objects, compressed unless it is large.
@@ -55,14 +55,14 @@ class Transcript:
     sums: Matrix
     weights: Vector
     own_noise: Matrix | None = None
-    """What own draws of noise add to the sums, where they come back; who drew them can take them out again."""
+    """What own draws of noise add to the sums, where they return; whoever drew them can take them out again."""
     flipped: NDArray[np.bool_] | None = None
-    """At the label party, which labels randomised response turned over; who did it knows."""
+    """Which labels randomised response turned over, at the label party, which knows."""
     frames: dict[str, list[bytes]] = field(default_factory=dict)
     """Every message from each peer, byte for byte, if they were kept; they stay in memory."""
 
     def save(self, path: Path) -> None:
-        """Write it; `path` ends in .npz."""
+        """Write the transcript; `path` ends in .npz."""
         optional: dict[str, Any] = {"y": self.y, "own_noise": self.own_noise, "flipped": self.flipped}
         # Many rows hardly become smaller, and squeezing them takes longer than training in the clear.
         write = np.savez if self.X.nbytes >= UNCOMPRESSED_FROM else np.savez_compressed
@@ -113,12 +113,12 @@ class ArbiterTranscript:
     party: str
     plan: str
     sums: dict[str, Matrix] = field(default_factory=dict)
-    """By party, the unmasked sums of every step."""
+    """The unmasked sums of every step, by party."""
     frames: dict[str, list[bytes]] = field(default_factory=dict)
     """Every message from each party, byte for byte, if they were kept; they stay in memory."""
 
     def save(self, path: Path) -> None:
-        """Write it; `path` ends in .npz."""
+        """Write the transcript; `path` ends in .npz."""
         # Under the name that earlier versions gave them.
         arrays: dict[str, Any] = {f"seen/{name}": values for name, values in self.sums.items()}
         arrays |= {"format": np.array(FORMAT), "party": np.array(self.party), "plan": np.array(self.plan)}

@@ -17,7 +17,7 @@ def feature_encoding(plan: Plan, training_rows: int) -> Encoding:
 
 
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:
-    """A standardised column of n rows stays within sqrt(n - 1), a clipped row within its norm; the intercept is 1."""
+    """Integer bits of a feature: a standardised column stays within sqrt(n - 1), a clipped row within its norm."""
     if plan.kind.has_lattices:
         return LATTICE_BITS
     if plan.joint_norm > 0:
@@ -34,7 +34,7 @@ def feature_integer_bits(plan: Plan, training_rows: int) -> int:
 
 
 def largest_whitened(plan: Plan, training_rows: int) -> float:
-    """No whitened column has more than one deviation; nor can it exceed a row of clipped columns, whitened."""
+    """The largest entry of a whitened column: its deviation is at most 1, and its row is clipped before."""
     widest = max(party.features for party in plan.learners)
     # Clipped to +-5 and centred again, an entry is at most 10; the matrix is at most 1 / sqrt(gamma).
     by_columns = 2.0 * CLIP * math.sqrt(widest / gamma_for(plan.l2, plan.blocks))

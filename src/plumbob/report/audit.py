@@ -34,7 +34,7 @@ def audit_sections(record: RunRecord) -> Iterator[Section]:
 
 
 def findings_section(findings: Sequence[Finding], heading: str = "Finding by finding") -> Section:
-    """Attacks that had something to work on with their numbers; reasons, and theory beside practice, can be opened."""
+    """Attacks that had something to work on with their numbers; reasons and theory can be unfolded."""
     told = [one for one in findings if one.verdict != NOT_APPLICABLE]
     idle = [f"{one.attack} by {one.by} against {one.against}: {one.why}" for one in findings if one not in told]
     theory = conditions_table(findings)
@@ -48,7 +48,7 @@ def findings_section(findings: Sequence[Finding], heading: str = "Finding by fin
 
 
 def badged_table(findings: Sequence[Finding]) -> PageTable:
-    """The same findings for the page, what decides first."""
+    """The findings as a table for the page, the decisive ones first."""
     header = ["attack", "verdict", "reached", "baseline", "by", "against", "target", "AUC", "AUC baseline", "advantage"]
     rows = [
         [
@@ -64,7 +64,7 @@ def badged_table(findings: Sequence[Finding]) -> PageTable:
 
 
 def conditions_table(findings: Sequence[Finding]) -> PageTable:
-    """What theory asks for, as it was in this run."""
+    """A table of what the theorems require, and how it was in this run."""
     header = ["attack", "by", "verdict", "condition", "value", "needed", "met", "reference"]
     rows = [
         [
@@ -106,13 +106,13 @@ def attack_bars(findings: Sequence[Finding]) -> Iterator[Chart]:
 
 
 def _attack_name(one: Finding, among: Sequence[Finding]) -> str:
-    """With the attacker's name where there are several."""
+    """The attack's name, with its attacker's where there are several."""
     name = one.attack if len({other.by for other in among}) == 1 else f"{one.attack} by {one.by}"
     return name if one.target in ("labels", "features") else f"{name}, {one.target}"
 
 
 def epoch_charts(curves: Sequence[AttackCurve]) -> Iterator[Chart]:
-    """Attacks by epoch, one chart for each attacker and kind of target, where there are enough epochs for a line."""
+    """Charts of attacks by epoch, one for each attacker and kind of target, if there are enough epochs for a line."""
     grouped: dict[tuple[str, str, bool], list[AttackCurve]] = {}
     for one in curves:
         if len(one.epochs) >= FEWEST_POINTS:
@@ -135,7 +135,7 @@ def curve_series(one: AttackCurve, name: str) -> Series:
 
 
 def references(group: Sequence[AttackCurve]) -> Iterator[Series]:
-    """What can be had without the attack: the best baseline, and the more frequent class."""
+    """References to what is known without the attack: the best baseline, and the more frequent class."""
     longest = max(group, key=lambda one: len(one.epochs)).epochs
     best = max(one.baseline for one in group)
     yield Series("best baseline", [best] * len(longest), longest, is_reference=True)
@@ -152,7 +152,7 @@ WORST_CASES = (
 
 
 def agreement_section(items: Sequence[Agreement]) -> Section:
-    """One line per finding, disagreements first, and in words."""
+    """A section with one line per finding, disagreements first, and in words."""
     broken = [str(item) for item in items if not item.is_kept]
     all_of_them = folded("Every verdict", table_of(agreement_table(items), "Prediction beside outcome"))
     return Section("Prediction beside outcome", [kept_sentence(items), *broken], rest=all_of_them)
@@ -171,7 +171,7 @@ def agreement_table(items: Sequence[Agreement]) -> PageTable:
 
 
 def kept_sentence(items: Sequence[Agreement]) -> str:
-    """How often `check` was right."""
+    """A sentence on how often `check` was right."""
     kept = sum(item.is_kept for item in items)
     return f"{kept} of {len(items)} verdicts came out as `check` had predicted from the plan alone."
 
@@ -182,7 +182,7 @@ def theorems_section(planned: Sequence[Promise], measured: Sequence[Promise]) ->
 
 
 def theorems_table(planned: Sequence[Promise], measured: Sequence[Promise]) -> PageTable:
-    """For the plan alone; and for this run's own rows and weights, beside what it did."""
+    """The theorems for the plan alone, and for this run's own rows and weights beside what it did."""
     header = ["theorem", "for the", "promised", "measured", "kept", "what it says"]
     return PageTable(header, [*(_line("plan", one) for one in planned), *(_line("run", one) for one in measured)])
 

@@ -24,7 +24,7 @@ HEIGHT = {WIDE: 320.0, NARROW: 270.0}
 # Longer names are cut in a drawing; the table has them whole.
 LONGEST_LABEL = 28
 ROOM_FOR_LABELS = 22.0
-"""Above points that lie at the upper end."""
+"""Room above points that lie at the upper end."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Plot:
     x: AxisScale
     y: AxisScale
     legend: tuple[tuple[float, float], ...] = ()
-    """Where each series' swatch begins, if they stand above."""
+    """The start of each series' swatch, if they stand above the plot."""
 
     @classmethod
     def of(cls, chart: Chart, width: float, room_above: float) -> "Plot":
@@ -77,7 +77,7 @@ class Plot:
 
 
 def scales(chart: Chart, is_narrow: bool) -> tuple[AxisScale, AxisScale]:
-    """Of both directions, with the same ends at every width; of bars, which lie, values run along `x`."""
+    """The scales of both directions, with the same ends at every width; values of horizontal bars run along `x`."""
     heights = [
         value
         for series in chart.series
@@ -100,7 +100,7 @@ def scales(chart: Chart, is_narrow: bool) -> tuple[AxisScale, AxisScale]:
 
 
 def _scale(axis: Axis, values: Sequence[float], ticks: tuple[int, int], is_narrow: bool) -> AxisScale:
-    """The table says where values lie in both drawings, so a narrow one may have fewer ticks, but no other ends."""
+    """One scale; a narrow drawing may have fewer ticks but no other ends, because the table serves both drawings."""
     wide = axis.scale(values, ticks[0])
     return replace(axis, low=wide.low, high=wide.high).scale(values, ticks[1]) if is_narrow else wide
 
@@ -146,17 +146,17 @@ def _legend_places(chart: Chart, width: float, above: float) -> tuple[list[tuple
 
 
 def short_label(name: str) -> str:
-    """Cut where it is too long for a drawing."""
+    """A name cut to the length that fits a drawing."""
     return shortened(name, LONGEST_LABEL)
 
 
 TOUCHING = 26.0
 MARKERS = 12
-"""Markers on a long line."""
+"""Most markers on a long line."""
 
 
 def draw_legend(chart: Chart, plot: Plot) -> Iterator[Markup]:
-    """Above the plot, where names do not stand beside what they name."""
+    """Draw the legend above the plot, where names do not stand beside what they name."""
     for place, (series, (x, y)) in enumerate(zip(chart.series, plot.legend, strict=False)):
         draw = marks.bar_swatch if chart.kind == "bars" else marks.swatch
         yield draw(place, x, y, series.is_reference)
@@ -164,7 +164,7 @@ def draw_legend(chart: Chart, plot: Plot) -> Iterator[Markup]:
 
 
 def draw_axes(chart: Chart, plot: Plot) -> Iterator[Markup]:
-    """Grid lines, ticks and what is measured."""
+    """Draw grid lines, ticks and what is measured."""
     x_unit = chart.y.unit if chart.kind == "bars" else chart.x.unit
     for tick in plot.y.ticks:
         y = plot.at_y(tick)
@@ -184,7 +184,7 @@ def draw_axes(chart: Chart, plot: Plot) -> Iterator[Markup]:
 
 
 def draw_lines(chart: Chart, plot: Plot) -> Markup:
-    """With the bands around them."""
+    """Draw lines with the bands around them."""
     bands = (_band_path(series, place, plot) for place, series in enumerate(chart.series) if series.low)
     lines = (_line(series, place, plot) for place, series in enumerate(chart.series))
     labels = NOTHING if plot.is_narrow else _end_labels(chart, plot)
@@ -239,7 +239,7 @@ def _end_labels(chart: Chart, plot: Plot) -> Markup:
 
 
 def draw_points(chart: Chart, plot: Plot) -> Markup:
-    """With their names, as far as there is room."""
+    """Draw points with their names, as far as there is room."""
     placed = [
         (number, plot.at_x(x), plot.at_y(y), series.labels[place] if place < len(series.labels) else "")
         for number, series in enumerate(chart.series)
@@ -280,7 +280,7 @@ def _point_labels(points: Sequence[tuple[float, float, str]], plot: Plot) -> Ite
 
 
 def draw_bars(chart: Chart, plot: Plot) -> Markup:
-    """Lying, a category below the other, with limits across them."""
+    """Draw horizontal bars, one category below the other, with limits across them."""
     band = category_height(chart, plot.is_narrow)
     drawn = []
     for at, name in enumerate(chart.categories):
@@ -315,7 +315,7 @@ def _bars_of_category(chart: Chart, plot: Plot, at: int, top: float) -> Iterator
 
 
 def _bar(plot: Plot, number: int, row: float, end: float, limits: Sequence[float]) -> Iterator[Markup]:
-    """Pale up to what it is compared with; what goes beyond stands out."""
+    """One bar: pale up to what it is compared with, so that what goes beyond stands out."""
     kind, pale_to = f"bar c{number % marks.COLOURS}", max(plot.left, min([end, *limits])) if limits else plot.left
     if pale_to > plot.left:
         yield tag("rect", class_=f"{kind} pale", x=plot.left, y=row, width=pale_to - plot.left, height=13)
@@ -324,7 +324,7 @@ def _bar(plot: Plot, number: int, row: float, end: float, limits: Sequence[float
 
 
 def details(chart: Chart) -> Markup:
-    """The table, folded away until somebody opens it."""
+    """The table of values, folded until somebody opens it."""
     scroll = tag(
         "div",
         tag("table", *_table(chart)),
@@ -337,14 +337,14 @@ def details(chart: Chart) -> Markup:
 
 
 def _table(chart: Chart) -> Iterator[Markup]:
-    """Cells carry where they are drawn, as shares of the plot, for the script that shows them."""
+    """The table's rows; cells carry where they are drawn, as shares of the plot, for the script."""
     header, rows = {"lines": _lines_table, "points": _points_table, "bars": _bars_table}[chart.kind](chart)
     yield tag("thead", tag("tr", *(tag("th", name, scope="col") for name in header)))
     yield tag("tbody", *rows)
 
 
 def _row(name: str, *cells: Markup, x: float | None = None, y: float | None = None) -> Markup:
-    """One that begins with what it is about."""
+    """One row of the table, which begins with what it is about."""
     places = {place: f"{share:.4f}" for place, share in (("data_x", x), ("data_y", y)) if share is not None}
     return tag("tr", tag("th", name, scope="row"), *cells, **places)
 
@@ -406,11 +406,11 @@ __all__ = ["Axis", "Chart", "Series", "Unit", "figure", "shown", "standalone", "
 
 ASSETS = Path(__file__).parent / "assets"
 EDGE = 14.0
-"""Around a drawing that is a file of its own."""
+"""The margin around a drawing in its own file."""
 
 
 def figure(chart: Chart, key: str) -> Markup:
-    """For a page: caption, both drawings, and the table. `key` is the start of its ids, unique on the page."""
+    """A chart for a page: caption, both drawings, and the table. `key` starts its ids, unique on the page."""
     drawings = (svg(chart, f"{key}-{kind}", width, kind) for kind, width in (("wide", WIDE), ("narrow", NARROW)))
     caption = tag("figcaption", tag("strong", chart.title), " ", tag("span", chart.says))
     plot = tag("div", *drawings, class_="plot")
@@ -418,7 +418,7 @@ def figure(chart: Chart, key: str) -> Markup:
 
 
 def standalone(chart: Chart, width: float = 720.0) -> str:
-    """As a file: with its title in sight and its own colours, for light and dark."""
+    """A chart as a file, with a visible title and its own colours, for light and dark."""
     return str(svg(chart, "chart", width, "file", is_alone=True)) + "\n"
 
 

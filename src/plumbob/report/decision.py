@@ -27,7 +27,7 @@ NOT_A_PROOF = "A verdict is about known attacks. It is not a proof that nothing 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the sheet is about, and its sentences, part by part; without a record nothing has run yet."""
+    """The subject of the sheet and its sentences, part by part; without a record nothing has run yet."""
 
     plan: Plan
     rows: int
@@ -44,7 +44,7 @@ class Decision:
 
     @property
     def about(self) -> str:
-        """Who has what, and what they do with it."""
+        """Sentences on who has what, and what they do with it."""
         plan, others = self.plan, self.plan.feature_parties
         spoken = spoken_names([party.name for party in plan.parties])
         label, *names = (shortened(spoken[party.name], LONGEST_NAME) for party in (plan.label_party, *others))
@@ -60,7 +60,7 @@ class Decision:
 
     @property
     def basis(self) -> str:
-        """What the headlines rest on."""
+        """A sentence on what the headlines rest on."""
         if not self.findings:
             return "Nothing was checked: this page cannot help to decide."
         if not self._is_attacked:
@@ -71,7 +71,7 @@ class Decision:
 
     @property
     def protected(self) -> list[str]:
-        """From whom, and how strongly."""
+        """Sentences on what is protected, from whom, and how strongly."""
         is_calculated = self.record is not None and self.record.is_calculated
         lines = [CALCULATED] if is_calculated else self.judgement.protected
         return [*lines, *([] if self.record is None else warnings(self.record)), *self.judgement.promise]
@@ -98,7 +98,7 @@ class Decision:
 
 
 def decision_on_run(record: RunRecord, judgement: PlanJudgement | None = None) -> Decision:
-    """After a run: what was found, or what the plan lets expect where nobody attacked it."""
+    """The decision sheet after a run: what was found or, where nobody attacked it, what the plan lets expect."""
     findings = record.findings or record.predicted
     return Decision(
         record.parsed_plan,
@@ -120,7 +120,7 @@ def summary_of(record: RunRecord, judgement: PlanJudgement | None = None) -> str
 
 
 def summary_page(decision: Decision) -> str:
-    """The decision sheet as a page of its own; it is signed by hand, and the plan's hash says what was decided on."""
+    """The decision sheet as a page; it is signed by hand, and the plan's hash says what was decided on."""
     masthead = tag(
         "header",
         tag("p", "Plumbob decision sheet", class_="brand"),
@@ -151,7 +151,7 @@ def summary_page(decision: Decision) -> str:
 
 
 def _headline(block: HeadlineBlock) -> Markup:
-    """One of the two, with as many lines as fit."""
+    """One of the two headlines, with as many lines as fit."""
     lines = [shortened(line.says, LONGEST_SENTENCE) for line in block.lines[:MOST_LINES]]
     more = len(block.lines) - MOST_LINES
     lines += [f"{more} more such sentences are in the report."] if more > 0 else []

@@ -8,7 +8,7 @@ from plumbob.report.chart import Axis, Chart, Series
 
 SHARE = "share of the unknowns that the equations can fix"
 FEWEST_POINTS = 3
-"""Of a line: fewer are as well said by the numbers in the tables."""
+"""Fewest points of a line: fewer are better read in the tables."""
 
 
 def ledger_charts(curves: Sequence[LedgerCurve]) -> Iterator[Chart]:
@@ -104,7 +104,7 @@ def quality_charts(record: RunRecord) -> Iterator[Chart]:
 
 
 def calibration_chart(record: RunRecord) -> Iterator[Chart]:
-    """A chart that shows how often what was predicted happened."""
+    """A chart of the share of positives by predicted probability."""
     if any(len(points) > 1 for points in record.calibration.values()):
         yield Chart(
             "Calibration",

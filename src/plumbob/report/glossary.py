@@ -1,4 +1,4 @@
-"""Words that not everybody knows, each in a sentence or two: for the lab, and for pages that leave it."""
+"""Words that not everybody knows, each explained in a sentence or two: for the lab, and for pages that leave it."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ class Entry:
 
     word: str
     forms: tuple[str, ...]
-    """How it stands in sentences; a form that also means something else is left out."""
+    """The forms of the word in sentences; a form that also means something else is left out."""
     means: str
 
 

@@ -1,4 +1,4 @@
-"""What charts are drawn with: markers that differ in shape, swatches, and labels that keep out of each other's way.
+"""The parts of charts: markers that differ in shape, swatches, and labels that keep out of each other's way.
 
 Colours come from the style sheet, by class: `c0` to `c5` for series and `ref` for what they are compared with. Shape
 and dashes differ too, so that nothing rests on colour alone.
@@ -36,7 +36,6 @@ class Box:
     bottom: float
 
     def meets(self, other: "Box") -> bool:
-        """Whether the two share some of the paper."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
@@ -72,7 +71,7 @@ def swatch(place: int, x: float, y: float, is_reference: bool) -> Markup:
 
 
 def bar_swatch(place: int, x: float, y: float, is_reference: bool) -> Markup:
-    """The same for bars: a piece of one, or the mark across them."""
+    """A series' swatch for bars: a piece of one, or the mark across them."""
     if is_reference:
         return tag("path", class_="limit", d=f"M{x + 16:.1f} {y - 7:.1f}v14")
     return tag("rect", class_=f"bar {colour(place, False)}", x=x, y=y - 6, width=22, height=12, rx=2)

@@ -43,10 +43,10 @@ def joined(*children: object) -> Markup:
 
 
 def shortened(words: str, limit: int) -> str:
-    """Not longer than this, with a sign that something is missing."""
+    """The words cut to this length, with a sign that something is missing."""
     return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
 
 
 def _plain(value: Attribute) -> str:
-    """Numbers with a tenth of a pixel at most, so that drawings stay small."""
+    """A value as text; numbers have a tenth of a pixel at most, so that drawings stay small."""
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"-|[-+]?[\d.,]+(e[-+]\d+)?(\s?(%|[kMG]?B|s))?")
 
 @dataclass(frozen=True)
 class PageTable:
-    """What is shown in rows; the first column names them."""
+    """A table as rows; the first column names them."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -40,7 +40,7 @@ class PageTable:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with, in this order, whatever it has of sentences, special markup, charts, a table, and the rest."""
+    """A heading with any of sentences, special markup, charts, a table, and the rest, in this order."""
 
     heading: str
     sentences: Sequence[str] = ()
@@ -69,7 +69,7 @@ class ReportPage:
         return f"ReportPage({size(len(self.html.encode()))}; a notebook shows it, .save(path) writes it)"
 
     def _repr_html_(self) -> str:
-        """In a frame of its own, so that neither page's styles nor scripts reach the other."""
+        """The page in its own frame, so that neither page's styles nor scripts reach the other."""
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="Plumbob report" '
             'style="width:100%;height:720px;border:1px solid #9aa5b1"></iframe>'
@@ -154,13 +154,13 @@ def bullets(lines: Iterable[str]) -> Markup:
 
 
 def prose(sentence: str) -> Markup:
-    """A sentence in which a word between backticks is something to type."""
+    """A sentence as markup, in which a word between backticks is something to type."""
     parts = _TYPED.split(sentence)
     return joined(*(tag("code", part) if place % 2 else part for place, part in enumerate(parts)))
 
 
 def folded(name: str, content: Markup) -> Markup:
-    """What is there for anyone who wants it."""
+    """Content that is folded until somebody opens it."""
     return tag("details", tag("summary", name), content, data_name=name)
 
 
@@ -171,7 +171,7 @@ def facts_list(facts: Iterable[tuple[str, str, str]]) -> Markup:
 
 
 def as_text(table: PageTable) -> list[str]:
-    """The same table for a terminal: first column to the left, the others to the right."""
+    """The table for a terminal: first column to the left, the others to the right."""
     lines = [table.header, *table.rows]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.header))]
     return [
@@ -184,7 +184,7 @@ def as_text(table: PageTable) -> list[str]:
 
 
 def _kind(cells: Sequence[str]) -> str | None:
-    """How a column is set: numbers to the right, sentences with room, the rest to the left."""
+    """The layout of a column: numbers to the right, sentences with room, the rest to the left."""
     if cells and all(_NUMBER.fullmatch(cell) for cell in cells):
         return "number"
     is_words = any(len(cell) > WORDS for cell in cells if not isinstance(cell, Markup))
@@ -197,7 +197,7 @@ def _row(row: Sequence[str], kinds: Sequence[str | None]) -> Markup:
 
 
 def _raw(name: str, content: str) -> Markup:
-    """A style or a script: our own text, which must stand as it is for its hash to hold."""
+    """A style or a script: our own text, unescaped, so that its hash holds."""
     if f"</{name}" in content:
         raise ValueError(f"a {name} must not contain its own end")
     return Markup(f"<{name}>{content}</{name}>\n")  # noqa: S704  # Our own files.

@@ -17,7 +17,7 @@ BEFORE = "Calculated by `check` from the plan's numbers, before any run. No data
 
 
 def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str], version: str) -> str:
-    """The verdict first, then each finding with its reason, and the whole plan."""
+    """A page with the verdict first, then each finding with its reason, and the whole plan."""
     decision = decision_on_plan(plan, findings, version)
     sections = [
         _verdict_section(decision),

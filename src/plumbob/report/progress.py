@@ -1,4 +1,4 @@
-"""How far a run is, on standard error: a bar with the time left in a terminal, otherwise a line now and then."""
+"""The progress of a run on standard error: a bar with the time left in a terminal, otherwise a line now and then."""
 
 import time
 from types import TracebackType
@@ -12,24 +12,24 @@ from plumbob.terminal import SECONDS_BETWEEN_LINES, print_progress, printable
 
 
 class Step(Protocol):
-    """What a batch tells of itself here."""
+    """The part of a batch that progress is told from."""
 
     @property
     def step(self) -> int: ...
 
     @property
     def epoch(self) -> int:
-        """From 1; 0 where there are none."""
+        """The epoch, from 1; 0 where there are none."""
         ...
 
     @property
     def told(self) -> str:
-        """What else is said of it; may be nothing."""
+        """What else is said of the step; may be empty."""
         ...
 
     @property
     def done(self) -> float:
-        """Which share of the work is done with it, from 0 to 1."""
+        """The share of the work that is done with this step, from 0 to 1."""
         ...
 
 
@@ -89,7 +89,7 @@ class StepProgress:
 
     @property
     def where(self) -> str:
-        """How far it came, in words."""
+        """How far the run came, in words."""
         if not self.steps:
             return f"after {self.noun} {self.reached}" if self.reached else f"before the first {self.noun}"
         return f"at {self.noun} {self.reached} of {self.steps}"

@@ -1,4 +1,4 @@
-"""What the two ends of each channel hashed, and what protected it."""
+"""What the two ends of each channel hashed, and what protected the run."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ def _lattice_in_words(plan: Plan, rows: int) -> str:
 
 
 def _limits_in_words(shape: LatticeShape) -> str:
-    """What keys withstand between two; how often masks fail among more."""
+    """What keys withstand between two parties, and how often masks fail among more."""
     if shape.parties == 2:
         return f"keys withstand the {most_opened_bits(shape.plan, shape.rows):,} bits that can depend on one"
     return f"masks reveal something in at most one of 2**{math.floor(-shape.shown_bits)} runs"

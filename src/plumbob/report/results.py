@@ -13,17 +13,17 @@ from plumbob.report.run import judged, page_of, quality_table, summary, warnings
 from plumbob.run_folder import RunFolder
 
 SHOWN_METRICS = ("auc", "log_loss")
-"""On a terminal; the page has all of them."""
+"""The metrics on a terminal; the page has all of them."""
 
 
 def write_report(record: RunRecord, out: Path, judgement: PlanJudgement | None = None) -> None:
-    """The report beside the record, and the decision sheet."""
+    """Write the report and the decision sheet beside the record."""
     judgement = judgement or judged(record)
     RunFolder(out).keep_pages(page_of(record, judgement), summary_of(record, judgement))
 
 
 def lines_of(record: RunRecord, out: Path, judgement: PlanJudgement | None = None) -> list[str]:
-    """What ran, how good the model is, what it gives away, and where the page lies."""
+    """Lines on what ran, how good the model is, what it gives away, and where the page is."""
     lines = [summary(record), *warnings(record)]
     for rows, models in record.quality.items():
         lines += as_text(quality_table(rows, models, SHOWN_METRICS))
@@ -35,7 +35,7 @@ def lines_of(record: RunRecord, out: Path, judgement: PlanJudgement | None = Non
 
 
 def short_lines(record: RunRecord, out: Path) -> list[str]:
-    """How good the model is in one line, and where the page lies."""
+    """Lines on how good the model is, and where the page is."""
     told = [f"AUC, {rows}: {', '.join(_aucs(models))}" for rows, models in record.quality.items()]
     return [*warnings(record), *told, f"Report: {RunFolder(out).report_file}"]
 
@@ -47,7 +47,7 @@ def _aucs(models: Mapping[str, Mapping[str, float | None]]) -> Iterator[str]:
 
 
 def make_folder(out: Path) -> None:
-    """The folder to write to, or a reason why it cannot be."""
+    """Make the folder to write to; DataError if it cannot be made."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a run record says, as sections: the page of a run, and the tables that the command line prints."""
+"""A run record as sections: the page of a run, and the tables that the command line prints."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -67,7 +67,7 @@ def judged(record: RunRecord) -> PlanJudgement:
 
 
 def sections_of(record: RunRecord, judgement: PlanJudgement | None = None) -> Iterator[Section]:
-    """From what decides to what proves it."""
+    """All sections, from what decides to what proves it."""
     judgement = judgement or judged(record)
     yield verdict_section(record, judgement)
     if record.ledger:
@@ -88,7 +88,7 @@ def sections_of(record: RunRecord, judgement: PlanJudgement | None = None) -> It
 
 
 def limits_of(record: RunRecord, judgement: PlanJudgement) -> list[str]:
-    """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
+    """What this plan leaves open, and the run's own notes; mistakes of `check` stand beside its predictions."""
     told: set[str] = set()
     if record.findings:
         from plumbob.checking.filing import agreements
@@ -113,12 +113,12 @@ def verdict_section(record: RunRecord, judgement: PlanJudgement) -> Section:
 
 
 def partial_sentence(left_out: Sequence[str]) -> str:
-    """That an audit with some of the attacks decides nothing."""
+    """A sentence that an audit with only some attacks decides nothing."""
     return f"This audit is partial and says nothing about safety. These attacks were not run: {', '.join(left_out)}."
 
 
 def utility_facts(record: RunRecord) -> Iterator[tuple[str, str, str]]:
-    """(what, value, remark): the joint model's AUC, and what else there would be."""
+    """Facts (what, value, remark): the joint model's AUC, and what else there would be."""
     alone = f"{record.parsed_plan.label_party.name} alone"
     names = {"local-only": alone, "joint": "joint model", "pooled": "all columns pooled"}
     for rows, models in record.quality.items():
@@ -140,12 +140,12 @@ def _cost_facts(record: RunRecord) -> Iterator[tuple[str, str, str]]:
 
 
 def steps_of(record: RunRecord) -> str:
-    """How many; where each uses all rows, a step is a pass."""
+    """How many steps there were, in words; where each uses all rows, a step is a pass."""
     return counted(record.steps, *record.parsed_plan.step_nouns)
 
 
 def quality_sections(record: RunRecord) -> Iterator[Section]:
-    """How good the model is, and its weights."""
+    """Sections on how good the model is, and on its weights."""
     charts = [*quality_charts(record), *calibration_chart(record)]
     for rows, models in record.quality.items():
         epochs = epochs_table(record)
@@ -183,7 +183,7 @@ def _is_told(plan: Plan, key: SettingKey) -> bool:
 
 
 def _value_of_key(plan: Plan, key: SettingKey, rows: int) -> str:
-    """What the run does: where the public rule says how many epochs, what it says."""
+    """The value that the run uses: for epochs left to the public rule, the rule's."""
     if key.name != "epochs" or plan.epochs:
         return _setting(getattr(plan, key.name))
     # With noise on whole rows the rule goes by the rows that the plan names.
@@ -201,13 +201,13 @@ def _setting(value: object) -> str:
 
 
 def costs_section(record: RunRecord) -> Section:
-    """What the run took: time, bytes and operations."""
+    """The section on what the run took: time, bytes and operations."""
     took = f"{seconds(record.seconds)} for {steps_of(record)} on this machine, engine {record.engine}."
     return Section("Costs", [took], work_table(record))
 
 
 def receipt_section(record: RunRecord, noise: str) -> Section:
-    """What was really on, to be compared between parties."""
+    """The section on which protections were used, to be compared between parties."""
     return Section("The receipt", [RECEIPT], PageTable(["what", "value"], receipt_lines(record, noise)))
 
 
@@ -228,7 +228,7 @@ def receipt_lines(record: RunRecord, noise: str) -> list[list[str]]:
 
 
 def consents(record: RunRecord) -> dict[str, str]:
-    """What this party accepted when it signed, each apart."""
+    """What this party accepted when it signed, each separately."""
     return {
         "leaks accepted": _setting(record.accepted_leaks),
         "cheating accepted": _setting(record.accepted_cheating),
@@ -237,7 +237,7 @@ def consents(record: RunRecord) -> dict[str, str]:
 
 
 def summary(record: RunRecord) -> str:
-    """One line: what ran, on how much, how long."""
+    """One line on what ran, on how many rows, and for how long."""
     plan = record.parsed_plan
     named = "lattice keys" if plan.kind.has_lattices else f"{plan.key_bits}-bit keys"
     keys = f", {named}" if record.is_encrypted else ""
@@ -251,7 +251,7 @@ def summary(record: RunRecord) -> str:
 
 
 def warnings(record: RunRecord) -> list[str]:
-    """What takes the meaning away from a run's protection or its figures, in words."""
+    """Warnings where the run's protection or figures mean nothing, in words."""
     lines = [WARNING_BY_PLACE] if record.by_place else []
     if record.is_calculated:
         lines.append(WARNING_CALCULATED)
@@ -265,7 +265,7 @@ def warnings(record: RunRecord) -> list[str]:
 def quality_table(
     rows: str, models: Mapping[str, Mapping[str, float | None]], metrics: Sequence[str] = tuple(METRICS)
 ) -> PageTable:
-    """One line per model."""
+    """A table with one line per model."""
     lines = [[model, *(with_interval(values, name) for name in metrics)] for model, values in models.items()]
     is_known = any(values.get("auc_low") is not None for values in models.values())
     remark = "In brackets the 95 % interval." if is_known else ""
@@ -284,7 +284,7 @@ def _interval(values: Mapping[str, float | None], name: str) -> str:
 
 
 def deciles_table(record: RunRecord) -> PageTable:
-    """Rows in groups of equal size by their probability, as the joint model was judged; the highest first."""
+    """A table of rows in groups of equal size by probability, as the joint model was judged; the highest first."""
     lines = [
         [plain(rows), percent(mean), percent(positives)]
         for mean, positives, rows, *_ in reversed(record.calibration.get("joint", []))
@@ -293,7 +293,7 @@ def deciles_table(record: RunRecord) -> PageTable:
 
 
 def epochs_table(record: RunRecord) -> PageTable:
-    """One line per epoch, of the joint model."""
+    """A table with one line per epoch, of the joint model."""
     names = [name for name in METRICS if name != "majority"]
     lines = [[plain(epoch["epoch"]), *(decimal(epoch.get(name)) for name in names)] for epoch in record.epochs]
     return PageTable(["epoch", *(METRICS[name] for name in names)], lines)
@@ -311,7 +311,7 @@ def weights_of(party: PartyRecord) -> Markup:
 
 
 def work_table(record: RunRecord) -> PageTable:
-    """What each party did and sent."""
+    """A table of what each party did and sent."""
     header = ["party", "encryptions", "decryptions", "randomisations", "noise draws", "messages", "sent"]
     rows = [
         [

@@ -1,4 +1,4 @@
-"""What a chart holds, and where its values lie: series, axes with their ends and ticks, and how numbers read."""
+"""The contents of a chart and where its values lie: series, axes with their ends and ticks, and how numbers read."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,14 +13,14 @@ Unit = Literal["number", "percent", "bytes", "seconds"]
 # Beyond this many decades only whole powers of ten are marked.
 FEW_DECADES = 2
 SMALLEST = 1e-300
-"""What an axis can show; on a linear one, less is 0."""
+"""The smallest value that an axis can show; on a linear one, less is 0."""
 UNITS: Mapping[Unit, Written] = {"number": plain, "percent": percent, "bytes": size, "seconds": seconds}
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What is measured along it; its ends come from the data where they are not given."""
+    """An axis and what is measured along it; its ends come from the data where they are not given."""
 
     title: str
     low: float | None = None
@@ -62,7 +62,7 @@ class AxisScale:
     is_log: bool = False
 
     def fraction(self, value: float) -> float:
-        """0 at the low end, 1 at the high one; what lies outside is put on the end."""
+        """The place of a value: 0 at the low end, 1 at the high one; what lies outside is put on the end."""
         if value <= self.low:
             return 0.0
         if self.is_log:
@@ -90,26 +90,25 @@ def _rounded(value: float) -> float:
 
 
 def shown(value: float | None, unit: Unit = "number") -> str:
-    """As people read it; a dash where there is none."""
+    """A value as people read it; a dash where there is none."""
     return UNITS[unit](value)
 
 
 @dataclass(frozen=True)
 class Series:
-    """One line, one set of points, or one bar a category."""
+    """One line, one set of points, or one bar per category."""
 
     name: str
     y: Sequence[float | None]
-    """None leaves a gap."""
+    """The values; None leaves a gap."""
     x: Sequence[float] = ()
-    """Not for bars, whose places are the chart's categories."""
+    """The places; empty for bars, whose places are the chart's categories."""
     low: Sequence[float | None] = ()
-    """With `high` the band around a line."""
+    """The lower end of the band around a line, with `high`."""
     high: Sequence[float | None] = ()
     labels: Sequence[str] = ()
-    """Of points, one each."""
     is_reference: bool = False
-    """A baseline or a limit, drawn as such."""
+    """Whether it is a baseline or a limit, and drawn as such."""
 
     def value(self, at: int) -> float | None:
         """The value at a place, if it is a number."""
@@ -117,13 +116,13 @@ class Series:
         return value if value is not None and math.isfinite(value) else None
 
     def drawn(self) -> Iterator[tuple[int, float, float]]:
-        """(place, x, y) of what can be drawn."""
+        """(place, x, y) of every value that can be drawn."""
         for place, (x, y) in enumerate(zip(self.x, self.y, strict=True)):
             if y is not None and math.isfinite(y) and math.isfinite(x):
                 yield place, x, y
 
     def runs(self) -> Iterator[list[tuple[int, float, float]]]:
-        """The same, cut where there is a gap."""
+        """The values of `drawn`, cut into runs where there is a gap."""
         # Within a run, place minus rank among the drawn stays the same.
         ranked = enumerate(self.drawn())
         for _, run in groupby(ranked, key=lambda one: one[1][0] - one[0]):
@@ -132,14 +131,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """What is to be seen, and the data."""
+    """One chart: its description and its data."""
 
     title: str
     says: str
-    """What it shows, in a sentence or two: its description for those who do not see it, its caption for all."""
+    """What the chart shows, in a sentence or two: a description for those who do not see it, a caption for all."""
     x: Axis
     y: Axis
     series: Sequence[Series]
     kind: Literal["lines", "points", "bars"] = "lines"
     categories: Sequence[str] = ()
-    """Of bars, which lie; their values run along `y`."""
+    """The names of horizontal bars, whose values run along `y`."""

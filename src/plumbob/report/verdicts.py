@@ -38,7 +38,7 @@ def _row(line: HeadlineLine) -> Markup:
 
 
 def remedy(block: HeadlineBlock) -> Markup:
-    """What to type, and what it costs."""
+    """The flags to type, and what they cost."""
     if not block.remedy:
         return NOTHING
     price = f" (its price: {block.price})" if block.price else ""
@@ -65,11 +65,11 @@ REACHED = (
 )
 
 Pair = tuple[str, str]
-"""Who, and what it is after."""
+"""An attacker, and what it is after."""
 
 
 def pairs_of(plan: Plan, findings: Sequence[Finding]) -> dict[Pair, dict[str, Finding]]:
-    """By pair, the worst finding for each assumption."""
+    """The worst finding for each assumption, by pair."""
     spoken = spoken_names([party.name for party in plan.parties])
     pairs: dict[Pair, dict[str, Finding]] = {}
     # A record is somebody's file, and may say anything.
@@ -86,7 +86,7 @@ def _rank(one: Finding) -> tuple[int, float]:
 
 
 def pairs_table(plan: Plan, findings: Sequence[Finding]) -> Markup:
-    """One line per pair; among many parties they are too many to read."""
+    """A table with one line per pair; empty among many parties, where pairs are too many to read."""
     if len(plan.parties) > FEW_PARTIES or not findings:
         return NOTHING
     rows = [
@@ -97,7 +97,7 @@ def pairs_table(plan: Plan, findings: Sequence[Finding]) -> Markup:
 
 
 def finding_cell(one: Finding | None) -> Markup:
-    """The verdict; where it was measured, how much and, in brackets, what needs no attack."""
+    """The verdict and, where it was measured, how much and, in brackets, what needs no attack."""
     if one is None:
         return tag("span", "-")
     said = "" if one.rate is None else f" {share(one.rate)} ({percent(max(one.baseline or 0.0, 0.0))})"

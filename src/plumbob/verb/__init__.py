@@ -1,4 +1,4 @@
-"""What a verb is: a dataclass whose fields are the command's arguments and flags, and parameters in Python.
+"""A verb: a dataclass whose fields are the command's arguments and flags, and parameters in Python.
 
 Its docstring is the help, `do` does the work and returns what `--json` prints, with the printed `lines` among it. The
 command line, `Home`, and the reference pages all follow from the class. What does the work is imported inside `do`: to
@@ -42,12 +42,12 @@ def _keep_quiet(words: str) -> None:
 
 @dataclass(frozen=True)
 class Caller:
-    """Whoever called a verb: what it hears while the verb is at work, and whether it can be asked."""
+    """Whoever called a verb: how it hears about progress, and whether it can be asked."""
 
     tell: Tell = _keep_quiet
-    """What should be known while the verb is at work."""
+    """Tells what should be known while the verb is at work."""
     at: Tell = _keep_quiet
-    """How far the work is; the next words take the place of these."""
+    """Tells how far the work is; the next words replace these."""
     quiet: bool = True
     """Whether nobody wants to see progress."""
     show: Callable[[Result], None] = field(default=lambda result: None)
@@ -59,7 +59,7 @@ class Caller:
 
     @classmethod
     def in_python(cls, verbose: bool) -> "Caller":
-        """A notebook or a scheduler."""
+        """The caller in a notebook or a scheduler."""
         return cls(complain, quiet=False) if verbose else cls()
 
 
@@ -68,14 +68,14 @@ class Verb(ABC):
     """What every verb has: its flags as fields, and `do`."""
 
     words: ClassVar[str] = ""
-    """As it is typed after `plumbob`."""
+    """The words typed after `plumbob`."""
     section: ClassVar[str] = ""
     """The heading of the help under which it is listed."""
     example: ClassVar[str] = ""
     codes: ClassVar[Mapping[int, str]] = DONE
 
     verbose: bool = field(default=True, kw_only=True)
-    """Whether progress is told, in Python; on the command line `--quiet` says that it is not."""
+    """Whether progress is told, in Python; on the command line `--quiet` turns it off."""
 
     def __init_subclass__(
         cls, words: str = "", section: str = "", example: str = "", codes: Mapping[int, str] = DONE
@@ -84,7 +84,7 @@ class Verb(ABC):
         cls.example = f"plumbob {example or words}"
 
     def noted(self) -> AbstractContextManager[Callable[[Result], None]]:
-        """Around `do`: where the verb and its result are written down, if anywhere."""
+        """A context around `do` that logs the verb and its result, if anywhere."""
         return nullcontext(lambda result: None)
 
     @abstractmethod
@@ -92,6 +92,6 @@ class Verb(ABC):
         """Do the work; an empty result says that everything was shown already."""
 
     def exit_code(self, result: Result) -> int:
-        """What a shell gets when `do` has finished."""
+        """The exit code when `do` has finished."""
         del result
         return 0

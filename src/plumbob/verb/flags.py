@@ -138,7 +138,7 @@ def one_plan(files: Sequence[str]) -> Path | None:
 
 
 def refuse_nameless(words: Sequence[str]) -> None:
-    """A table must say whose it is; without that it would be taken for a plan or for a data set's name."""
+    """Refuse a table that does not say whose it is: it would be taken for a plan or for a data set's name."""
     if nameless := [word for word in words if "=" not in word and word.lower().endswith(TABLE_ENDINGS)]:
         first = nameless[0]
         raise typer.BadParameter(

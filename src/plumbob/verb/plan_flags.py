@@ -21,13 +21,13 @@ PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
 
 
 def plan_flags() -> list[inspect.Parameter]:
-    """All of them, with what shows them all."""
+    """All flags of the plan, and the one that shows them all."""
     first, last = (_help_all(), _as_in_the_paper(), _features()), (_heuristic(), _auditors())
     return [*first, *(_flag(key) for key in KEYS), *last]
 
 
 def keys_given(values: dict[str, Any]) -> dict[str, Any]:
-    """Those that were used, taken out of everything that was typed; over the paper's, where these are asked for."""
+    """Take the used flags out of everything typed; they go over the paper's values, if these are asked for."""
     values.pop("help_all")
     usual = {"protocol": PAPERS_PROTOCOL, **PAPER} if values.pop("as_in_the_paper") else {}
     keys = {name: values.pop(name) for name in NAMES}
@@ -35,7 +35,7 @@ def keys_given(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_from(path: Path | None, keys: Mapping[str, Any]) -> Plan:
-    """The plan in a file, where there is one, with the flags that were used put over it."""
+    """The plan in a file, if one is given, with the used flags put over it."""
     if path is not None:
         return Plan.load(path).replace(**keys)
     if "features" not in keys:
@@ -45,7 +45,7 @@ def plan_from(path: Path | None, keys: Mapping[str, Any]) -> Plan:
 
 
 def parse_features(text: str | None) -> tuple[int, ...] | None:
-    """`11,12` as numbers."""
+    """Numbers from a text such as `11,12`."""
     try:
         return None if text is None else tuple(int(count) for count in text.split(","))
     except ValueError:
@@ -53,7 +53,7 @@ def parse_features(text: str | None) -> tuple[int, ...] | None:
 
 
 def parse_heuristic(text: str | None) -> dict[str, float | int] | None:
-    """`G=1.0,T=30` as numbers by name."""
+    """Numbers by name from a text such as `G=1.0,T=30`."""
     if text is None:
         return None
     values: dict[str, float | int] = {}
@@ -67,7 +67,7 @@ def parse_heuristic(text: str | None) -> dict[str, float | int] | None:
 
 
 def parse_auditors(text: str | None) -> dict[str, str] | None:
-    """`bank=FINGERPRINT,fund=FINGERPRINT` by name."""
+    """Fingerprints by party from a text such as `bank=FINGERPRINT,fund=FINGERPRINT`."""
     if text is None:
         return None
     pairs = [item.split("=") for item in text.split(",")]
@@ -93,12 +93,12 @@ def _flag(key: SettingKey) -> inspect.Parameter:
 
 
 def _meaning(key: SettingKey) -> str:
-    """What it is, and its default."""
+    """The meaning of a key, and its default."""
     return f"{key.help} (default: {_default(key)})."
 
 
 def _default(key: SettingKey) -> str:
-    """As it is typed; where it depends on the protocol, both."""
+    """The default as it is typed; where it depends on the protocol, both."""
     values = [default_of(key, protocol) for protocol in ("shares", "clear", "exchange")]
     shares, clear, others = (
         str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values

@@ -1,4 +1,4 @@
-"""A party's own table on the command line: which columns, read how. One list for every verb that reads one."""
+"""The flags about a party's own table: which columns, and how they are read. Every verb that reads one has them."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -95,7 +95,7 @@ class TableFlags:
     ] = None
 
     def choices(self) -> "ColumnChoices":
-        """What the flags say about a table."""
+        """The choices about a table that the flags make."""
         # Late: whoever asks for help does not wait for numpy.
         from plumbob.data import ColumnChoices
 
@@ -118,7 +118,7 @@ NOTHING_SAID = TableFlags()
 
 
 def id_columns(words: Sequence[str]) -> "IdColumns":
-    """From `--id`: one name for every file, or one for each party; None where nothing was said."""
+    """The id columns from `--id`: one name for every file, or one for each party; None where nothing was said."""
     if not words:
         return None
     if not any("=" in word for word in words):
@@ -136,7 +136,7 @@ def id_columns(words: Sequence[str]) -> "IdColumns":
 
 
 def pairing_of(words: Sequence[str], is_by_place: bool) -> "IdColumns":
-    """From `--id` and `--by-place`: how the rows of all parties' files are paired."""
+    """How the rows of all parties' files are paired, from `--id` and `--by-place`."""
     if words and is_by_place:
         raise DataError("--by-place pairs rows without an id, and --id names one; give one of the two")
     from plumbob.data.ids import BY_PLACE
@@ -145,7 +145,7 @@ def pairing_of(words: Sequence[str], is_by_place: bool) -> "IdColumns":
 
 
 def own_id_column(words: Sequence[str], party: str) -> str | None:
-    """From `--id`: this party's, named alone or as PARTY=COLUMN, so that one command line serves every side."""
+    """This party's id column from `--id`, alone or as PARTY=COLUMN, so that one command line serves every side."""
     from plumbob.data.ids import id_column_of
 
     columns = id_columns(words)

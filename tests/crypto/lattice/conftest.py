@@ -8,7 +8,7 @@ from plumbob.crypto.lattice import LatticeEngine, choose
 
 @pytest.fixture(scope="session", params=["python", "native"])
 def lattice_engine(request: pytest.FixtureRequest) -> LatticeEngine:
-    """On one thread."""
+    """Each lattice engine in turn, on one thread."""
     name: str = request.param
     if name == "native" and not engines.native_is_built():
         pytest.skip("the native kernel was not built here")

@@ -43,7 +43,7 @@ def context(kind: str = "scores", number: int = 1) -> KeyContext:
 
 
 def make_key(engine: LatticeEngine, parameters: ParameterSet, kind: str = "scores", number: int = 1) -> OwnerKey:
-    """From a fixed seed: tests compare bytes."""
+    """A key from a fixed seed: tests compare bytes."""
     return OwnerKey(engine, parameters, context(kind, number), OWNER_SEED)
 
 
@@ -93,22 +93,22 @@ def play_slots(engine: LatticeEngine, layout: SlotLayout, left: SlotValues, righ
 
 
 def random_pairs(generator: np.random.Generator, count: int, bits: int) -> Pairs:
-    """Uniform modulo 2**bits."""
+    """Pairs that are uniform modulo 2**bits."""
     return pairs.reduce(generator.integers(0, 2**64, (count, 2), dtype=np.uint64), bits)
 
 
 def random_entries(generator: np.random.Generator, rows: int, columns: int) -> NDArray[np.int64]:
-    """Of the full width."""
+    """Random entries of the full width."""
     return generator.integers(-(2**20), 2**20, (rows, columns))
 
 
 def to_ints(values: Pairs) -> list[int]:
-    """As Python's own."""
+    """Pairs as Python's own integers."""
     return [int(low) + (int(high) << 64) for low, high in values]
 
 
 def exact(layout: Layout, entries: NDArray[np.int64], values: Pairs) -> list[int]:
-    """The product modulo 2**input_bits."""
+    """The exact product modulo 2**input_bits."""
     matrix = entries if layout.direction == "scores" else entries.T
     numbers = np.array(to_ints(values), dtype=object)
     return [int(total) % (1 << layout.input_bits) for total in matrix.astype(object) @ numbers]
@@ -141,7 +141,7 @@ def to_floats(values: Pairs, bits: int, fraction_bits: int) -> NDArray[np.float6
 
 
 def centred(values: Pairs, bits: int) -> Pairs:
-    """From modulo 2**bits to signed modulo 2**128."""
+    """Numbers modulo 2**bits as signed ones modulo 2**128."""
     return pairs.shift_right_signed(pairs.shift_left(values, pairs.BITS - bits), pairs.BITS - bits)
 
 

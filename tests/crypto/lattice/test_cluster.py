@@ -49,7 +49,7 @@ ROWS = sets.SLOTS.degree + 3000
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Any]:
-    """For all tests of this file."""
+    """The nodes for all tests of this file."""
     with two_nodes() as cluster:
         yield cluster
 
@@ -62,7 +62,7 @@ def spread(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> list[workers.Task]:
 
 
 def product(direction: Direction) -> Callable[[LatticeEngine], Played]:
-    """With a matrix of several blocks of rows, the last one not full."""
+    """A product with a matrix of several blocks of rows, the last one not full."""
     parameters, bits = (TINY, (51, 32)) if direction == "scores" else (TINY_WIDE, (104, 88))
     layout = Layout(parameters, direction, 100, 5, 3, *bits)
     generator = np.random.default_rng(5)

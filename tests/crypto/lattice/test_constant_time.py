@@ -33,7 +33,7 @@ LEAKY = "branches"
 
 
 def largest_t(samples: NDArray[np.uint64]) -> float:
-    """Over all samples and over the fastest half and nine tenths of them: interruptions make the slowest ones noise."""
+    """The largest t over all samples, the fastest half and nine tenths: interruptions make the slowest noise."""
     cycles, is_new = (samples >> np.uint64(1)).astype(np.float64), (samples & np.uint64(1)).astype(bool)
     limits = np.quantile(cycles, (0.5, 0.9, 1.0))
     return max(abs(welch(cycles[~is_new & (cycles <= most)], cycles[is_new & (cycles <= most)])) for most in limits)
@@ -100,7 +100,7 @@ def build(folder: Path) -> Path:
 
 
 def measure(timer: Path, folder: Path) -> dict[str, float]:
-    """By path and piece of work."""
+    """The measured t by path and piece of work."""
     folder.mkdir()
     parameters = sets.insecure_for_tests(256, 6, has_slots=True)
     numbers = [

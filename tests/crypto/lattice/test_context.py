@@ -21,13 +21,13 @@ def tag_by_integers(key: bytes, data: bytes) -> bytes:
 
 @pytest.mark.parametrize("size", [0, 1, 16, 17, 1000])
 def test_a_fingerprint_is_the_tag_of_the_standard(size: int) -> None:
-    """Of bytes, under a key that is derived from the local one and the context."""
+    """The fingerprint of bytes is the standard's tag, under a key derived from the local one and the context."""
     data = np.random.default_rng(size).bytes(size)
     assert fingerprint(OWNER_SEED, b"one", data) == tag_by_integers(derive(OWNER_SEED, "fingerprint", b"one"), data)
 
 
 def test_an_array_counts_as_its_bytes() -> None:
-    """Of any shape, an empty one too."""
+    """An array of any shape, an empty one too, counts as its bytes."""
     values = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     assert fingerprint(OWNER_SEED, b"", values) == fingerprint(OWNER_SEED, b"", values.tobytes())
     assert fingerprint(OWNER_SEED, b"", np.zeros((5, 0), dtype=np.int32)) == fingerprint(OWNER_SEED, b"", b"")

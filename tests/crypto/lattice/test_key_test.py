@@ -40,25 +40,21 @@ DEGREES = sorted(sets.MOST_MODULUS_BITS)
 
 
 def failure_chance(degree: int) -> float:
-    """That noise carries over in a coefficient of an honest test.
-
-    The noise e' u + e1 + e2 s of a coefficient is nearly normal: errors have variance 10.5, ternary numbers 2 / 3. It
-    carries over a border between uniform numbers with probability E|noise| / 2**dropped.
-    """
+    """The chance that noise carries over in a coefficient of an honest test."""
     spread = math.sqrt(2 * degree * sets.ERROR_COINS / 2 * 2 / 3 + sets.ERROR_COINS / 2)
     carried = spread * math.sqrt(2 / math.pi) / 2 ** key_test.dropped_bits(sets.ParameterSet(0, degree, 1))
     return 1 - math.pow(1 - carried, degree)
 
 
 def heavy_secret_bits(degree: int) -> float:
-    """Of the chance that more than three quarters of a secret's coefficients are not zero: a binomial tail, exactly."""
+    """Bits of the chance that more than three quarters of a secret are not zero: a binomial tail, exactly."""
     heavy = sum(math.comb(degree, count) << count for count in range(3 * degree // 4 + 1, degree + 1))
     spare = heavy.bit_length() - 64
     return degree * math.log2(3) - spare - math.log2(heavy >> spare)
 
 
 def test_the_printed_probabilities_are_right() -> None:
-    """The page's figures, calculated again."""
+    """The page's figures are calculated again."""
     page = " ".join((ROOT / "docs" / "lattice.md").read_text().split())
     chances = [failure_chance(degree) for degree in DEGREES]
     assert all(0.01 < chance < 0.035 for chance in chances)

@@ -14,13 +14,13 @@ T = sets.SLOTS.slot_modulus
 
 
 def from_ints(values: list[int]) -> Pairs:
-    """Modulo 2**128."""
+    """Integers as pairs, modulo 2**128."""
     words = [(value & (2**64 - 1), value >> 64 & (2**64 - 1)) for value in values]
     return np.array(words, dtype=np.uint64).reshape(len(values), 2)
 
 
 def signed(values: Pairs) -> list[int]:
-    """As whole numbers below 2**127 in size."""
+    """Pairs as whole numbers below 2**127 in size."""
     return [(value + 2**127) % 2**128 - 2**127 for value in to_ints(values)]
 
 

@@ -20,7 +20,7 @@ def signed(value: int, bits: int) -> int:
 
 
 def test_sums_and_differences_carry() -> None:
-    """Modulo 2**128, over both limbs."""
+    """Sums and differences carry over both limbs, modulo 2**128."""
     left, right = to_ints(LEFT), to_ints(RIGHT)
     assert to_ints(pairs.add(LEFT, RIGHT)) == [(a + b) % WHOLE for a, b in zip(left, right, strict=True)]
     assert to_ints(pairs.subtract(LEFT, RIGHT)) == [(a - b) % WHOLE for a, b in zip(left, right, strict=True)]
@@ -38,14 +38,14 @@ def test_shifts_are_those_of_integers(count: int) -> None:
 
 @pytest.mark.parametrize("bits", [1, 40, 64, 65, 104, 128])
 def test_reductions_are_those_of_integers(bits: int) -> None:
-    """To a ring, and back to signed numbers."""
+    """Reducing to a ring, and back to signed numbers, is that of integers."""
     numbers = to_ints(LEFT)
     assert to_ints(pairs.reduce(LEFT, bits)) == [a % (1 << bits) for a in numbers]
     assert to_ints(centred(LEFT, bits)) == [signed(a, bits) % WHOLE for a in numbers]
 
 
 def test_numbers_go_in_and_come_out() -> None:
-    """As integers, and as floating point, with their signs."""
+    """Integers and floating-point numbers come out as they went in, with their signs."""
     numbers = np.array([0, 1, -1, 2**62, -(2**62), -(2**63)])
     assert to_integers(pairs.from_integers(numbers), 128).tolist() == numbers.tolist()
     assert to_floats(pairs.from_integers(numbers), 128, 10).tolist() == (numbers / 1024).tolist()
@@ -54,14 +54,14 @@ def test_numbers_go_in_and_come_out() -> None:
 
 
 def shared(values: list[int], modulus: int) -> tuple[Pairs, Pairs]:
-    """Uniform shares."""
+    """Uniform shares of a number."""
     first = [a % modulus for a in to_ints(random_pairs(GENERATOR, len(values), 128))]
     second = [(value - share) % modulus for value, share in zip(values, first, strict=True)]
     return as_pairs(first), as_pairs(second)
 
 
 def as_pairs(values: list[int]) -> Pairs:
-    """Numbers below 2**128."""
+    """Numbers below 2**128 as pairs."""
     return np.array([[value & (2**64 - 1), value >> 64] for value in values], dtype=np.uint64)
 
 

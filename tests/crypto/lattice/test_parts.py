@@ -14,17 +14,17 @@ from tests.crypto.lattice.support import TINY, TINY_SLOTS, TINY_WIDE, random_ent
 
 STREAMS = [bytes([number]) * 32 for number in range(6)]
 CUTS = [slice(0, 1), slice(1, 4), slice(4, 5)]
-"""Of five polynomials, or blocks of rows."""
+"""Ways to cut five polynomials, or blocks of rows, into parts."""
 COUNT = CUTS[-1].stop
 
 
 def request_keys(engine: LatticeEngine, parameters: ParameterSet) -> RequestKeys:
-    """Those of one request."""
+    """The keys of one request."""
     return RequestKeys(engine.secret(parameters, STREAMS[0]), STREAMS[1], STREAMS[2])
 
 
 def reply_keys(engine: LatticeEngine, parameters: ParameterSet) -> ReplyKeys:
-    """Those of its reply."""
+    """The keys of the reply to that request."""
     return ReplyKeys(STREAMS[1], engine.uniform(parameters, STREAMS[3]), STREAMS[3], STREAMS[4], STREAMS[5])
 
 

@@ -32,12 +32,12 @@ Floats = NDArray[np.float64]
 
 
 def as_pairs(values: list[int], bits: int) -> Pairs:
-    """Modulo 2**bits."""
+    """Numbers modulo 2**bits as pairs."""
     return np.array([[v % (1 << bits) & (2**64 - 1), v % (1 << bits) >> 64] for v in values], dtype=np.uint64)
 
 
 def split(values: list[int], bits: int, generator: np.random.Generator) -> tuple[Pairs, Pairs]:
-    """Uniform shares."""
+    """Uniform shares of numbers."""
     first = random_pairs(generator, len(values), bits)
     rest = [value - share for value, share in zip(values, to_ints(first), strict=True)]
     return first, as_pairs(rest, bits)

@@ -90,7 +90,7 @@ def test_every_group_width_is_right(lattice_engine: LatticeEngine, direction: Di
 def test_products_of_offered_sets_are_right(
     direction: Direction, parameters: sets.ParameterSet, rows: int, columns: int
 ) -> None:
-    """At full degree, with full-width numbers, within one unit and a half."""
+    """Products at full degree, with full-width numbers, are right within one unit and a half."""
     layout = Layout.choose(parameters, direction, rows, columns, *BITS[direction])
     generator = np.random.default_rng(rows)
     entries, values = random_entries(generator, rows, columns), random_pairs(generator, layout.inputs, 128)

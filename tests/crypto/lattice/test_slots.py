@@ -51,7 +51,7 @@ def test_slots_are_exact_for_any_shape(rows: int, terms: int, seed: int) -> None
 
 
 def test_slots_of_the_offered_set_are_exact() -> None:
-    """At full degree, over two blocks, with 16 terms."""
+    """Slots are exact at full degree, over two blocks, with 16 terms."""
     layout = SlotLayout(sets.SLOTS, 17_000, 16)
     left, right = drawn(1, 16, 17_000), drawn(2, 16, 17_000)
     played = play_slots(choose(threads=1), layout, left, right)
@@ -78,7 +78,7 @@ def test_a_request_and_its_reply_have_few_polynomials(rows: int, is_turn: bool, 
 
 
 def fewest(degree: int, rows: int, terms: int, is_turn: bool) -> int:
-    """Over every way to cut rows into blocks, each with its own number of terms in a polynomial."""
+    """The fewest polynomials over every way to cut rows into blocks, each with its own number of terms."""
     best = [0]
     for count in range(1, rows + 1):
         blocks = (PackedRows(degree, 0, 1, terms, k, is_turn) for k in range(1, (terms // 2 if is_turn else terms) + 1))

@@ -24,7 +24,7 @@ def _joined(values: list[int], width: int) -> mpz:
 
 
 def by_flint(left: list[int], right: list[int], prime: int) -> list[int]:
-    """The same by FLINT."""
+    """The same product by FLINT."""
     degree = len(left)
     product = flint.nmod_poly(left, prime) * flint.nmod_poly(right, prime)
     digits = [int(product[k]) for k in range(2 * degree)]

@@ -52,7 +52,7 @@ assert f">{name}<" in page_of(with_findings(run.record, Truth.of(run), findings)
 
 
 def code_of_the_example() -> list[str]:
-    """Its two files, and how the page tries it out."""
+    """The example's two files, and how the page tries it out."""
     [tried] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return [(EXAMPLE / "rule.py").read_text(encoding="utf-8"), (EXAMPLE / "code.py").read_text(encoding="utf-8"), tried]
 
@@ -82,7 +82,7 @@ def test_two_files_are_all_that_an_attack_needs(tmp_path: Path) -> None:
 
 
 def test_rules_and_code_name_the_same_attacks() -> None:
-    """None without its rule, and no rule without its code, but those that are calculated or that the auditor has."""
+    """Every attack has a rule, and every rule has code, unless it is calculated or the auditor has it."""
     coded = {(one.name, one.by) for attacks in (PASSIVE, ACTIVE, STAGED) for one in attacks}
     others = BY_RULE_ALONE | WITH_CODE_OF_THE_AUDITOR
     ruled = {(rule.name, rule.by) for rule in rules.RULES if rule.name not in others}
@@ -92,7 +92,7 @@ def test_rules_and_code_name_the_same_attacks() -> None:
 
 
 def transcript_of_shares() -> Transcript:
-    """Of a feature party that saw no sums."""
+    """The transcript of a feature party that saw no sums."""
     return trained(plan_for((2, 3), protocol="shares", epochs=1)).transcripts["features"]
 
 

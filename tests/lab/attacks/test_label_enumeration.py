@@ -11,7 +11,7 @@ FULL = {"protocol": "clear", "batches": "full", "epochs": 1}
 
 
 def test_the_first_sums_say_which_group_has_which_label() -> None:
-    """On breast-cancer, whose groups are its classes: far beyond the majority, and far from everybody."""
+    """On breast-cancer, whose groups are its classes, it is far beyond the majority, and far from everybody."""
     claim = read(ATTACKS[0], plan_for((10, 20), **FULL), datasets.load("breast-cancer"))
     majority = max(np.mean(claim.signs > 0), np.mean(claim.signs < 0))
     assert majority + 0.15 < claim.rate < 1.0

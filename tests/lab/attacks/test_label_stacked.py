@@ -74,7 +74,7 @@ def test_an_encrypted_run_shows_as_much() -> None:
 
 @pytest.mark.parametrize("sigmoid", ["minimax", "exact"])
 def test_other_approximations_stack_too(sigmoid: str) -> None:
-    """Only the label's weight and the speed of drift are others."""
+    """Other approximations stack too: only the label's weight and the speed of drift differ."""
     assert read(LABEL_STACKED, stacked_plan(8, sigmoid=sigmoid), gaussian(640, 24)).rate > 0.99
 
 
@@ -87,7 +87,7 @@ def test_noise_hides_labels() -> None:
 
 
 def test_columns_of_zeros_are_refused() -> None:
-    """There is nothing to stack."""
+    """Columns of zeros are refused, because there is nothing to stack."""
     X, y = gaussian(40, 5)
     X[:, 2:] = 0.0
     view, _ = seen(plan_for((2, 3), protocol="clear"), (X, y))

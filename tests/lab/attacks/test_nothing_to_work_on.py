@@ -23,19 +23,19 @@ FROM_XAVIER = {"start": "xavier"}
 
 @cache
 def views(split: tuple[int, ...], keys: tuple[tuple[str, Any], ...]) -> dict[str, View]:
-    """Trained once for all attacks."""
+    """Everybody's views, trained once for all attacks."""
     return views_of(split, gaussian(64, sum(split)), **dict(keys))
 
 
 @pytest.mark.parametrize("attack", [LABEL_SIGN, LABEL_AVERAGE, LABEL_ONLY, LABEL_STACKED, *ENUMERATION])
 def test_shares_show_a_feature_party_no_sums(attack: AnyAttack) -> None:
-    """So no attack on labels through them has anything to solve."""
+    """In `shares` no attack on labels through sums has anything to solve."""
     assert refused(attack(views((8, 1), (("protocol", "shares"), ("epochs", 2)))["features"]), "shares")
 
 
 @pytest.mark.parametrize("attack", [single, chain, geometry, recover_scores])
 def test_shares_show_the_label_party_no_sums(attack: AnyAttack) -> None:
-    """So no attack on features or scores has anything to solve."""
+    """In `shares` no attack on features or scores has anything to solve."""
     assert refused(attack(views((8, 1), (("protocol", "shares"), ("epochs", 2)))["label"]), "shares")
 
 

@@ -17,7 +17,7 @@ NOISE: dict[str, Any] = {"row_norm": 1.0, "epochs": 2, "intercept": False}
 
 
 def residuals(run: Run) -> list[Any]:
-    """Of each step, without noise, from all parties' views together: only a test may look at that."""
+    """The residuals of each step without noise, from all parties' views: only a test may look at that."""
     views = [View.of(run.transcripts[party.name]) for party in run.model.plan.learners]
     signs = views[0].signs
     assert signs is not None

@@ -38,14 +38,14 @@ def doubtful_run(open: str, noise: str = "none") -> Run:
 
 
 def found(run: Run, attack: str, predicted: int | None = None) -> Finding:
-    """By the label party, about the first feature party."""
+    """The findings by the label party, about the first feature party."""
     return next(one for one in audit(run, [attack], predicted=predicted) if one.against == "features")
 
 
 @pytest.mark.parametrize("attack", ["chosen-labels", "false-residual"])
 @pytest.mark.parametrize("split", [SPLIT, (2, 3, 3)], ids=str)
 def test_a_row_is_read_that_was_never_scored(attack: str, split: tuple[int, ...]) -> None:
-    """Between two parties and among three, and `check` says so before."""
+    """A row that was never scored is read, between two parties and among three, as `check` says before."""
     run = run_of(split)
     measured, said = found(run, attack), check(run.model.plan, ROWS)
     assert (measured.verdict, measured.assumes) == ("leaks", "cheating")
@@ -56,7 +56,7 @@ def test_a_row_is_read_that_was_never_scored(attack: str, split: tuple[int, ...]
 
 @pytest.mark.parametrize(("attack", "verdict"), [("chosen-labels", "not applicable"), ("false-residual", "blocked")])
 def test_without_scores_nothing_comes_back(attack: str, verdict: str) -> None:
-    """Neither in `check` nor in the audit."""
+    """Without scores nothing comes back, neither in `check` nor in the audit."""
     run = run_of()
     assert found(run, attack, predicted=0).verdict == verdict
     [said] = [one for one in check(run.model.plan, ROWS, predicted=0) if (one.attack, one.by) == (attack, "label")]
@@ -77,7 +77,7 @@ def test_noise_for_rows_stops_invented_labels_and_no_false_residual() -> None:
 
 
 def test_a_group_gives_the_sum_of_its_rows() -> None:
-    """Label 1 for ten people."""
+    """Label 1 for ten people gives the sum of their rows."""
     truth = Truth.of(run_of())
     group = list(range(10))
     [read] = read_rows(RunsAgain(truth, "label", ROWS), [group])
@@ -93,7 +93,7 @@ def test_kept_evidence_names_other_software_only() -> None:
 
 
 def test_a_difference_of_two_models_names_the_label_of_who_joined() -> None:
-    """By a feature party whose weights are opened, more often than its part of the first model says."""
+    """A feature party with opened weights names the label more often than its part of the first model says."""
     [read] = [one for one in audit(doubtful_run("own"), ["model-difference"]) if one.target == "labels"]
     assert (read.by, read.against, read.verdict, read.n) == ("features", "label", "degrades", PEOPLE)
     assert read.rate is not None
@@ -101,7 +101,7 @@ def test_a_difference_of_two_models_names_the_label_of_who_joined() -> None:
 
 
 def test_a_difference_of_two_models_points_at_the_row_of_who_joined() -> None:
-    """By the label party, which has known rows scored by both; never said to leak, because it takes a second run."""
+    """The label party, with known rows scored by both, points at the row; it never leaks, as it takes a second run."""
     [read] = [one for one in audit(doubtful_run("never"), ["model-difference"]) if one.verdict != "not applicable"]
     assert (read.verdict, read.n, read.assumes) == ("degrades", PEOPLE, "honest")
     assert read.rate is not None
@@ -110,7 +110,7 @@ def test_a_difference_of_two_models_points_at_the_row_of_who_joined() -> None:
 
 
 def test_noise_for_rows_hides_who_joined() -> None:
-    """Both the row and the label, which becomes a coin: the promise is about one row."""
+    """Noise for rows hides both the row and the label, which becomes a coin: the promise is about one row."""
     found = {one.target: one for one in audit(doubtful_run("own", "rows"), ["model-difference"])}
     assert found["features"].verdict == "blocked"
     assert found["labels"].rate is not None

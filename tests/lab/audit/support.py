@@ -31,11 +31,11 @@ def signs(truth: Truth) -> Vector:
 
 
 def label_claim(beliefs: Vector, **fields: Any) -> LabelClaim:
-    """These beliefs, none of them determined unless told otherwise."""
+    """A claim with these beliefs, none of them determined unless told otherwise."""
     return LabelClaim(beliefs, **({"is_determined": np.zeros(len(beliefs), dtype=bool)} | fields))
 
 
 def value_claim(values: Matrix, **fields: Any) -> ValueClaim:
-    """These values as somebody's features."""
+    """A claim with these values as somebody's features."""
     about = {"target": "features", "against": "features", "is_determined": np.zeros(len(values), dtype=bool)}
     return ValueClaim(values=values, **(about | fields))

@@ -21,7 +21,7 @@ def only_the_arbiter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def audited(**keys: Any) -> dict[tuple[str, str, str], Finding]:
-    """By attacker, victim and target."""
+    """The findings by attacker, victim and target."""
     plan = plan_for((3, 4), **(SMALL | keys))
     return {(one.by, one.against, one.target): one for one in plumbob.audit(trained(plan, cut("breast-cancer", 60, 7)))}
 

@@ -75,7 +75,7 @@ def released_sum(party: ExchangeParty) -> float:
 
 
 def statistics(plan: Plan, label: int) -> Vector:
-    """Of many runs, from a source of randomness that is the same in every test run."""
+    """The statistics of many runs, from randomness that is the same in every test run."""
     party = label_party(plan, label, Draws.begin(bytes([label]) * 32))
     found = []
     for _ in range(RUNS):
@@ -85,11 +85,7 @@ def statistics(plan: Plan, label: int) -> Vector:
 
 
 def epsilon_lower_bound(positive: Vector, negative: Vector) -> float:
-    """With 95 % confidence epsilon is at least this: the threshold from one half of the runs, the rates from the other.
-
-    (epsilon, delta) allows a test that says "positive" with probability p under one label set at most
-    exp(epsilon) p + delta under the other. Both rates are taken at the bad end of their Clopper-Pearson intervals.
-    """
+    """An epsilon that is exceeded with 95 % confidence: threshold from one half of the runs, rates from the other."""
     half = RUNS // 2
     candidates = np.quantile(np.concatenate([positive[:half], negative[:half]]), np.linspace(0.02, 0.98, 97))
     best = max(candidates, key=lambda at: _bound(positive[:half], negative[:half], float(at)))

@@ -47,7 +47,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def first_epoch(view: View) -> LabelClaim:
-    """With small scores the sums are -2 y @ X: solved for y where a batch is no longer than columns are many."""
+    """Labels from sums -2 y @ X, while scores are small, where a batch has no more rows than columns."""
     beliefs = np.full(view.rows, np.nan)
     for batch, X, _, sums in view.steps():
         beliefs[batch.rows] = -np.linalg.lstsq(X.T, sums, rcond=None)[0]
@@ -124,7 +124,7 @@ def test_findings_survive_the_record() -> None:
 
 
 def test_active_attacks_get_a_run_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the same rows: with whole plaintexts handed back, packing reads every label."""
+    """With whole plaintexts handed back, packing reads every label in a run on the same rows."""
     monkeypatch.setattr(redteam, "ACTIVE", (PACKING[0],))
     run = small_run(protocol="exchange", replies="paper", key_bits=1024)
     (found,) = plumbob.audit(run, only=["packing"])

@@ -21,7 +21,7 @@ from tests.lab.audit.support import attack, label_claim, signs, small_run, value
 
 @pytest.fixture(scope="module")
 def truth() -> Truth:
-    """Of a small run in the clear."""
+    """The truth of a small run in the clear."""
     return Truth.of(small_run(rows=200))
 
 
@@ -32,7 +32,7 @@ def finding(truth: Truth, claim: object, by: str = "features", name: str = "labe
 
 
 def rotation(size: int, seed: int = 3) -> np.ndarray:
-    """Some orthogonal matrix."""
+    """An orthogonal matrix."""
     return np.linalg.qr(np.random.default_rng(seed).normal(size=(size, size)))[0]
 
 
@@ -108,7 +108,7 @@ def test_advantage_is_the_largest_of_three(truth: Truth) -> None:
 
 
 def test_small_advantages_degrade(truth: Truth) -> None:
-    """Above 0 and within the plan's tolerance."""
+    """An advantage above 0 and within the plan's tolerance degrades."""
     tolerant = Truth(truth.plan.replace(tolerance_labels=1.0), truth.views)
     assert finding(tolerant, label_claim(signs(truth))).verdict == "degrades"
 

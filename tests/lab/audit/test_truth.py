@@ -20,7 +20,7 @@ from tests.protocol.support import made_up, plan_for, trained
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    """Small, in the clear."""
+    """A small run in the clear."""
     return small_run()
 
 

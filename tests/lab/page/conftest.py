@@ -27,7 +27,7 @@ QUICK = {**EXCHANGE, "intercept": False, "epochs": 1, "batch_size": 91, "key_bit
 
 @dataclass
 class Answer:
-    """What came back."""
+    """An answer of the lab."""
 
     status: int
     headers: Mapping[str, str]

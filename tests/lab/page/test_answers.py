@@ -19,7 +19,7 @@ NOTHING_SAID = msgspec.to_builtins(TableReading())
 
 
 def asked(body: Any, tables: TablesRead | None = None) -> PlanDraft:
-    """As the lab takes what the page sends."""
+    """The draft, as the lab takes what the page sends."""
     return asked_with(Parts.of(body), tables)
 
 
@@ -91,7 +91,7 @@ def test_nonsense_is_refused(body: Any) -> None:
 
 
 def test_each_mistake_names_its_key() -> None:
-    """So that the page can show it beside its control."""
+    """Each mistake names its key, so that the page can show it beside its control."""
     with pytest.raises(PlanError) as error:
         asked(draft(epochs=-1, delta=2.0, tolerance_labels=3.0))
     assert [mistake["key"] for mistake in mistakes(error.value)] == ["epochs", "delta", "tolerance_labels"]
@@ -124,7 +124,7 @@ def test_every_fix_on_a_button_helps(protocol: str, noise: str, batch_size: int)
 
 
 def with_fix(keys: dict[str, Any], fix: dict[str, Any]) -> dict[str, Any]:
-    """As the page applies it: with another protocol, the old one's defaults become the new one's."""
+    """The draft with a fix applied as on the page: with another protocol, its defaults replace the old one's."""
     protocol = fix.get("protocol", keys["protocol"])
     old, new = (fitted_defaults()[name] for name in (keys["protocol"], protocol))
     along = {name: new[name] for name in new if keys[name] == old[name]} if protocol != keys["protocol"] else {}
@@ -171,7 +171,7 @@ def test_it_begins_with_the_safe_defaults() -> None:
 
 
 def test_own_tables_say_how_many_columns_and_rows() -> None:
-    """And the bins that the rule chose, whatever the controls hold; a mistake in them is one of the plan."""
+    """Tables give columns, rows and the bins that the rule chose, whatever the controls hold."""
     plan = asked(draft(data="own", features=[1, 1], rows=5, bins=3), TablesRead((3, 4), 500, {"bins": 5})).plan
     assert ([party.features for party in plan.learners], plan.rows, plan.bins) == ([3, 4], 500, 5)
     with pytest.raises(PlanError, match="bank: no column"):

@@ -6,7 +6,7 @@ from plumbob.lab.page.charts import comparison, curve
 
 
 def run(folder: str, auc: float | None, labels: float | None, values: float | None = 0.0) -> dict[str, Any]:
-    """As the list of runs has it."""
+    """A run as the list of runs has it."""
     reach = [None if one is None else {"verdict": "leaks", "advantage": one} for one in (labels, values)]
     return {
         "folder": folder,
@@ -27,7 +27,7 @@ def test_one_point_a_run_at_the_worst_it_gave_away() -> None:
 
 
 def test_a_run_that_was_not_attacked_has_no_place() -> None:
-    """Nor one without a quality; without any there is no chart."""
+    """A run that was not attacked, or has no quality, is left out; without any run there is no chart."""
     assert comparison([run("001-exchange", None, 0.5), run("002-exchange", 0.9, None, None)]) == ""
     assert comparison([]) == ""
 

@@ -29,7 +29,7 @@ def test_all_data_sets_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_every_key_has_a_control() -> None:
-    """But for the rows, which are the data's."""
+    """Every key has a control, except the rows, which are the data's."""
     assert [one["name"] for one in controls()] == [key.name for key in KEYS if key.name != "rows"]
 
 

@@ -54,7 +54,7 @@ def test_nothing_is_read_without_the_cookie(lab: OpenLab, path: str, cookie: str
 
 @pytest.mark.parametrize("path", WRITTEN)
 def test_nothing_is_written_without_the_cookie(lab: OpenLab, path: str) -> None:
-    """Nor does anything happen at such a person's word."""
+    """Nothing happens at the word of whoever does not hold the cookie."""
     assert lab.post(path, {}, Cookie=None).status == 403
 
 
@@ -125,7 +125,7 @@ def test_every_answer_carries_the_policy(lab: OpenLab, path: str) -> None:
 
 
 def test_refusals_carry_it_too(lab: OpenLab) -> None:
-    """Also what is said to strangers."""
+    """The headers are also on what is said to strangers."""
     assert lab.get("start", Cookie=None).headers["content-security-policy"] == POLICY
 
 

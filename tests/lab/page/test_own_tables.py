@@ -34,7 +34,7 @@ def bank(rows: int = 90, first: str = "id,age,city,default") -> str:
 
 
 def processor(rows: int = 80) -> str:
-    """Numbers only, about fewer people."""
+    """A table of numbers only, about fewer people."""
     return "\n".join(["id,balance", *(f"p{row},{row % 7}.5" for row in range(1, rows + 1))]) + "\n"
 
 
@@ -117,7 +117,7 @@ def test_repeated_ids_and_rows_without_a_label(tables: OwnTables) -> None:
     ids=["size", "noise"],
 )
 def test_the_public_rule_chooses_the_encoding(tables: OwnTables, keys: dict[str, Any], words: str) -> None:
-    """By the size of the tables, as `train` drafts its plan, whatever bins the controls hold; and says why."""
+    """The rule goes by the size of the tables, as in `train`, whatever bins the controls hold; and says why."""
     usual = {**BINNED, "bins": 7, "test_share": 0.2, "noise": "none", "scale": "whitened"}
     read = tables.read(NAMES, replace(READING, by_rule=True), {**usual, **keys})
     assert (read.mistake, read.rows) == ("", 80)
@@ -204,7 +204,7 @@ def test_what_is_missing_is_asked_for() -> None:
     ],
 )
 def test_what_is_no_table_is_refused(name: str, content: bytes, words: str) -> None:
-    """At once, in words, and nothing of it stays on the disk."""
+    """What is no table is refused at once, in words, and nothing of it stays on the disk."""
     found = OwnTables()
     with pytest.raises(DataError, match=words) as error:
         kept(found, 0, name, content)
@@ -215,7 +215,7 @@ def test_what_is_no_table_is_refused(name: str, content: bytes, words: str) -> N
 
 
 def test_a_name_is_no_way_to_another_folder() -> None:
-    """Only the last part of it counts."""
+    """Only the last part of a file's name counts."""
     found = OwnTables()
     kept(found, 0, "../../etc/bank.csv", bank())
     assert found._folder is not None
@@ -225,7 +225,7 @@ def test_a_name_is_no_way_to_another_folder() -> None:
 
 
 def test_a_file_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its limit, and what to use for it."""
+    """The refusal of a file that is too long names the limit, and what to use for it."""
     monkeypatch.setattr(own_tables, "LARGEST_FILE", 500)
     found = OwnTables()
     with pytest.raises(DataError, match="use `plumbob audit`"):
@@ -263,13 +263,13 @@ def test_a_table_is_read_once_for_many_plans(tables: OwnTables, monkeypatch: pyt
 
 
 def handed_in(lab: OpenLab, place: int, name: str, content: bytes, **headers: str) -> Any:
-    """One party's file."""
+    """Hand in one party's file."""
     usual = {"Content_Type": "application/octet-stream", "X_File_Name": name}
     return lab.post(f"tables/{place}", content, **{**usual, **headers})
 
 
 def own_draft(lab: OpenLab, **keys: Any) -> dict[str, Any]:
-    """On the tables that were handed in."""
+    """A draft on the tables that were handed in."""
     return {**lab.draft(**{**BINNED, **keys}), "data": "own", "reading": msgspec.to_builtins(READING)}
 
 
@@ -293,7 +293,7 @@ def test_a_run_on_own_tables(lab: OpenLab) -> None:
 
 
 def test_a_run_whose_rows_are_paired_by_place(lab: OpenLab) -> None:
-    """Not unless it is chosen; then the answer says so, and the run's record and page too."""
+    """Rows are paired by place only if that is chosen; then the answer, the run's record and its page say so."""
     handed_in(lab, 0, "bank.csv", bank(80).encode())
     handed_in(lab, 1, "processor.csv", processor().encode())
     silent = {**msgspec.to_builtins(READING), "ids": []}

@@ -104,7 +104,7 @@ def test_a_slider_changes_the_findings(tab: Tab, lab: OpenLab) -> None:
 
 
 def test_the_keyboard_is_enough(tab: Tab, lab: OpenLab) -> None:
-    """From the top by Tab alone: skip to the findings, open one, see its picture, apply its fix, take it back."""
+    """Tab alone is enough: skip to the findings, open one, see its picture, apply its fix, take it back."""
     page = shown(tab, lab)
     page.locator(".skip").focus()
     page.keyboard.press("Enter")
@@ -125,7 +125,7 @@ def test_the_keyboard_is_enough(tab: Tab, lab: OpenLab) -> None:
 
 
 def test_a_slider_can_be_dragged(tab: Tab, lab: OpenLab) -> None:
-    """By the pointer, all the way in one go: findings follow, and the slider stays in the hand."""
+    """A slider is dragged all the way in one go: findings follow, and it stays in the hand."""
     page = shown(tab, lab)
     box = page.locator("#columns-0").bounding_box()
     assert box is not None
@@ -268,7 +268,7 @@ def test_a_plan_survives_a_reload(tab: Tab, lab: OpenLab) -> None:
 
 
 def test_words_are_explained(tab: Tab, lab: OpenLab) -> None:
-    """Under the pointer and under the focus, by Tab alone; Escape hides it, and a list has them all."""
+    """Words are explained under the pointer and under the focus; Escape hides it, and a list has them all."""
     page = shown(tab, lab)
     listed = page.locator("#glossary dt").all_inner_texts()
     assert {"residual", "rank", "reply bits", "pass", "share"} <= set(listed)
@@ -290,7 +290,7 @@ def test_words_are_explained(tab: Tab, lab: OpenLab) -> None:
 
 
 def test_findings_can_be_read_and_saved_before_any_run(tab: Tab, lab: OpenLab) -> None:
-    """As a page apart from the lab, as a file that opens by itself, and on one side of paper."""
+    """Findings are a page apart from the lab, a file that opens by itself, and one side of paper."""
     page = shown(tab, lab)
     with page.expect_popup() as popup:
         page.locator("#read-findings").click()
@@ -308,7 +308,7 @@ def test_findings_can_be_read_and_saved_before_any_run(tab: Tab, lab: OpenLab) -
 
 
 def test_a_live_run_ends_with_a_report(tab: Tab, lab: OpenLab) -> None:
-    """By the plan's own protocol: the curve grows, attacks arrive, the report opens apart from the lab, files load."""
+    """A run by the plan's own protocol shows a growing curve, attacks as they arrive, a report and files."""
     page = shown(tab, lab)
     set_keys(page, key_bits=QUICK["key_bits"], test_only_keys=True)
     expect(page.locator(".option strong").first).to_have_text("As the plan says: exchange, paillier keys of 512 bits")
@@ -489,7 +489,7 @@ def test_own_tables_fit_every_screen(tab: Tab, lab: OpenLab, own_files: list[Pat
 
 
 def test_a_file_that_is_no_table_is_refused_beside_it(tab: Tab, lab: OpenLab, tmp_path: Path) -> None:
-    """In words, where it was chosen; a file that is too large is not even sent."""
+    """A file is refused in words, where it was chosen; one that is too large is not even sent."""
     page = first_shown(tab, lab)
     page.locator("#data").select_option("own")
     (tmp_path / "bank.csv").write_text("1.5,2.5\n1,2\n")

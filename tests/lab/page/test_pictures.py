@@ -80,7 +80,7 @@ def test_on_shares_nobody_sees_a_gradient() -> None:
 
 
 def test_an_unknown_attack_is_refused() -> None:
-    """With the names that there are; and a party that the plan does not have."""
+    """An unknown attack is refused with the names that exist; so is a party that the plan does not have."""
     with pytest.raises(PlanError, match="choose from altered-shares"):
         picture(OPEN, "<script>", "fund", "labels")
     with pytest.raises(PlanError, match="no party"):

@@ -14,7 +14,7 @@ from plumbob.run_folder import RunFolder
 
 
 def finding(verdict: str, advantage: float | None, target: str = "labels") -> Finding:
-    """With this outcome."""
+    """A finding with this outcome."""
     return Finding("label-sign", "fund", "bank", target, verdict, "", "", "", advantage=advantage)
 
 
@@ -29,7 +29,7 @@ def kept(folder: Path, status: str = "finished") -> Path:
 
 
 def test_runs_are_numbered(tmp_path: Path) -> None:
-    """After the largest number there is, also where some were removed; other folders do not count."""
+    """A new run's number follows the largest, also where some were removed; other folders do not count."""
     runs = Runs(tmp_path / "lab-runs")
     assert runs.names() == []
     assert runs.next("exchange") == ("001-exchange", tmp_path / "lab-runs" / "001-exchange")

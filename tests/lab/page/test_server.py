@@ -85,7 +85,7 @@ def test_an_estimate_is_measured_once(lab: OpenLab) -> None:
 
 
 def test_a_run_leaves_an_ordinary_folder(lab: OpenLab, finished: Finished) -> None:
-    """With the plan's real protocol: record, report, parts and transcripts, on which other verbs work."""
+    """A run with the plan's real protocol leaves record, report, parts and transcripts for other verbs."""
     folder = lab.out / finished.name
     record = RunFolder(folder).record()
     assert record.is_finished
@@ -196,7 +196,7 @@ def test_for_scripts_it_says_one_object(tmp_path: Path) -> None:
 
 
 def test_the_browser_is_opened_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the address, without waiting for it."""
+    """The browser is opened at the address, without waiting for it."""
     opened: Queue[str] = Queue()
     monkeypatch.setattr("webbrowser.open", opened.put)
     command._open_browser("http://127.0.0.1:1/")
@@ -223,13 +223,13 @@ def test_a_lab_that_closes_takes_its_run_along_and_logs_nothing(open_lab: Callab
 
 
 def test_a_taken_port_is_said_so() -> None:
-    """With what to do."""
+    """The error about a taken port says what to do."""
     with bound(0) as listener, pytest.raises(TransportError, match="give another one"):
         bound(listener.getsockname()[1])
 
 
 def test_without_the_extra_it_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a traceback about a module that nobody asked for."""
+    """Without the extra there is no traceback about a module that nobody asked for."""
     monkeypatch.setattr(command, "NEEDED", ("no_such_module_here",))
     with pytest.raises(PlumbobError, match=r"pip install '\.\[lab\]' in Plumbob's source folder"):
         command.refuse_without_extra()

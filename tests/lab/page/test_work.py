@@ -32,12 +32,12 @@ FAILING = "import sys; sys.exit('a <word> about it')"
 
 
 async def heard(one: LabRun, after: int = 0) -> list[tuple[int, str, dict[str, Any]]]:
-    """Everything to the end."""
+    """Every event to the end."""
     return [(event.number, event.kind, event.content) async for event in one.after(after)]
 
 
 def room(program: str) -> RunSlot:
-    """For this program."""
+    """A slot for runs of this program."""
     return RunSlot([sys.executable, "-c", program])
 
 
@@ -132,7 +132,7 @@ def test_a_process_that_ends_early_is_reported(program: str) -> None:
 
 
 def test_a_command_that_does_not_exist_is_reported() -> None:
-    """In words, not as a traceback in the middle of a request."""
+    """A missing command is reported in words, not as a traceback in the middle of a request."""
 
     async def done() -> str:
         return (await RunSlot(["/no/such/program"]).start("001-clear", {})).events[-1].kind

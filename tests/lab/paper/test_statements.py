@@ -11,12 +11,12 @@ from plumbob.lab.paper.statements import STATEMENTS, Evidence, claims_of, first_
 
 
 def curve(*means: float) -> Curve:
-    """One point an epoch."""
+    """A curve with one point per epoch."""
     return Curve("made up", tuple(MeanPoint(epoch, mean) for epoch, mean in enumerate(means, start=1)))
 
 
 def flat(value: float) -> Curve:
-    """The same in thirty epochs."""
+    """A curve with the same value in thirty epochs."""
     return curve(*[value] * 30)
 
 

@@ -31,7 +31,7 @@ FIGURE = Figure(
 
 
 def claim(name: str, reading: str, verdict: ClaimVerdict) -> PaperClaim:
-    """With a sentence that would like to be more."""
+    """A claim with a sentence that would like to be markup."""
     return PaperClaim(
         name, "Theorem 1", f"{name} holds {EVIL}", reading, "always", "measured words", verdict, {"value": 1.0}
     )
@@ -100,7 +100,7 @@ def test_tables_hold_every_claim_and_point() -> None:
 
 
 def test_in_short() -> None:
-    """For each reading how many statements agree, and which do not; what was not run is not counted."""
+    """It says for each reading how many statements agree, and which do not; what was not run is not counted."""
     first, second = in_short(BOOK)
     assert first.startswith("figures: 1 of 2 statements agree. Not so: second holds")
     assert second.startswith("text: 0 of 1 statements agree. Not so: first holds")

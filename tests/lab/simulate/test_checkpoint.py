@@ -83,12 +83,12 @@ def roots(plan: Plan, seed: str) -> dict[str, bytes]:
 
 
 def whole(plan: Plan, seed: str = "first", engine: str = "auto") -> Run:
-    """Without any interruption."""
+    """The run without any interruption."""
     return train(plan, tables_of(plan), engine=engine, roots=roots(plan, seed))
 
 
 def started(plan: Plan, out: Path, seed: str, stop_after: int = 0, engine: str = "auto") -> Run:
-    """From wherever the checkpoint stands."""
+    """Start the run from wherever the checkpoint stands."""
     tables = tables_of(plan)
 
     def stop(batch: Batch, _: int) -> None:
@@ -128,7 +128,7 @@ def assert_equal(one: Any, other: Any) -> None:
 
 
 def comparable(record: RunRecord) -> RunRecord:
-    """Without its seconds, and without hashes and weights that hold what was drawn by chance."""
+    """The record without its seconds, and without hashes and weights that hold random draws."""
     for party in record.parties:
         for peer, sent in party.streams.items():
             (other,) = [one for one in record.parties if one.name == peer]
@@ -142,7 +142,7 @@ def comparable(record: RunRecord) -> RunRecord:
 @pytest.mark.usefixtures("every_step")
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 def test_a_run_that_stopped_goes_on(plan: Plan, tmp_path: Path) -> None:
-    """After the first step, after the third and after the last: what is left is what one start would have left."""
+    """A run that stopped after the first, third or last step ends as one start would have."""
     for stop_after in (1, 3, STEPS):
         with pytest.raises(StoppedError):
             started(plan, tmp_path, f"until {stop_after}", stop_after)
@@ -171,7 +171,7 @@ def test_parties_that_stopped_in_different_steps(name: str, monkeypatch: pytest.
 
 @contextmanager
 def messages_up_to(count: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whoever sends one more stops."""
+    """Let this many messages be sent; whoever sends one more stops."""
     left, send = iter(range(count)), Channel.send
 
     def limited(channel: Channel, *content: Any) -> None:
@@ -197,7 +197,7 @@ def test_what_was_drawn_once_is_not_drawn_again(tmp_path: Path) -> None:
 
 
 def moduli(participant: Participant) -> list[int]:
-    """Of every key that the party holds."""
+    """The moduli of every key that the party holds."""
     return [int(key.public.n if isinstance(key, PrivateKey) else key.n) for key in participant.keys]
 
 
@@ -263,7 +263,7 @@ def test_another_run_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 @pytest.mark.usefixtures("every_step")
 def test_a_new_run_forgets_the_old_one(tmp_path: Path) -> None:
-    """Also one whose journal cannot be read any more; but not one that is at work."""
+    """A new run forgets the old one, even if its journal is unreadable; but not one that is at work."""
     plan = PLANS["clear"]
     with pytest.raises(StoppedError):
         started(plan, tmp_path, "first", 2)
@@ -352,7 +352,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 def test_a_slow_disk_slows_no_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """At most once a second, after a write of a sixteenth not for six, and never more than ten are at stake."""
+    """Writes come at most once a second, after a slow one later, and never more than ten seconds are at stake."""
     clock, written, plan = FakeTime(), [], PLANS["exchange"]
     monkeypatch.setattr(checkpoint, "time", clock)
     with unfinished(tmp_path, plan, tables_of(plan)) as kept:

@@ -226,7 +226,7 @@ def test_a_wrong_parameter_is_refused_with_the_plans_words(data: tuple[Any, Any]
 
 @pytest.mark.parametrize("kind", ["texts", "gaps", "neither"])
 def test_frames_with_texts_or_gaps_are_encoded(data: tuple[Any, Any], kind: str) -> None:
-    """As on the command line, by the rule for drafted plans; numbers without gaps stay as they are."""
+    """Frames are encoded as on the command line, by the rule for drafted plans; plain numbers stay as they are."""
     pandas: Any = pytest.importorskip("pandas")
     frame = pandas.DataFrame(data[0][:, :4], columns=list("abcd"))
     if kind == "texts":

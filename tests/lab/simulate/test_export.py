@@ -27,7 +27,7 @@ def run() -> Run:
 
 @pytest.fixture
 def folder(run: Run, tmp_path: Path) -> Path:
-    """Its folder."""
+    """The folder of the run."""
     run.save(tmp_path)
     return tmp_path
 
@@ -170,7 +170,7 @@ def test_refusals(folder: Path) -> None:
 
 
 def test_weights_that_were_never_opened(tmp_path: Path) -> None:
-    """There is nothing to export then."""
+    """Weights that were never opened cannot be exported."""
     plan = Plan.for_columns(
         (15, 15), protocol="shares", open="never", batch_size=128, epochs=1, key_bits=512, test_only_keys=True
     )

@@ -26,18 +26,18 @@ def plan_of(*features: int, **keys: object) -> Plan:
 
 
 def write(path: Path, header: str, rows: list[str]) -> str:
-    """A CSV file's path."""
+    """Write a CSV file and return its path."""
     path.write_text("\n".join([header, *rows]) + "\n")
     return str(path)
 
 
 def bank_rows(ids: list[int]) -> list[str]:
-    """Id, two numbers, the label."""
+    """Rows of an id, two numbers and the label."""
     return [f"c{row},{row * 0.5},{(row * 7) % 11},{'yes' if row % 3 == 0 else 'no'}" for row in ids]
 
 
 def fund_rows(ids: list[int]) -> list[str]:
-    """Id and two numbers."""
+    """Rows of an id and two numbers."""
     return [f"c{row},{(row * 5) % 13},{-row}" for row in ids]
 
 
@@ -72,7 +72,7 @@ def test_files_are_aligned_by_id(files: list[str]) -> None:
 
 
 def test_without_ids_rows_go_by_place(tmp_path: Path) -> None:
-    """Only where somebody says so; files of different lengths are refused."""
+    """Rows are paired by place only where somebody says so; files of different lengths are refused."""
     bank = write(tmp_path / "bank.csv", "x,y", [f"{row},{row % 2}" for row in range(20)])
     fund = write(tmp_path / "fund.csv", "z", [f"{row * row}" for row in range(20)])
     given = [f"bank={bank}", f"fund={fund}"]

@@ -41,7 +41,7 @@ NUMBERS = ["age", "debt", "income"]
 
 
 def fitted(X: Any, y: Any, split: Any, **keys: Any) -> VerticalLogisticRegression:
-    """In the clear, so that it is quick."""
+    """A model fitted in the clear, so that it is quick."""
     settings = {"protocol": "clear", "missing": "mean", "random_state": 0, "epochs": 5, **keys}
     return VerticalLogisticRegression(split, **settings).fit(X, y)
 
@@ -110,7 +110,7 @@ def test_categories_and_gaps_of_a_frame(frame: pd.DataFrame, late: Any, kind: st
 
 
 def test_texts_and_gaps_are_refused_unless_the_plan_takes_them(frame: pd.DataFrame, late: Any) -> None:
-    """By column and count, with the parameter that would take them, and as a ValueError."""
+    """They are refused by column and count, with the parameter that would take them, and as a ValueError."""
     split = (["age", "town"], ["debt", "income"])
     with pytest.raises(ValueError, match="'town' is text: 200 of 200 rows") as refused:
         fitted(frame, late, split)
@@ -173,7 +173,7 @@ LEAKY = {"protocol": "exchange", "batch_size": 2, "epochs": 1, "test_only_keys":
 
 
 def test_a_leaking_plan_warns_where_the_command_line_refuses(frame: pd.DataFrame, late: Any) -> None:
-    """With the attack that gets furthest, and the parameters that would stop it."""
+    """The warning names the attack that gets furthest, and the parameters that would stop it."""
     with pytest.warns(LeakWarning, match="the plan leaks above its tolerance") as caught:
         fitted(frame[NUMBERS][:20], late[:20], (1, 2), **LEAKY)
     [warning] = [one for one in caught if issubclass(one.category, LeakWarning)]
@@ -190,7 +190,7 @@ def test_the_default_plan_warns_of_nothing(frame: pd.DataFrame, late: Any) -> No
 
 
 def test_progress_goes_to_standard_error_where_it_is_asked_for(frame: pd.DataFrame, late: Any, capsys: Any) -> None:
-    """And nowhere otherwise."""
+    """Progress goes to standard error where it is asked for, and nowhere otherwise."""
     fitted(frame[NUMBERS], late, (1, 2))
     assert capsys.readouterr() == ("", "")
     fitted(frame[NUMBERS], late, (1, 2), verbose=True)
@@ -200,7 +200,7 @@ def test_progress_goes_to_standard_error_where_it_is_asked_for(frame: pd.DataFra
 
 
 def test_the_report_is_shown_in_the_cell_and_saved(frame: pd.DataFrame, late: Any, tmp_path: Path) -> None:
-    """As a frame of its own, whose content is the page; with an audit's findings, those are on it."""
+    """The report is a frame whose content is the page; with an audit's findings, those are on it."""
     model = fitted(frame[NUMBERS], late, (1, 2))
     page = model.report(path=tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page.html
@@ -242,7 +242,7 @@ def test_plumbob_errors_are_value_errors_where_those_are_expected(frame: pd.Data
 
 
 def test_dir_lists_what_is_offered() -> None:
-    """Before anything was asked for, and every name can be had."""
+    """`dir` lists every name before anything was asked for, and each can be had."""
     program = "import plumbob; print(*dir(plumbob))"
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert set(plumbob.__all__) <= set(finished.stdout.split())
@@ -253,7 +253,7 @@ def test_dir_lists_what_is_offered() -> None:
 
 
 def test_a_model_with_names_can_be_cloned_and_pickled(frame: pd.DataFrame, late: Any) -> None:
-    """As a search over parameters does."""
+    """A model can be cloned and pickled, as a search over parameters does."""
     import pickle
 
     model = fitted(frame, late, {"bank": ["age", "town"], "fund": ["debt", "income"]}, categorical="one-hot")

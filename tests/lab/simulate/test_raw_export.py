@@ -39,7 +39,7 @@ def columns(seed: int, unseen: bool = False) -> tuple[Columns, Columns]:
 
 
 def tables(bank: Columns, fund: Columns, choices: ColumnChoices = ColumnChoices()) -> dict[str, Table]:  # noqa: B008  # Frozen.
-    """As two parties have them."""
+    """The tables of two parties."""
     labels = ["late" if row % 3 == 0 or value == "Ulm" else "paid" for row, value in enumerate(fund["town"])]
     return {"label": table_from(pa.table(bank), labels=labels, choices=choices), "features": table_from(pa.table(fund))}
 
@@ -61,13 +61,13 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 @pytest.fixture
 def folder(run: Run, tmp_path: Path) -> Path:
-    """Where it was saved."""
+    """The folder where the run was saved."""
     run.save(tmp_path)
     return tmp_path
 
 
 def frame(bank: Columns, fund: Columns) -> Any:
-    """For scikit-learn."""
+    """The tables as a frame for scikit-learn."""
     pandas: Any = pytest.importorskip("pandas")
     return pandas.DataFrame({**bank, **fund}).replace({None: np.nan})
 

@@ -35,7 +35,7 @@ def tables() -> dict[str, Table]:
 
 @pytest.fixture(scope="module")
 def run(tables: Mapping[str, Table]) -> Run:
-    """Trained on bins."""
+    """A run trained on bins."""
     keys = {"protocol": "clear", "bins": 4, "seed": 3, "epochs": 5, "batch_size": 50}
     plan = Plan.for_columns((1, 1), **keys)
     widths = [len(fit_encoder(table, np.arange(200), plan).names) for table in tables.values()]

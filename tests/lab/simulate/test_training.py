@@ -129,7 +129,7 @@ def test_nobody_holds_more_than_its_own(plan: Plan) -> None:
 def check_ignorance(
     knowledge: Knowledge, peer: TrainingParty | Arbiter, transcript: Transcript | ArbiterTranscript
 ) -> None:
-    """Nothing of this peer is known."""
+    """Check that nothing of this peer is known."""
     for key in peer.participant.keys:
         if isinstance(key, PrivateKey):
             assert not knowledge.has_factor(key.public.n)

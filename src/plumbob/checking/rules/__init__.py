@@ -25,18 +25,18 @@ _FURTHER: list[Callable[[Figures], Iterator[Finding]]] = [
 
 
 def further(figures: Figures) -> Iterator[Finding]:
-    """What is judged otherwise than party by party."""
+    """Findings that are judged otherwise than party by party."""
     for findings in _FURTHER:
         yield from findings(figures)
 
 
 def names() -> list[str]:
-    """Of all attacks, each once."""
+    """The names of all attacks, each once."""
     return list(dict.fromkeys(rule.name for rule in RULES))
 
 
 def rules_of(name: str) -> list[AttackRule]:
-    """Everything under one name; PlanError where no attack has it."""
+    """All rules under one name; PlanError where no attack has it."""
     found = [rule for rule in RULES if rule.name == name]
     if not found:
         raise PlanError(f"there is no attack {name}; choose from {', '.join(names())}{suggestion(name, names())}")
@@ -44,13 +44,13 @@ def rules_of(name: str) -> list[AttackRule]:
 
 
 def rule_for(name: str, by: str, target: str) -> AttackRule:
-    """The one for this role and target, or the first under this name."""
+    """The rule for this role and target, or the first under this name."""
     found = rules_of(name)
     return next((rule for rule in found if (rule.by, rule.target) == (by, target)), found[0])
 
 
 def leaves_a_trace(name: str) -> bool:
-    """Whether an attack takes other software than ours, so that a replay of kept evidence names whoever made it."""
+    """Whether an attack needs other software than ours, so that a replay of kept evidence names its attacker."""
     return any(rule.assumes == "cheating" and rule.is_named_by_replay for rule in RULES if rule.name == name)
 
 

@@ -1,4 +1,4 @@
-"""`altered-shares`: a label party that shifts the share it supplies when training ends, as a plan is judged on it."""
+"""The rule for `altered-shares`: a label party shifts the share that it supplies when training ends."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ RULE = AttackRule(
 
 
 def further(figures: Figures) -> Iterator[Finding]:
-    """One column of those that a party has, nearly exactly in every score that is opened from shares."""
+    """Findings of a label party that reads one column per party, nearly exactly in every score opened from shares."""
     plan, scored = figures.plan, figures.scored
     label, spoken = plan.label_party.name, figures.spoken
     if not plan.is_closed or not scored:

@@ -27,7 +27,7 @@ RULE = AttackRule(
 
 
 def further(figures: Figures) -> Iterator[Finding]:
-    """By the arbiter alone on weights; by it and one party on labels or scores."""
+    """Findings of the arbiter alone, on weights, and together with one party, on labels or scores."""
     arbiter = figures.plan.arbiter
     if arbiter is None:
         return

@@ -17,11 +17,11 @@ from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 
 MOST_EPSILON = 4.0
-"""Up to which noise for rows left no more than chance of a chosen row (benchmarks/attacks/chosen_labels.py)."""
+"""The epsilon up to which noise for rows left only chance of a chosen row (benchmarks/attacks/chosen_labels.py)."""
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """By the rows that are scored, held-out ones included."""
+    """Judge by how many rows are scored, held-out ones included."""
     plan, theirs, scored = figures.plan, figures.peer_columns(party), figures.scored
     if not theirs:
         return not_applicable("No peer has columns.")
@@ -47,7 +47,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Labels of one's choice, and the weights that they lead to."""
+    """Draw labels of the attacker's choice, and the weights that they lead to."""
     theirs = max(1, figures.peer_columns(by))
     labels = Block("made-up", figures.rows, 1, (f"{figures.rows} labels,", "one of them 1"), "0", empty_from=1)
     rows = Block("unknown", figures.rows, theirs, (f"{figures.rows} {TIMES} {theirs}", "peer's columns"), "?")

@@ -1,4 +1,4 @@
-"""`claimed-width`, as a plan is judged on it."""
+"""The rule for `claimed-width`: claims more columns than were agreed."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from plumbob.counting import counted
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """What a party reads that claims more columns than were agreed."""
+    """Judge what a party reads by claiming more columns than were agreed."""
     if (reason := without_replies(figures, party)) is not None:
         return reason
     return blocked(
@@ -20,7 +20,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """More columns than were agreed."""
+    """Draw more columns than were agreed."""
     rows, columns = figures.batch, figures.columns(by)
     extra = max(rows - columns, 0)
     real = Block("known", rows, columns, (f"{columns} columns", "as agreed"))

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from plumbob.checking.figures import Figures
 
 MOST_CELLS = 8
-"""Of a block's side, where it is drawn."""
+"""Most cells of a block's side in a drawing."""
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 @dataclass(frozen=True)
 class Block:
-    """This many people (or epochs) down, this many columns across; what is drawn is cut to a few cells."""
+    """A block of this many people (or epochs) by this many columns; a drawing shows a few cells of it."""
 
     kind: str
-    """known, unknown, noisy or made-up."""
+    """The kind of its numbers: known, unknown, noisy or made-up."""
     down: int
     across: int
     caption: tuple[str, ...]
     mark: str = ""
-    """A sign in each cell."""
+    """A sign that each cell shows."""
     empty_from: int | None = None
-    """The row from which on there are zeros."""
+    """The first row that holds zeros, as all after it do; None without any."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class AttackDrawing:
 
 
 def product(left: Block, right: Block, result: Block, conclusion: str) -> AttackDrawing:
-    """One block times another is a third."""
+    """Draw one block times another as a third."""
     return AttackDrawing((left, right, result), (TIMES, "="), conclusion)
 
 
 def one_step(figures: Figures, by: str, mark: str, conclusion: str) -> AttackDrawing:
-    """Of one step: residuals times own columns are own sums."""
+    """Draw one step: residuals times own columns are own sums."""
     rows, columns = figures.batch, figures.columns(by)
     unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), mark)
     own = Block("known", rows, columns, (f"{rows} {TIMES} {columns}", "own columns"))

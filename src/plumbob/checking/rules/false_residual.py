@@ -1,4 +1,4 @@
-"""`false-residual`: a label party that falsifies its share of one person's residual, as a plan is judged on it."""
+"""The rule for `false-residual`: a label party falsifies its share of one person's residual."""
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, product
@@ -7,14 +7,14 @@ from plumbob.checking.rules.shared import bits_of_a_run, in_scores
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """By the scores that are opened from shares."""
+    """Judge by the scores that are opened from shares."""
     if not figures.plan.is_closed:
         return not_applicable("Weights are opened, and other attacks read more from those.")
     return in_scores(figures, party)
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """A residual that is made large, and the weights that it leads to."""
+    """Draw a residual that is made large, and the weights that it leads to."""
     theirs = max(1, figures.peer_columns(by))
     forged = Block("made-up", figures.rows, 1, ("one large residual,", "all others erased"), empty_from=1)
     rows = Block("unknown", figures.rows, theirs, (f"{figures.rows} {TIMES} {theirs}", "peer's columns"), "?")

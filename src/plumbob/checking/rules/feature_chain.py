@@ -1,4 +1,4 @@
-"""`feature-chain`, as a plan is judged on it."""
+"""The rule for `feature-chain`: one column of the peers, read from batches that share no rows."""
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block
@@ -7,11 +7,11 @@ from plumbob.checking.rules.shared import one_column
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 CHAIN_ROOM = 2
-"""Own columns for each row of the longest batch with which every batch has full rank, redundant columns or not."""
+"""Own columns per row of the longest batch with which every batch has full rank, redundant columns or not."""
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Each weight from the one before it, which needs no ratios."""
+    """Judge how far each weight follows from the one before it, which needs no ratios."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     if (columns := figures.peer_columns(party)) != 1:
@@ -27,7 +27,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """One person's scores over the epochs."""
+    """Draw one person's scores over the epochs."""
     visits = figures.visits
     column = Block("unknown", 1, 1, ("one person,", "one column"), "?")
     path = Block("known", 1, visits, (f"{visits} visits", "a score at each"))

@@ -1,4 +1,4 @@
-"""`feature-geometry`, as a plan is judged on it: the peers' scores, and from their history the features."""
+"""The rule for `feature-geometry`: the peers' scores, and from their history their columns."""
 
 import math
 
@@ -18,13 +18,13 @@ from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted, percent
 
 WELL_CONDITIONED = 6
-"""Peer columns up to which inner products are recovered with room to spare."""
+"""Most peer columns for which inner products are recovered with room to spare."""
 LONG_HISTORY = 8
-"""Visits for each peer column that a fit of the history needs, to be sure of it."""
+"""Visits per peer column that a fit of the history needs to be sure."""
 
 
 def judge_scores(figures: Figures, party: str) -> Judgement:
-    """Each visit's residual minus what the party knows of it."""
+    """Judge each visit's residual minus what the party knows of it."""
     if (reason := without_residuals(figures, party)) is not None:
         return reason
     noise, numbers = figures.noise_toward(party), residual_numbers(figures, party)
@@ -36,7 +36,7 @@ def judge_scores(figures: Figures, party: str) -> Judgement:
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Inner products from the history of scores."""
+    """Judge inner products from the history of scores."""
     if (reason := without_residuals(figures, party)) is not None:
         return reason
     columns, visits, noise = figures.peer_columns(party), figures.visits, figures.noise_toward(party)
@@ -66,14 +66,14 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw_scores(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Before columns come the scores that they are worked out from."""
+    """Draw the scores from which columns are worked out."""
     rows, rank = figures.batch, figures.rank(by)
     share = "every score shows" if rank >= rows else f"at most {percent(rank / rows)} of the peers' scores are fixed"
     return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {share}.")
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """All scores of everybody over time."""
+    """Draw everybody's scores over time."""
     rows, width, visits = figures.rows, figures.peer_columns(by), figures.visits
     columns = Block("unknown", rows, width, (f"{rows} {TIMES} {width}", "peer's columns"), "?")
     weights = Block("unknown", width, visits, ("their weights", "over time"), "?")

@@ -1,4 +1,4 @@
-"""`feature-single`, as a plan is judged on it."""
+"""The rule for `feature-single`: one column of the peers, read value by value."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from plumbob.checking.rules.shared import one_column
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Ratios, merged over epochs, then the scale."""
+    """Judge ratios that are merged over epochs, then the scale."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     if (columns := figures.peer_columns(party)) != 1:
@@ -20,7 +20,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """The peer's only column times its weight."""
+    """Draw the peer's only column times its weight."""
     rows, width = figures.batch, figures.peer_columns(by)
     column = Block("unknown", rows, width, (f"{width} peer column{'s' * (width != 1)}", "unknown"), "?")
     weight = Block("unknown", width, 1, ("its weights", "unknown"), "?")

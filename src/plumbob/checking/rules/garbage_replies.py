@@ -1,4 +1,4 @@
-"""`garbage-replies`, as a plan is judged on it."""
+"""The rule for `garbage-replies`: replies that are no products bring out a peer's key in opened weights."""
 
 import math
 from dataclasses import replace
@@ -12,11 +12,11 @@ from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.shares.shape import LatticeShape
 
 DIGITS = 15
-"""Coefficients of a key, each -1, 0 or 1, that one opened weight carries out."""
+"""How many coefficients of a key, each -1, 0 or 1, one opened weight carries out."""
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Replies that are no products, so that a peer's key stands in opened weights."""
+    """Judge replies that are no products, so that a peer's key appears in opened weights."""
     if (reason := without_openings(figures, party)) is not None:
         return reason
     columns, bits = figures.columns(party), figures.opened_bits(party)
@@ -37,7 +37,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """A piece of a key in opened weights."""
+    """Draw a piece of a key in opened weights."""
     columns = max(1, figures.columns(by))
     key = Block("unknown", MOST_CELLS, 1, ("the peer's key", "of one pass"), "?")
     forged = Block("made-up", MOST_CELLS, columns, ("garbage for", "a product"), empty_from=1)

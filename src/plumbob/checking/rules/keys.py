@@ -21,7 +21,7 @@ RULE = AttackRule(
 
 
 def further(figures: Figures) -> Iterator[Finding]:
-    """For keys too short to protect anything."""
+    """A finding for keys too short to protect anything."""
     plan = figures.plan
     if plan.kind.has_key_bits and plan.test_only_keys:
         why = (

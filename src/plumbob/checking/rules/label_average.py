@@ -1,4 +1,4 @@
-"""`label-average`, as a plan is judged on it."""
+"""The rule for `label-average`: averages what is left of a row's residual over its visits, against noise."""
 
 import math
 from dataclasses import replace
@@ -12,7 +12,7 @@ from plumbob.counting import percent
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """The mean over all visits, against noise."""
+    """Judge the mean over all visits, against noise."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     noise = figures.noise_toward(party)
@@ -31,7 +31,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """The same residual, seen with fresh noise in each epoch."""
+    """Draw the same residual, seen with fresh noise in each epoch."""
     noise, visits = figures.noise_toward(by), figures.visits
     seen = Block("noisy", figures.batch, visits, (f"{visits} looks at each", f"noise {noise:.3g} per look"), "~")
     mean = Block("unknown", figures.batch, 1, ("their average", "unknown"), "?")

@@ -1,4 +1,4 @@
-"""`label-chosen-rows`, as a plan is judged on it."""
+"""The rule for `label-chosen-rows`: a feature party that chooses its inputs chooses whose label it reads."""
 
 from dataclasses import replace
 
@@ -11,13 +11,13 @@ from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted, percent
 
 RARER = 4
-"""Few chosen people are only as good a sample as those of the rarer class among them, taken to be one in four."""
+"""A few chosen people are as good a sample as those of the rarer class among them, taken to be one in four."""
 IF_EXACT = 2
-"""The same for people whose labels are read exactly."""
+"""The same factor for people whose labels are read exactly."""
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """A party that puts zeros into all rows but those of its targets."""
+    """Judge a party that puts zeros into all rows but those of its targets."""
     plan, columns = figures.plan, figures.columns(party)
     if not figures.sees_sums:
         return _chosen_on_opened_weights(figures, party)
@@ -51,7 +51,7 @@ def _sample(people: int) -> int:
 
 
 def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
-    """`shares`: the party fills its columns with zeros except for its targets, and reads them from its weights."""
+    """Judge `shares`: the party puts zeros into all rows but its targets', and reads them from its weights."""
     if (reason := without_opened_weights(figures, keeps_its_norm=False)) is not None:
         return reason
     readable = figures.labels_in_opened_weights(party)
@@ -69,7 +69,7 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Own columns that are zero but for a few people."""
+    """Draw own columns that are zero but for a few people."""
     rows, columns = figures.batch, figures.columns(by)
     chosen = max(1, min(MOST_CELLS // 2, MOST_CELLS * columns // rows))
     unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), "?")

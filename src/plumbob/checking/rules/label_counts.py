@@ -1,4 +1,4 @@
-"""`label-counts`, as a plan is judged on it."""
+"""The rule for `label-counts`: counts the positives in each category of a two-valued column."""
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
@@ -9,7 +9,7 @@ from plumbob.counting import counted
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Sums of labels over the categories of two-valued columns."""
+    """Judge sums of labels over the categories of two-valued columns."""
     plan, columns = figures.plan, figures.columns(party)
     if not figures.sees_sums:
         return _counts_on_opened_weights(figures, party)
@@ -33,7 +33,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
-    """`shares`: one difference of rates for each column with two values, from an honest run's weights."""
+    """Judge `shares`: one difference of rates for each column with two values, from an honest run's weights."""
     if (reason := without_opened_weights(figures, keeps_its_norm=True)) is not None:
         return reason
     equations = figures.columns(party) * figures.runs
@@ -45,7 +45,7 @@ def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """The first sum of a yes/no column."""
+    """Draw the first sum of a yes/no column."""
     rows = figures.batch
     unknown = Block("unknown", rows, 1, (f"{rows} labels", "unknown"), "?")
     yes = Block("known", rows, 1, ("one yes/no", "column"), "1", empty_from=MOST_CELLS // 2)

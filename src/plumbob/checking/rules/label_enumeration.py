@@ -1,4 +1,4 @@
-"""`label-enumeration`, as a plan is judged on it."""
+"""The rule for `label-enumeration`: tries all labels of groups of similar rows."""
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block, product
@@ -9,7 +9,7 @@ CLUSTERS = 8
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """It finds out which groups have which label, as far as own columns make groups."""
+    """Judge whether trying labels finds which groups have which, as far as own columns make groups."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     if figures.plan.start != "zero":
@@ -24,7 +24,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """A label for each group, against one sum."""
+    """Draw a label for each group, against one sum."""
     columns = figures.columns(by)
     labels = Block("unknown", CLUSTERS, 1, (f"{CLUSTERS} groups' labels,", "all combinations"), "?")
     groups = Block("known", CLUSTERS, columns, ("sums of own", "columns, by group"))

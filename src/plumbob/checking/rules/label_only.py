@@ -1,4 +1,4 @@
-"""`label-only`, as a plan is judged on it."""
+"""The rule for `label-only`: decodes labels where a residual holds nothing else."""
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
@@ -9,11 +9,11 @@ from plumbob.checking.verdict_words import DEGRADES
 from plumbob.counting import plain
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0
-"""Labels for each independent column that a box surely decodes, and that a lattice may."""
+"""Labels per independent column that a box surely decodes, and that a lattice may."""
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Decoding where a residual is a label and nothing else."""
+    """Judge decoding where a residual is a label and nothing else."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     if figures.plan.weighs_rows:
@@ -39,7 +39,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """One step's sums against labels that are a yes or a no."""
+    """Draw one step's sums against labels that are a yes or a no."""
     rows, columns = figures.batch, figures.columns(by)
     ends = f"{rows / max(columns, 1):.2g} people for each equation, and each is a yes or a no: about 5 can be decoded."
     return one_step(figures, by, "±", ends)

@@ -1,4 +1,4 @@
-"""`label-sign`, as a plan is judged on it."""
+"""The rule for `label-sign`: solves each batch for residuals, whose sign gives the label away."""
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Solve, reading
@@ -9,7 +9,7 @@ from plumbob.counting import percent
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """One batch at a time."""
+    """Judge one batch at a time."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     known = figures.rank(party) / figures.batch
@@ -21,7 +21,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """One step's sums against one step's residuals."""
+    """Draw one step's sums against one step's residuals."""
     rows, rank = figures.batch, figures.rank(by)
     solved = (
         "every residual is solved for" if rank >= rows else f"at most {percent(rank / rows)} of the residuals are fixed"

@@ -1,4 +1,4 @@
-"""`label-stacked`, as a plan is judged on it."""
+"""The rule for `label-stacked`: solves the equations of all steps as one system."""
 
 import math
 
@@ -10,19 +10,19 @@ from plumbob.checking.rules.shared import generally_judged
 from plumbob.counting import counted
 
 UNREST = 1.5
-"""Scores that move between the steps blur more than those of one step."""
+"""The factor by which scores that move between the steps blur more than those of one step."""
 ENOUGH = 4
-"""Equations for each label beyond which more steps bring little."""
+"""Equations per label beyond which more steps bring little."""
 STACKED_AUC = 0.995
-"""What stacked equations reach at best: other parties' scores move between the steps."""
+"""The best AUC of stacked equations: other parties' scores move between the steps."""
 MOST_BY_ONE_COLUMN = 0.5
-"""Equations for each label that a single column may be good for, however often it is used."""
+"""Most equations per label that a single column may give, however often it is used."""
 SURE_IF_FEW, SURE_IF_MANY = 0.1, 0.3
-"""Those that it surely is good for, where it has fewer equations than there are labels, and where it has more."""
+"""Equations per label that it surely gives, where it has fewer equations than labels, and where it has more."""
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """What the equations of all batches say together."""
+    """Judge what the equations of all batches say together."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     per_step = figures.rank(party)
@@ -49,12 +49,12 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def stackable(known: float) -> float:
-    """Real columns are uneven: rows with small entries are told apart later than the count says."""
+    """Equations per label that count: real columns are uneven, and rows with small entries are told apart later."""
     return min(1.0, known / 1.3)
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """The sums of all steps against everybody's labels."""
+    """Draw the sums of all steps against everybody's labels."""
     columns, steps = figures.columns(by), figures.steps
     unknown = Block("unknown", figures.rows, 1, (f"{figures.rows} labels", "unknown"), "?")
     own = Block("known", figures.rows, columns, ("own columns,", f"{steps} batches"))

@@ -34,7 +34,7 @@ RULE = AttackRule(
 
 
 def further(figures: Figures) -> Iterator[Finding]:
-    """By the label party, alone and in a coalition, about every other party's columns."""
+    """Findings of the label party, alone and in a coalition, about every other party's columns."""
     plan = figures.plan
     if not is_masked(plan):
         return

@@ -28,7 +28,7 @@ MEASURED_ROWS = "for one person who joined 1,000 or 10,000 others, its mean corr
 
 
 def further(figures: Figures) -> Iterator[Finding]:
-    """Of several runs: about rows by the label party, about labels by a party whose weights are opened."""
+    """Findings of several runs: about rows by the label party, about labels by a party whose weights are opened."""
     plan = figures.plan
     if figures.runs < 2 or not plan.kind.is_encrypted:
         return

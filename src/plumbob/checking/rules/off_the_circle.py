@@ -1,4 +1,4 @@
-"""`off-the-circle`, as a plan is judged on it."""
+"""The rule for `off-the-circle`: sines and cosines of no angle show a person's score in an opened weight."""
 
 from dataclasses import replace
 
@@ -9,11 +9,11 @@ from plumbob.checking.rules.shared import without_openings
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 FEW_PEOPLE = 3
-"""Fewer scores than these say little in general, though much about those people."""
+"""Fewer scores than this say little in general, though much about those people."""
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Sines and cosines of no angle, so that a chosen person's score stands in an opened weight."""
+    """Judge sines and cosines of no angle, so that a chosen person's score appears in an opened weight."""
     if (reason := without_openings(figures, party)) is not None:
         return reason
     if figures.passes == 1 and figures.plan.start == "zero":
@@ -33,7 +33,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """A person's score, through sines that are none, in one opened weight."""
+    """Draw a person's score, through numbers that are no sines, in one opened weight."""
     people = max(1, min(figures.columns(by), figures.rows))
     scores = Block("unknown", people, 1, (f"{people} people's", "joint scores"), "?")
     forged = Block("made-up", people, 1, ("falsified", "sines"))

@@ -1,4 +1,4 @@
-"""`packing`, as a plan is judged on it."""
+"""The rule for `packing`: hides extra sums in the high bits of replies."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """What a party reads that hides values in its replies."""
+    """Judge what a party reads by hiding values in its replies."""
     if (reason := without_replies(figures, party)) is not None:
         return reason
     room = hidden_room(figures, party)
@@ -34,7 +34,7 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 
 def judge_for_scores(figures: Figures, party: str) -> Judgement:
-    """Hidden values in replies, at the label party."""
+    """Judge hidden values in replies, at the label party."""
     if (reason := without_replies(figures, party)) is not None:
         return reason
     if not figures.peers(party):
@@ -50,7 +50,7 @@ def judge_for_scores(figures: Figures, party: str) -> Judgement:
 
 
 def draw(figures: Figures, by: str, target: str) -> AttackDrawing:
-    """Room in a reply beside the sums that were agreed."""
+    """Draw the room in a reply beside the sums that were agreed."""
     sums, room = figures.columns(by), figures.readable_residuals(by)
     agreed = Block("known", 1, sums, (f"{sums} sums", "that were agreed"))
     hidden = Block("made-up", 1, max(room, 1), (f"room for {room}", "of the peer's residuals"), "?")

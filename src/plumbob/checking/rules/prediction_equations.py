@@ -29,7 +29,7 @@ RULE = AttackRule(
 
 
 def further(figures: Figures) -> Iterator[Finding]:
-    """By the label party, which sees scores, and by each feature party, which sees none."""
+    """Findings of the label party, which sees scores, and of each feature party, which sees none."""
     if figures.scored < 1:
         return
     for party in figures.plan.feature_parties:
@@ -40,13 +40,13 @@ def further(figures: Figures) -> Iterator[Finding]:
 
 
 def unknown_weights(plan: Plan) -> int:
-    """Numbers that known rows must fix before a score says something about unknown ones; an offset is among them."""
+    """How many numbers known rows must fix before a score says something about unknown ones, the offset included."""
     theirs = sum(party.features for party in plan.feature_parties)
     return (plan.columns if plan.is_closed else theirs) + 1
 
 
 def recommended_rows(plan: Plan) -> int:
-    """The most rows to answer with which not even known rows fix the weights."""
+    """The most rows to answer so that not even known rows fix the weights."""
     return unknown_weights(plan) - 1
 
 

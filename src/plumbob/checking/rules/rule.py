@@ -20,7 +20,7 @@ Assumes = Literal["honest", "cheating"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and its one sentence."""
+    """A verdict and one sentence of reasons."""
 
     verdict: str
     why: str
@@ -39,36 +39,36 @@ class AttackRule:
     story: str
     """What it does, in two sentences for people who decide."""
     judge: Callable[[Figures, str], Judgement | None] = lambda _figures, _party: None
-    """From a plan's figures and the attacker's name to a verdict with the numbers behind it; None: no finding."""
+    """Judges a plan's figures for an attacker of this name: a verdict with its numbers; None: no finding."""
     draw: Callable[[Figures, str, str], AttackDrawing] | None = None
-    """From a plan's figures, the attacker's name and the target to what the lab draws."""
+    """Makes what the lab draws, from a plan's figures, the attacker's name and the target."""
     assumes: Assumes = "honest"
-    """cheating: it takes data of the attacker's choice, or other software."""
+    """Whether the attack needs cheating: data of the attacker's choice, or other software."""
     stage: Literal["training", "prediction"] = "training"
     is_named_by_replay: bool = True
-    """Of a cheat: whether a replay of kept evidence names it. It does not where all messages are honest."""
+    """Whether a replay of kept evidence names this cheat; it does not where all messages are honest."""
 
 
 def finding(
     rule: AttackRule, by: str, against: str, verdict: str, why: str, fix: str = "", target: str = ""
 ) -> Finding:
-    """What a rule says of one party against another."""
+    """The finding of a rule for one party against another."""
     about = (target or rule.target, verdict, sentence(why), rule.reference, fix)
     return Finding(rule.name, by, against, *about, stage=rule.stage, assumes=rule.assumes)
 
 
 def blocked(why: str) -> Judgement:
-    """It surely comes to nothing."""
+    """The judgement that an attack surely comes to nothing."""
     return Judgement(BLOCKED, why)
 
 
 def not_applicable(why: str) -> Judgement:
-    """It has nothing to work on."""
+    """The judgement that an attack has nothing to work on."""
     return Judgement(NOT_APPLICABLE, why)
 
 
 def without_sums(figures: Figures, party: str) -> Judgement | None:
-    """Where a party gets no gradients there is nothing to solve."""
+    """The judgement for a party that gets no gradients; None for others."""
     if not figures.sees_sums:
         return not_applicable(NO_GRADIENTS)
     if not figures.columns(party):

@@ -28,7 +28,7 @@ RULE = AttackRule(
 
 
 def further(figures: Figures) -> Iterator[Finding]:
-    """By each feature party, about the label party's decisions."""
+    """Findings of each feature party, about the label party's decisions."""
     plan = figures.plan
     if figures.scored < 1:
         return

@@ -1,4 +1,4 @@
-"""What several rules have in common, from a forecast, a batch, a reply or an opening to a verdict and a sentence."""
+"""What several rules share: from a forecast, a batch, a reply or an opening to a verdict and a sentence."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from plumbob.protocol.shares.shape import LatticeShape
 # Attacks on labels: from a forecast to a verdict.
 
 FAINT_IN_GENERAL, MANY_STEPS = 6.0, 8
-"""Standard deviations below which own columns say nothing in general, and batches an epoch that even luck out."""
+"""Standard deviations below which own columns say nothing in general; batches per epoch that even luck out."""
 
 
 def without_opened_weights(figures: Figures, keeps_its_norm: bool) -> Judgement | None:
-    """Weights that stay shared say nothing, and noise or flips bound what opened ones say.
+    """The judgement where weights stay shared, or noise or flips bound what opened ones say; None otherwise.
 
     Noise for whole rows blocks nobody who may exceed its norm bound.
     """
@@ -47,7 +47,7 @@ def than_a_coin(plan: Plan) -> str:
 
 
 def exact(figures: Figures, coverage: float = 1.0, judged: int | None = None) -> Forecast:
-    """Labels that are read without any blur but the flips."""
+    """The forecast for labels that are read without any blur but the flips."""
     judged_rows = figures.rows if judged is None else judged
     return Forecast(math.inf, coverage, judged_rows, figures.flipped, figures.baseline_auc)
 
@@ -55,7 +55,7 @@ def exact(figures: Figures, coverage: float = 1.0, judged: int | None = None) ->
 def generally_judged(
     figures: Figures, party: str, attack: str, forecast: Forecast, numbers: str, solve: Solve, visits: int = 1
 ) -> Judgement:
-    """The same for attacks that solve for all rows of a batch, and so find out what own columns say in general too.
+    """Judge an attack that solves for all rows of a batch, and so also finds what own columns say in general.
 
     That is no individual's secret, but it may be more than its part of the model says. And few batches mean few
     directions in which noise fell: one of them may happen to tell the classes apart. A forecast errs to both sides, so
@@ -93,7 +93,7 @@ def generally_judged(
 
 
 def _leaks_at_home(figures: Figures, rehearsed: tuple[float, ...], *, is_forecast: bool) -> bool:
-    """Half of the rehearsals leak, and either the formula says the same or no rehearsal comes to nothing."""
+    """Whether half of the rehearsals leak, and the formula says the same or no rehearsal comes to nothing."""
     leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)
     return 2 * leaking >= len(rehearsed) and (is_forecast or min(rehearsed) > 0.0)
 
@@ -120,12 +120,12 @@ def expectation(forecast: Forecast, verdict: str) -> str:
 
 
 def sentence(numbers: str) -> str:
-    """With a capital letter and a full stop."""
+    """The numbers as a sentence, with a capital letter and a full stop."""
     return numbers[0].upper() + numbers[1:] + "."
 
 
 def batch_numbers(figures: Figures, party: str) -> str:
-    """How many residuals of a batch own columns fix."""
+    """A sentence on how many residuals of a batch own columns fix."""
     rank, columns = figures.rank(party), figures.columns(party)
     text = (
         f"batches of {counted(figures.batch, 'row')} against its {counted(columns, 'column')} fix "
@@ -140,18 +140,17 @@ def batch_numbers(figures: Figures, party: str) -> str:
 USUAL_SCORE = 0.3
 """The spread of a peer's part of the score, beside which noise is large or small."""
 FEW_EPOCHS = 3
-"""Visits after which ratios have merged and the scale is clear, in practice."""
+"""How many visits usually let ratios merge and show the scale."""
 FEW = 0.1
 """The share of rows that may lie in a longer last batch without changing the verdict."""
 FAR_ROOM, NEAR_ROOM = 2.5, 1.35
-"""Own columns for each row of a batch with which it surely has full rank, redundant columns or not, after a start far
-from zero, and after any other random one."""
+"""Own columns per row of a batch with which it surely has full rank: after a start far from zero, or after another."""
 UNEVEN = 4
-"""Rows for each column up to which real columns, with their rare categories, may still fix a row here and there."""
+"""Rows per column up to which real columns, with their rare categories, may still fix a row here and there."""
 
 
 def one_column(figures: Figures, party: str, epochs: str) -> Judgement:
-    """Of an attack on the peers' only column."""
+    """Judge an attack on the peers' only column."""
     if (reason := without_residuals(figures, party)) is not None:
         return reason
     noise = figures.noise_toward(party)
@@ -168,7 +167,7 @@ def one_column(figures: Figures, party: str, epochs: str) -> Judgement:
 
 
 def without_residuals(figures: Figures, party: str) -> Judgement | None:
-    """Scores show only where a batch's residuals are determined."""
+    """The judgement where a batch's residuals are not determined, so that scores do not show; None otherwise."""
     if (reason := without_sums(figures, party)) is not None:
         return reason
     if not figures.peers(party):
@@ -182,7 +181,7 @@ def without_residuals(figures: Figures, party: str) -> Judgement | None:
 
 
 def are_most_determined(figures: Figures, party: str) -> bool:
-    """All batches, or all but a last one that the remainder made longer.
+    """Whether all batches are determined, or all but a last one that the remainder made longer.
 
     Real columns are rarely independent. A random start makes scores large, and what one batch leaves open then hides
     what the others show, unless there is room, or the party knows the rank of its own columns.
@@ -202,7 +201,7 @@ def is_drowned(noise: float) -> bool:
 
 
 def residual_numbers(figures: Figures, party: str) -> str:
-    """How many residuals of a batch own columns fix."""
+    """A sentence on how many residuals of a batch own columns fix."""
     rows, columns = figures.batch, figures.columns(party)
     if rows <= columns:
         return f"Batches of {counted(rows, 'row')} against its {counted(columns, 'column')} fix every residual"
@@ -213,7 +212,7 @@ def residual_numbers(figures: Figures, party: str) -> str:
 
 
 def with_noise(noise: float) -> str:
-    """What noise adds to a sentence."""
+    """The part of a sentence that noise adds."""
     return f", with noise of {noise:.3g} on each score" if noise else ""
 
 
@@ -221,7 +220,7 @@ def with_noise(noise: float) -> str:
 
 
 def without_replies(figures: Figures, party: str) -> Judgement | None:
-    """Hidden values need somebody who hands opened sums back."""
+    """The judgement where nobody hands opened sums back, which hidden values need; None otherwise."""
     if not figures.sees_sums:
         return not_applicable("In shares no sums are handed back, so nothing can be hidden in them.")
     if not figures.plan.kind.is_encrypted:
@@ -236,14 +235,14 @@ class ReplyCapacity:
     """What replies have room for beside honest sums, or in their place."""
 
     share: float
-    """Of all rows, those whose residual is read at least once."""
+    """The share of all rows whose residual is read at least once."""
     is_every_step: bool
     """Whether that works in every step without its gradient being lost; otherwise it is done once."""
     numbers: str
 
 
 def hidden_room(figures: Figures, party: str) -> ReplyCapacity:
-    """From the widths that come back."""
+    """The room for hidden values, from the widths of the replies."""
     readable, rows = figures.readable_residuals(party), figures.batch
     bits, sums = sum(figures.reply_widths(party)), counted(figures.columns(party), "sum")
     room = f"{counted(readable, 'residual')} of {counted(rows, 'row')}"
@@ -267,7 +266,7 @@ def hidden_room(figures: Figures, party: str) -> ReplyCapacity:
 
 
 def in_scores(figures: Figures, party: str) -> Judgement:
-    """What scores carry out where weights stay shared."""
+    """Judge what scores carry out where weights stay shared."""
     plan, scored = figures.plan, figures.scored
     if party != plan.label_party.name:
         return blocked(
@@ -289,12 +288,12 @@ def in_scores(figures: Figures, party: str) -> Judgement:
 
 
 def bits_of_a_run(figures: Figures, party: str) -> int:
-    """What any number of scores can depend on of the shared weights: a weight's width for each column, and one more."""
+    """How many bits of the shared weights scores can depend on: a weight's width for each column, and one more."""
     return LatticeShape(figures.plan, figures.rows).input_bits * (figures.peer_columns(party) + 1)
 
 
 def without_openings(figures: Figures, party: str) -> Judgement | None:
-    """Where no weight is opened to this party."""
+    """The judgement where no weight is opened to this party; None otherwise."""
     if not figures.plan.kind.has_lattices:
         return not_applicable("There are no lattice products in this plan.")
     if figures.plan.is_closed:

@@ -1,4 +1,4 @@
-"""`steering`, as a plan is judged on it."""
+"""The rule for `steering`: moves the peers' weights, and reads their columns in the scores that follow."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ ENOUGH_COLUMNS, FEW_PEOPLE = 0.6, 3
 
 
 def judge(figures: Figures, party: str) -> Judgement:
-    """Pushes on the peers' weights that stay below the limit of a step."""
+    """Judge pushes on the peers' weights that stay below the limit of a step."""
     if (reason := _without_pushes(figures, party)) is not None:
         return reason
     people, width, noise = figures.steered_people(party), figures.peer_columns(party), figures.noise_toward(party)
@@ -47,7 +47,7 @@ def _without_pushes(figures: Figures, party: str) -> Judgement | None:
 
 
 def _is_enough(figures: Figures, party: str, people: int, read: int) -> bool:
-    """Columns, or with an arbiter inner products with people's rows, of which a rotation of them needs nearly all."""
+    """Whether enough columns are read, or with an arbiter inner products, of which a rotation needs nearly all."""
     width = figures.peer_columns(party)
     if figures.plan.kind.has_arbiter:
         return read >= min(width, people)
@@ -66,7 +66,7 @@ def _is_steady(figures: Figures, party: str) -> bool:
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """A weight that the attacker moved, and the scores after it."""
+    """Draw a weight that the attacker moved, and the scores after it."""
     readable, width = figures.steered_people(by), figures.peer_columns(by)
     values = Block("unknown", readable, 1, (f"{readable} people,", "one peer column"), "?")
     push = Block("made-up", 1, 1, ("a push on", "its weight"))

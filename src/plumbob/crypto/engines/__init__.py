@@ -1,4 +1,4 @@
-"""Which engine works: by name, or automatically the fastest one of this machine."""
+"""Choosing an engine: by name, or automatically the fastest one of this machine."""
 
 import warnings
 from functools import cache
@@ -42,7 +42,7 @@ def _python_engine() -> Engine:
 
 
 def _named(engine: Engine, name: str) -> Engine:
-    """By which the products of lattices are sent to the cluster."""
+    """Give the engine the name by which products of lattices are sent to the cluster."""
     if name == "ray":
         vars(engine)["name"] = name
     return engine

@@ -56,10 +56,10 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What the record and the benchmark call it."""
+        """The engine's name in records and benchmarks."""
 
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
-        """Row by row; `right` may have a single row, which then meets every row of `left`."""
+        """Products row by row; `right` may have a single row, which then meets every row of `left`."""
 
     def embed(self, ring: Ring, values: Integers) -> Limbs:
         """1 + value * root modulo root**2: what Paillier's messages become. Values may be negative."""
@@ -93,18 +93,18 @@ class Engine(Protocol):
 
 
 def unbounded(values: Integers) -> Sequence[int]:
-    """As Python's own integers, which do not overflow."""
+    """The values as Python's own integers, which do not overflow."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def embedded(ring: Ring, values: Integers) -> Limbs:
-    """For engines on this machine's cores: one product a value."""
+    """1 + value * root for engines on this machine's cores: one product per value."""
     root = mpz(ring.root)
     return from_ints((1 + value % root * root for value in unbounded(values)), ring.width)
 
 
 def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:
-    """For engines whose `power` does the work: the rest is two divisions a value."""
+    """One ring's part of `logarithms`, for engines whose `power` does the work; the rest is two divisions per value."""
     prime = mpz(ring.root)
     reduced = from_ints((value % ring.modulus for value in to_mpz(values)), ring.width)
     raised = to_mpz(engine.power(ring, reduced, ring.root - 1))
@@ -112,13 +112,13 @@ def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:
 
 
 def check_bits(bits: int) -> None:
-    """Of an entry, with its sign."""
+    """Refuse a width of entries, sign included, that engines cannot take."""
     if not 1 <= bits <= MAX_BITS:
         raise ValueError(f"expected 1 to {MAX_BITS} bits, got {bits}: encode with a smaller scale")
 
 
 def check_range(matrix: IntegerMatrix, bits: int) -> None:
-    """Kernels take the low bits of whatever they are given: an entry outside the range would be a wrong result."""
+    """Refuse entries outside the range: kernels take the low bits of anything and would return wrong results."""
     check_bits(bits)
     limit = 1 << (bits - 1)
     if matrix.size and not (-limit <= int(matrix.min()) and int(matrix.max()) < limit):
@@ -126,7 +126,7 @@ def check_range(matrix: IntegerMatrix, bits: int) -> None:
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -136,7 +136,7 @@ def powers_of(ring: Ring, base: mpz, count: int) -> list[mpz]:
 
 
 def chosen_product(table: PowerTable, digits: Sequence[int]) -> mpz:
-    """One power of every base, multiplied."""
+    """The product of one power of every base."""
     product = mpz(1)
     modulus = table.ring.modulus
     for powers, digit in zip(table.powers, digits, strict=True):

@@ -19,21 +19,24 @@ from typing import Any
 from plumbob.errors import EngineError
 
 LEAST_SECONDS = 0.05
-"""Of work in one task; less would be eaten up by sending it."""
+"""Least work in one task; with less, sending it would take longer."""
 RETRIES = 3
 """How often a task is given out again after its worker, or its node, was lost."""
 RESERVED = 0.001
-"""Of a processor, by each worker. With a whole one there would be none left for those that move to another node, and
-Ray puts a worker that reserves nothing anywhere, even all of them on one node."""
+"""The part of a processor that each worker reserves.
+
+With a whole one there would be none left for those that move to another node, and Ray puts a worker that reserves
+nothing anywhere, even all of them on one node.
+"""
 PATIENCE = 10.0
-"""Seconds for a cluster to answer."""
+"""Seconds that a cluster has to answer."""
 KEPT = 32
-"""Moduli, tables and matrices that a worker keeps; a party has about eight."""
+"""How many moduli, tables and matrices a worker keeps; a party has about eight."""
 
 
 @dataclass(frozen=True, repr=False)
 class StoredValue:
-    """Where a worker finds what it does not have yet."""
+    """Where a worker finds a value that it does not have yet."""
 
     digest: bytes
     reference: Any
@@ -44,7 +47,7 @@ class Task:
     """One part of a call: an engine's method, with what workers keep first, and then the arguments of this part."""
 
     engine: Callable[[], Any]
-    """That of the worker's machine."""
+    """Returns the engine of the worker's machine."""
     operation: str
     kept: tuple[StoredValue, ...]
     arguments: tuple[Any, ...]
@@ -69,13 +72,13 @@ class Workers:
         return len(self._places)
 
     def parts(self, length: int, seconds: float) -> list[slice]:
-        """Of that much work: as many as there are workers, or fewer, so that none is too little."""
+        """Cut that much work into as many parts as there are workers, or fewer, so that none is too small."""
         count = min(self.count, length, int(seconds / LEAST_SECONDS) if LEAST_SECONDS else length)
         ends = [length * part // max(count, 1) for part in range(count + 1)]
         return [slice(start, end) for start, end in pairwise(ends)]
 
     def parcel(self, digest: bytes, make: Callable[..., Any], *arguments: Any) -> StoredValue:
-        """What `make` makes of the arguments; they lie in the object store for as long as somebody here holds it."""
+        """Store `make` and its arguments in the object store, for as long as somebody here holds the result."""
         return StoredValue(digest, self._ray.put((make, arguments)))
 
     def done(self, tasks: Sequence[Task]) -> list[Any]:
@@ -113,14 +116,14 @@ class Workers:
         self._replace(lost)
 
     def _replace(self, lost: set[int]) -> None:
-        """By workers on nodes that answer, if any does."""
+        """Replace lost workers by new ones on nodes that answer, if any does."""
         answering = [node for number, node in enumerate(self._places) if number not in lost] or self._places
         for number, node in zip(sorted(lost), cycle(answering), strict=False):
             self._ray.kill(self._started[number])
             self._places[number], self._started[number] = node, self._start(node)
 
     def _start(self, node: str) -> Any:
-        """A worker that Ray starts again if its process is lost, and gives its task again; the others continue."""
+        """Start a worker that Ray restarts, with its task, if its process is lost; the others continue."""
         on_node = _module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(node, soft=True)
         options = {"max_restarts": -1, "max_task_retries": RETRIES, "num_cpus": RESERVED}
         return self._ray.remote(WorkerProcess).options(scheduling_strategy=on_node, **options).remote()
@@ -156,7 +159,7 @@ def _connected() -> Any:
 
 
 def _module(name: str) -> Any:
-    """Of an extra that may not be installed."""
+    """Import a module of an extra that may not be installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -166,7 +169,7 @@ def _module(name: str) -> Any:
 
 
 def _knock(address: str) -> None:
-    """Ray itself waits for minutes where nobody listens."""
+    """Refuse an address where nobody listens: Ray itself would wait for minutes."""
     host, separator, port = address.rpartition(":")
     if separator and port.isdigit():
         socket.create_connection((host, int(port)), PATIENCE).close()
@@ -179,7 +182,7 @@ class WorkerProcess:
     """One process of the cluster."""
 
     def do(self, work: Callable[[Any], Any], item: Any) -> Any:
-        """One piece of the work that `map` gives out."""
+        """Do one piece of the work that `map` hands out."""
         return work(item)
 
 
@@ -187,7 +190,7 @@ _kept: dict[bytes, Any] = {}
 
 
 def carry_out(task: Task) -> Any:
-    """One task, with what this worker kept of earlier ones."""
+    """Carry out one task, with what this worker kept of earlier ones."""
     try:
         return getattr(task.engine(), task.operation)(*map(_opened, task.kept), *task.arguments)
     except ValueError as refusal:

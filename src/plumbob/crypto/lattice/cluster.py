@@ -32,7 +32,7 @@ from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, j
 from plumbob.crypto.lattice.sets import ParameterSet
 
 ENCRYPTION, SLOT_TERM, TURN_TERM, OPENING, REPLY, ADDITION = 4, 5, 13, 5, 18, 5
-"""About how many transforms' time one of each takes."""
+"""About how many transforms each operation takes as long as."""
 
 
 class RayLatticeEngine:
@@ -112,12 +112,12 @@ class RayLatticeEngine:
         return np.concatenate(self._done("open_slots", [(parameters, secret, packed[part]) for part in parts]))
 
     def _parts(self, parameters: ParameterSet, length: int, transforms: int) -> list[slice]:
-        """Of as many items, each of which takes as long as that many transforms; all in one if that is not worth it."""
+        """Cut items that take this many transforms each into parts; a single part if more are not worth it."""
         seconds = length * transforms * _seconds_per_transform(parameters)
         return self._workers.parts(length, seconds) or [slice(0, length)]
 
     def _sent(self, matrix: PrivateMatrix, parts: Sequence[slice]) -> list[StoredValue]:
-        """Each part's blocks of rows, for as long as the matrix is there."""
+        """Each part's blocks of rows, stored for as long as the matrix exists."""
         if self.name not in matrix.prepared:
             matrix.prepared[self.name] = [self._parcel(matrix, part) for part in parts]
         sent: list[StoredValue] = matrix.prepared[self.name]
@@ -132,7 +132,7 @@ class RayLatticeEngine:
     def _done(
         self, operation: str, pieces: Sequence[tuple[Any, ...]], sent: Sequence[StoredValue] | None = None
     ) -> list[Any]:
-        """The results, in order; a single piece stays here."""
+        """The results, in order; a single piece is done here."""
         if len(pieces) == 1:
             return [getattr(self._local, operation)(*pieces[0])]
         kept = [(each,) for each in sent] if sent is not None else [()] * len(pieces)
@@ -143,7 +143,7 @@ class RayLatticeEngine:
 
 @cache
 def _seconds_per_transform(parameters: ParameterSet) -> float:
-    """Of one polynomial, with one thread here. The best of a few counts: others at work here only make it slower."""
+    """Seconds to transform one polynomial on one thread here: the best of a few tries."""
     one, tried = np.ones((1, parameters.degree), dtype=np.int32), []
     for _ in range(4):
         started = time.perf_counter()
@@ -161,5 +161,5 @@ def _matrix(layout: Layout, entries: Small) -> PrivateMatrix:
 
 @cache
 def own_engine() -> LatticeEngine:
-    """The best one of this machine, on one thread."""
+    """The best engine of this machine, on one thread."""
     return choose("auto", threads=1)

@@ -53,30 +53,30 @@ class ProductContext:
 
     key: KeyContext
     number: int
-    """The pass."""
+    """The number of the pass."""
 
     def encode(self, parameters: ParameterSet) -> bytes:
         return join(self.key.encode(parameters), LENGTH.pack(self.number))
 
 
 def join(*fields: bytes) -> bytes:
-    """Fields behind their lengths: no two lists give the same bytes."""
+    """Join fields behind their lengths, so that no two lists give the same bytes."""
     lengths = map(LENGTH.pack, map(len, fields))
     return b"".join(chain.from_iterable(zip(lengths, fields, strict=True)))
 
 
 def expand(label: str, *fields: bytes) -> bytes:
-    """The key of a public stream."""
+    """Derive the key of a public stream."""
     return hashlib.sha256(join(b"plumbob lattice", label.encode(), *fields)).digest()
 
 
 def derive(local_key: bytes, label: str, *fields: bytes) -> bytes:
-    """The key of a secret stream."""
+    """Derive the key of a secret stream."""
     return hmac.new(local_key, join(b"plumbob lattice", label.encode(), *fields), hashlib.sha256).digest()
 
 
 def fingerprint(local_key: bytes, context: bytes, data: NDArray[Any] | bytes | memoryview) -> bytes:
-    """By which its holder tells two contents of one context apart: a Poly1305 tag under a key that nobody else has.
+    """A tag by which its holder tells two contents of one context apart: Poly1305 under a key that nobody else has.
 
     Two contents of up to 2**27 bytes have the same one with probability below 2**-79, and nothing that is sent shows
     the key: docs/lattice.md. A hash that collides for nobody would take seven times as long.

@@ -1,4 +1,4 @@
-"""Which engine calculates with polynomials: the kernel where it was built, the reference otherwise; or a cluster."""
+"""Choosing the engine for polynomials: the kernel where it was built, the reference otherwise, or a cluster."""
 
 from plumbob.crypto.lattice.interface import LatticeEngine
 from plumbob.errors import EngineError

@@ -22,10 +22,10 @@ Residues = NDArray[np.uint64]
 Pairs = NDArray[np.uint64]
 Small = NDArray[np.int32]
 SlotValues = Small | Pairs
-"""Of an evaluator: small numbers, or numbers below the slot modulus, whose last axis then holds two limbs."""
+"""An evaluator's values: small numbers, or numbers below the slot modulus, whose last axis then holds two limbs."""
 Packed = NDArray[np.uint8]
 Angles = NDArray[np.uint32]
-"""In units of a turn / 2**32, so that sums wrap as angles do."""
+"""Angles in units of a turn / 2**32, so that sums wrap as angles do."""
 Wave = tuple[int, int, int]
 Answered = tuple[Packed, Pairs]
 """The replies, and the evaluator's shares."""
@@ -63,7 +63,7 @@ class LatticeEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """What the record and the benchmark call it."""
+        """The engine's name in records and benchmarks."""
 
     def secret(self, parameters: ParameterSet, key: bytes) -> Residues:
         """A random ternary polynomial, transformed."""
@@ -72,7 +72,7 @@ class LatticeEngine(Protocol):
         """-a s + e, with a from the first stream and e from the second."""
 
     def unpack(self, parameters: ParameterSet, packed: Packed) -> Residues:
-        """Polynomials from the wire. ValueError if a residue is not below its prime."""
+        """Unpack polynomials from the wire. ValueError if a residue is not below its prime."""
 
     def transform(self, parameters: ParameterSet, coefficients: Small) -> Residues:
         """Polynomials (count, degree) with small signed coefficients, as (count, primes, degree)."""
@@ -81,10 +81,10 @@ class LatticeEngine(Protocol):
         """The seed, then a s + e + round(q m / 2**bits) for each polynomial m of `messages` (count, degree, 2)."""
 
     def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
-        """The same for polynomials whose slots hold the rows of `values` (count, degree)."""
+        """The same as `encrypt`, for polynomials whose slots hold the rows of `values` (count, degree)."""
 
     def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
-        """The same from numbers (count, degree, 2) below the slot modulus: shares, say."""
+        """The same as `encrypt_slots`, for numbers (count, degree, 2) below the slot modulus, such as shares."""
 
     def reply(self, matrix: "PrivateMatrix", keys: ReplyKeys, packed: Packed) -> Answered:
         """For each row of the placed matrix one fresh encryption of its product with the request.

@@ -26,8 +26,11 @@ from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import KeyRefusedError
 
 DROPPED_BITS = {16384: 28, 32768: 29}
-"""By degree. Noise is far below these powers of two; what is above is compared. Long polynomials have more noise, and
-more coefficients in which it can carry over."""
+"""Low bits that are not compared, by degree.
+
+Noise is far below these powers of two. Long polynomials have more noise, and more coefficients in which it can carry
+over.
+"""
 FEWEST_DROPPED_BITS = 26
 MOST_TESTS = 16
 """An honest key fails this many in a row with probability below 2**-79."""
@@ -57,7 +60,7 @@ class KeyTest:
         return _challenge(self.engine, self.parameters, self.context, self._residues, self._sigma)
 
     def reveal(self, commitment: bytes) -> bytes:
-        """Sigma, once the owner is bound to what it decrypted."""
+        """Reveal sigma, once the owner has committed to what it decrypted."""
         check_length("commitment", commitment, SEED_BYTES)
         if self._commitment is not None:
             raise KeyRefusedError("a second commitment in one test of a key: expected one; end the run")
@@ -65,7 +68,7 @@ class KeyTest:
         return self._sigma
 
     def finish(self, nonce: bytes) -> TestedKey:
-        """The key, if the owner had committed to rho's high bits."""
+        """Return the key if the owner had committed to rho's high bits; refuse it otherwise."""
         check_length("nonce", nonce, SEED_BYTES)
         expected = _commitment(nonce, _rho(self.engine, self.parameters, self.context, self._sigma))
         if self._commitment is None or not hmac.compare_digest(self._commitment, expected):
@@ -86,7 +89,7 @@ class KeyProof:
         self._nonce = self._high_bits = b""
 
     def commit(self, challenge: bytes) -> bytes:
-        """Bound to the high bits of X0 + X1 s, which are never sent: they would give the secret away."""
+        """A commitment to the high bits of X0 + X1 s, which are never sent: they would give the secret away."""
         parameters, engine = self.key.parameters, self.key.engine
         check_length("challenge", challenge, 2 * parameters.polynomial_bytes)
         if self._challenge is not None:

@@ -21,7 +21,7 @@ from plumbob.errors import CryptoError
 
 Direction = Literal["scores", "gradients"]
 ENTRY_BITS = 21
-"""Of an entry of a matrix, with its sign."""
+"""Bits of an entry of a matrix, sign included."""
 MOST_OUTPUT_BITS = 112
 DRAW_SQUARE = 10.5
 """Mean square of an error as it is drawn."""
@@ -95,27 +95,27 @@ class Layout:
 
     @property
     def inputs(self) -> int:
-        """Numbers that the owner encrypts."""
+        """How many numbers the owner encrypts."""
         return self.columns if self.direction == "scores" else self.rows
 
     @property
     def outputs(self) -> int:
-        """Numbers that both end with shares of."""
+        """How many numbers both sides end with shares of."""
         return self.rows if self.direction == "scores" else self.columns
 
     @property
     def requests(self) -> int:
-        """Polynomials in a request."""
+        """How many polynomials a request has."""
         return 0 if self.is_empty else self.groups if self.direction == "scores" else self.blocks
 
     @property
     def replies(self) -> int:
-        """Polynomials in a reply."""
+        """How many polynomials a reply has."""
         return 0 if self.is_empty else self.blocks if self.direction == "scores" else self.groups
 
     @property
     def reply_bits(self) -> int:
-        """Of a coefficient that is sent back: eight more than the output has, nine at degree 16384; whole bytes."""
+        """Bits of a coefficient that is sent back: eight more than an output's, nine at degree 16384; whole bytes."""
         guard = 8 + max(0, self.parameters.degree.bit_length() - 14)
         return 8 * -(-(self.output_bits + guard) // 8)
 
@@ -133,7 +133,7 @@ class Layout:
 
     @property
     def worst_noise(self) -> int:
-        """Of a coefficient of the product modulo q, before replies are rounded; docs/lattice.md proves both bounds.
+        """The noise of a coefficient of the product modulo q, before rounding; docs/lattice.md proves both bounds.
 
         No draw exceeds the first. The second is that of many inputs: errors of random signs add up by their squares,
         and exceed it once in 2**127 outputs.
@@ -145,7 +145,7 @@ class Layout:
 
     @property
     def failure_chance(self) -> float:
-        """That any output of one product is off by a unit more than rounding explains: see docs/lattice.md.
+        """The chance that any output of a product is off by a unit more than rounding explains: see docs/lattice.md.
 
         The dropped bits of a reply are uniform and independent, by RLWE, and at most three quarters of the secret's
         coefficients are not zero.
@@ -185,11 +185,11 @@ class Layout:
 
     @property
     def nothing(self) -> Pairs:
-        """The outputs where there is nothing to multiply."""
+        """The outputs of a product without factors: all zero."""
         return np.zeros((self.outputs, 2), dtype=np.uint64)
 
     def place_rows(self, matrix: Small, blocks: slice) -> Small:
-        """Some blocks of a whole matrix's rows as polynomials (replies, requests, degree)."""
+        """Place some blocks of a matrix's rows as polynomials (replies, requests, degree)."""
         height, count = self.rows_per_block, blocks.stop - blocks.start
         rows = matrix[blocks.start * height : blocks.stop * height]
         padded = np.zeros((count * height, self.groups * self.group), dtype=np.int32)
@@ -203,7 +203,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class SlotLayout:
-    """Products of two private vectors of `terms` numbers, for each row: inner products, or complex ones.
+    """Products of two private vectors of `terms` numbers for each row: inner products, or complex ones.
 
     Where they turn, the first half of the terms are real parts and cosines, the second half imaginary parts and sines,
     and each complex product is kept by itself.
@@ -227,17 +227,17 @@ class SlotLayout:
 
     @property
     def requests(self) -> int:
-        """Polynomials in a request."""
+        """How many polynomials a request has."""
         return sum(part.requests for part in self.parts)
 
     @property
     def replies(self) -> int:
-        """Polynomials in a reply."""
+        """How many polynomials a reply has."""
         return sum(part.replies for part in self.parts)
 
     @property
     def outputs(self) -> int:
-        """Numbers that both end with shares of, for each row."""
+        """How many numbers per row both sides end with shares of."""
         return self.terms if self.is_turn else 1
 
     @property
@@ -253,7 +253,7 @@ class SlotLayout:
         return self.request_bytes + self.reply_bytes
 
     def failure_chance(self, largest: float) -> float:
-        """That one product gives any wrong share, if inner products are no larger than `largest`: see docs/lattice.md.
+        """The chance of a wrong share in a product whose inner products are at most `largest`: see docs/lattice.md.
 
         One coefficient that is rounded the wrong way spoils a block, and one share that does not wrap spoils a row.
         """
@@ -306,7 +306,7 @@ class PackedRows:
 
     @property
     def halves(self) -> int:
-        """Real and imaginary parts are placed alike, but never in one polynomial."""
+        """How many kinds of polynomials: real and imaginary parts are placed alike, but never in one polynomial."""
         return 2 if self.is_turn else 1
 
     @property
@@ -316,7 +316,7 @@ class PackedRows:
 
     @property
     def products(self) -> int:
-        """Of polynomials that are added up in one reply."""
+        """How many products of polynomials are added up in one reply."""
         return 2 if self.is_turn else self.polynomials
 
     @property
@@ -328,7 +328,7 @@ class PackedRows:
         return self.requests if self.is_turn else self.blocks
 
     def place(self, values: SlotValues) -> NDArray[Any]:
-        """All rows' numbers (terms, rows, ...) to the slots of these ones."""
+        """Place the numbers (terms, rows, ...) of these rows in slots, from those of all rows."""
         own = values[:, self.first : self.first + self.count]
         numbers = own.reshape(self.halves, -1, *own.shape[1:])
         shape = (self.blocks, self.halves, self.polynomials // self.halves, self.degree, *values.shape[2:])
@@ -372,7 +372,7 @@ def fewest_polynomials(degree: int, rows: int, terms: int, is_turn: bool) -> tup
 
 @cache
 def _fewest(degree: int, rows: int, terms: int, is_turn: bool, least: int) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """Polynomials, and (terms together, rows) of each block, at least so many terms in each."""
+    """The number of polynomials, and (terms together, rows) of each block, with at least `least` terms in each."""
     if rows <= 0:
         return 0, ()
     blocks: dict[int, PackedRows] = {}

@@ -1,4 +1,4 @@
-"""Products of own numbers with own shares: what a party calculates alone, exactly and modulo the same ring."""
+"""Products of a party's own numbers with its own shares: what it calculates alone, exactly and modulo the same ring."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ def sums(engine: LatticeEngine, entries: Small, share: Pairs) -> list[int]:
 
 
 def cut(share: int, dropped: int, is_first: bool) -> int:
-    """A share modulo 2**128 of x as one of about x / 2**dropped; one of the two parties rounds down, the other up."""
+    """From a share of x modulo 2**128, one of about x / 2**dropped; one party rounds down, the other up."""
     return share >> dropped if is_first else -(-share % RING >> dropped) % RING
 
 
 def lift(share: int, bits: int, is_first: bool) -> int:
-    """A share modulo 2**bits of a small x as one modulo 2**128."""
+    """From a share of a small x modulo 2**bits, one modulo 2**128."""
     return share if is_first else (share - (1 << bits)) % RING
 
 
@@ -54,7 +54,7 @@ class WrappedShares:
         return share % RING
 
     def cut(self, share: int, dropped: int) -> int:
-        """Of about x / 2**dropped."""
+        """A share of about x / 2**dropped."""
         return cut(share % RING, dropped, self.is_first)
 
 
@@ -62,11 +62,11 @@ class WholeShares:
     """Shares of any number of parties that are whole numbers and add up to x itself: each rounds its own off."""
 
     def reduce(self, share: int) -> int:
-        """As they are; from numbers modulo 2**128, the signed ones."""
+        """The share as a signed whole number, also where it came modulo 2**128."""
         return (share + RING // 2) % RING - RING // 2
 
     def cut(self, share: int, dropped: int) -> int:
-        """Of about x / 2**dropped, rounded to the nearest so that many shares' errors do not add up to one side."""
+        """A share of about x / 2**dropped, rounded to the nearest, so that the errors of many shares do not add up."""
         return (share + (1 << dropped >> 1)) >> dropped
 
 

@@ -19,7 +19,7 @@ from plumbob.crypto.lattice.interface import Pairs
 from plumbob.errors import CiphertextRefusedError
 
 MOST_SPARE_BITS = 64
-"""By which a mask is wider than what it hides, where the modulus has room for it."""
+"""Bits by which a mask is wider than what it hides, where the modulus has room for them."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class MaskedOpening:
 
     @property
     def mask_bits(self) -> int:
-        """Of each party's mask: all of them together stay below half of the modulus."""
+        """Bits of each party's mask: all masks together stay below half of the modulus."""
         room = self.modulus.bit_length() - 2 - math.ceil(math.log2(self.holders))
         return min(room, self.value_bits + MOST_SPARE_BITS)
 
@@ -43,7 +43,7 @@ class MaskedOpening:
 
     @property
     def most_bits(self) -> int:
-        """What c = x + masks tells about x at most, whatever x is: its own entropy less that of one mask."""
+        """How many bits c = x + masks tells about x at most, whatever x is: its own entropy less that of one mask."""
         return self.modulus.bit_length() - self.mask_bits
 
     def size(self, count: int) -> int:
@@ -51,7 +51,7 @@ class MaskedOpening:
         return count * self._element_bytes
 
     def masks(self, key: bytes, count: int) -> Pairs:
-        """Uniform below 2**mask_bits, from a key that serves nothing else."""
+        """Masks, uniform below 2**mask_bits, from a key that serves nothing else."""
         stream = chacha_stream(key, 16 * count)
         return pairs.reduce(np.frombuffer(stream, dtype="<u8").reshape(count, 2), self.mask_bits)
 
@@ -60,7 +60,7 @@ class MaskedOpening:
         return pairs.add_modulo(share, masks, self.modulus)
 
     def to_bytes(self, hidden: Pairs) -> bytes:
-        """Without the bytes that every number has as zeros."""
+        """The hidden numbers as bytes, without those that are zero in every number."""
         little = np.ascontiguousarray(hidden, dtype="<u8").view(np.uint8)
         return little[:, : self._element_bytes].tobytes()
 

@@ -147,7 +147,7 @@ class NativeLatticeEngine(KernelEngine):
         return _kernel.lattice_own_sums(entries, np.ascontiguousarray(share), self.threads)
 
     def repeat_transform(self, parameters: ParameterSet, values: Residues, repeats: int) -> None:
-        """In place, for benchmarks: nothing but the transform takes time."""
+        """Transform in place, for benchmarks: nothing but the transform takes time."""
         _kernel.lattice_forward(self._lattice(parameters), values, repeats)
 
     def _lattice(self, parameters: ParameterSet) -> Any:
@@ -161,7 +161,7 @@ class NativeLatticeEngine(KernelEngine):
 
 
 def _reduced(values: Residues, primes: Residues) -> Residues:
-    """Of numbers below twice the prime: a difference that would be negative is huge, and the smaller one is right."""
+    """Numbers below twice the prime, reduced: a negative difference would be huge, so the smaller is right."""
     reduced: Residues = np.minimum(values, values - primes)
     return reduced
 

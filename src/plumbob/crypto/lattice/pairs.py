@@ -45,7 +45,7 @@ def reduce(values: Pairs, bits: int) -> Pairs:
 
 
 def shift_left(values: Pairs, count: int) -> Pairs:
-    """Numbers times 2**bits, modulo 2**128."""
+    """Numbers times 2**count, modulo 2**128."""
     low, high = values[..., 0], values[..., 1]
     if count == 0:
         return values.copy()
@@ -56,7 +56,7 @@ def shift_left(values: Pairs, count: int) -> Pairs:
 
 
 def shift_right(values: Pairs, count: int) -> Pairs:
-    """Rounded down, of numbers in [0, 2**128)."""
+    """Numbers in [0, 2**128) divided by 2**count, rounded down."""
     low, high = values[..., 0], values[..., 1]
     if count == 0:
         return values.copy()
@@ -67,7 +67,7 @@ def shift_right(values: Pairs, count: int) -> Pairs:
 
 
 def shift_right_signed(values: Pairs, count: int) -> Pairs:
-    """Rounded down, of signed numbers."""
+    """Signed numbers divided by 2**count, rounded down."""
     high = np.ascontiguousarray(values[..., 1]).view(np.int64)
     sign = (high >> np.int64(63)).view(np.uint64)
     both = np.stack([sign, sign], axis=-1)
@@ -94,12 +94,12 @@ def round_off(whole: Pairs, dropped: int) -> Pairs:
 
 
 def modulo(whole: Pairs, modulus: int) -> Pairs:
-    """Signed whole numbers that are smaller than the modulus, in [0, modulus)."""
+    """Signed whole numbers smaller than the modulus, brought into [0, modulus)."""
     return add_where(whole, whole[..., 1] >> np.uint64(63), modulus)
 
 
 def add_where(values: Pairs, is_added: NDArray[np.uint64], whole: int) -> Pairs:
-    """A whole number to those numbers for which there is a 1, modulo 2**128."""
+    """Add a whole number to those numbers whose flag is 1, modulo 2**128."""
     low, high = from_whole(whole)
     total = np.empty_like(values)
     np.add(values[..., 0], low * is_added, out=total[..., 0])
@@ -109,7 +109,7 @@ def add_where(values: Pairs, is_added: NDArray[np.uint64], whole: int) -> Pairs:
 
 
 def add_modulo(left: Pairs, right: Pairs, modulus: int) -> Pairs:
-    """Of numbers below the modulus, which has at most 126 bits."""
+    """Sums of numbers below the modulus, which has at most 126 bits."""
     low = left[..., 0] + right[..., 0]
     high = left[..., 1] + right[..., 1] + (low < left[..., 0])
     modulus_low, modulus_high = from_whole(modulus)
@@ -123,14 +123,14 @@ def add_modulo(left: Pairs, right: Pairs, modulus: int) -> Pairs:
 
 
 def is_below(values: Pairs, bound: int) -> NDArray[np.bool_]:
-    """Of numbers in [0, 2**128)."""
+    """Whether each number in [0, 2**128) is below the bound."""
     low, high = np.uint64(bound & int(WORD)), np.uint64(bound >> 64)
     below: NDArray[np.bool_] = (values[..., 1] < high) | ((values[..., 1] == high) & (values[..., 0] < low))
     return below
 
 
 def from_whole(value: int) -> Pairs:
-    """One number, modulo 2**128."""
+    """One whole number, modulo 2**128."""
     return np.array([value & int(WORD), value >> 64 & int(WORD)], dtype=np.uint64)
 
 

@@ -14,7 +14,7 @@ COEFFICIENTS = (1686629713, -693598663, 85569264, -5026851, 172032, -3670)
 
 
 def sine(angles: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Of angles in units of a turn / 2**32."""
+    """The sines of angles in units of a turn / 2**32."""
     signed = angles.astype(np.uint32).view(np.int32).astype(np.int64)
     sign = signed >> 63
     size = (signed ^ sign) - sign

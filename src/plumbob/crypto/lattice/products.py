@@ -32,14 +32,14 @@ from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
 
 LARGE_MATRIX = 1 << 28
-"""Bytes of a transformed matrix that is not kept."""
+"""Bytes from which on a transformed matrix is not kept."""
 PART_BYTES = 1 << 23
-"""Of it that are there at a time: little enough that memory is used again instead of being taken from the system."""
+"""Bytes of such a matrix that exist at a time: few enough that the same memory is used again."""
 WORD_BYTES = 8
 FACTOR_LIMIT = 1 << 23
 """Numbers in slots are smaller than this."""
 MessageBody = bytes | memoryview
-"""Of a message, as it came."""
+"""The body of a message, as it came."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,11 +78,11 @@ class OwnerKey:
         return derive(self._local_key, label, self.context.encode(self.parameters))
 
     def derive_for(self, product: ProductContext, label: str, *fields: bytes) -> bytes:
-        """The key of a secret stream of one product."""
+        """Derive the key of a secret stream of one product."""
         return derive(self._local_key, label, product.encode(self.parameters), *fields)
 
     def fingerprint(self, product: ProductContext, content: NDArray[np.generic]) -> bytes:
-        """By which one content of a product's request is told from another, here alone."""
+        """A tag by which this party alone tells one content of a product's request from another."""
         return fingerprint(self._local_key, product.encode(self.parameters), np.ascontiguousarray(content))
 
 
@@ -128,7 +128,7 @@ class Owner:
         self.product = key.context.in_pass(number)
 
     def request(self, values: Pairs) -> bytes:
-        """From numbers (inputs, 2) modulo 2**input_bits."""
+        """Encrypt numbers (inputs, 2) modulo 2**input_bits."""
         if values.shape != (self.layout.inputs, 2):
             raise CryptoError(f"expected {self.layout.inputs} numbers of two limbs, got shape {values.shape}")
         engine, parameters = self.key.engine, self.key.parameters
@@ -173,11 +173,11 @@ class PrivateMatrix:
 
     @cached_property
     def residues(self) -> Residues:
-        """All ciphertexts, as (replies, requests, primes, degree)."""
+        """The whole transformed matrix: (replies, requests, primes, degree)."""
         return self.transformed(slice(0, self.layout.blocks))
 
     def transformed(self, blocks: slice) -> Residues:
-        """Some blocks of rows."""
+        """Some blocks of rows, transformed."""
         parameters, placed = self.layout.parameters, self.layout.place_rows(self.entries, blocks)
         residues = self.engine.transform(parameters, placed.reshape(-1, parameters.degree))
         return residues.reshape(*placed.shape[:2], len(parameters.primes), parameters.degree)
@@ -225,7 +225,7 @@ class SlotOwner:
         self.product = key.context.in_pass(number)
 
     def request(self, values: SlotValues) -> bytes:
-        """From small numbers (terms, rows), or from numbers (terms, rows, 2) below the slot modulus t."""
+        """Encrypt small numbers (terms, rows), or numbers (terms, rows, 2) below the slot modulus t."""
         check_values(values, self.layout)
         engine, parameters = self.key.engine, self.key.parameters
         encrypt = engine.encrypt_slots if values.ndim == 2 else engine.encrypt_wide_slots
@@ -307,7 +307,7 @@ def request_stream(parameters: ParameterSet, product: ProductContext, seed: byte
 def reply_keys(
     key: TestedKey, product: ProductContext, seed: bytes, streams: "ReplyStreams", part: int = 0
 ) -> ReplyKeys:
-    """For a part of a request with that seed."""
+    """The keys for the reply to one part of a request with this seed."""
     uniform = request_stream(key.parameters, product, seed, part)
     return ReplyKeys(uniform, key.residues, key.stream, *streams(_number(part)))
 
@@ -318,7 +318,7 @@ def at_place(keys: AnyKeys, part: slice) -> AnyKeys:
 
 
 def joined(answers: Sequence[Answered]) -> Answered:
-    """What was answered part by part."""
+    """Join what was answered part by part."""
     if len(answers) == 1:
         return answers[0]
     replies, shares = zip(*answers, strict=True)
@@ -341,30 +341,30 @@ def flattened(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def cut(polynomials: NDArray[Any], counts: Sequence[int]) -> list[NDArray[Any]]:
-    """So many for each part."""
+    """Cut polynomials into parts of these counts."""
     return [polynomials[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]
 
 
 def read_request(parameters: ParameterSet, request: MessageBody, count: int) -> tuple[bytes, Packed]:
-    """The seed and the polynomials."""
+    """A request's seed and its polynomials."""
     check_length("request", request, SEED_BYTES + count * parameters.polynomial_bytes)
     return bytes(request[:SEED_BYTES]), polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
 
 
 def polynomials(parameters: ParameterSet, data: MessageBody, count: int) -> Packed:
-    """Bytes as (count, primes, bytes)."""
+    """View bytes as polynomials: (count, primes, bytes)."""
     width = parameters.degree * PRIME_BITS // 8
     return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
 
 
 ReplyStreams = Callable[[bytes], tuple[bytes, bytes]]
-"""The keys of the streams of u and e2, for each part of a reply."""
+"""Gives the keys of the streams of u and e2 for a part of a reply."""
 
 
 def admit(
     register: Register, key: TestedKey, product: ProductContext, local_key: bytes, request: MessageBody, own: bytes
 ) -> ReplyStreams:
-    """Refuse what was answered otherwise before, and derive the reply's streams; `own` tells own numbers apart."""
+    """Refuse a request that was answered otherwise before; derive the reply's streams. `own` marks own numbers."""
     context = product.encode(key.parameters)
     content = fingerprint(local_key, b"request", request)
     register.admit(context, bytes(request[:SEED_BYTES]), hashlib.sha256(content + own).digest())
@@ -377,19 +377,19 @@ def admit(
 
 
 def check_same_set(left: ParameterSet, right: ParameterSet) -> None:
-    """A key serves one set only."""
+    """Refuse a key of another parameter set than the product's."""
     if left != right:
         raise KeyRefusedError(f"a key of parameter set {left.number} for a product of set {right.number}: use its own")
 
 
 def check_length(what: str, data: MessageBody, expected: int) -> None:
-    """The shape is public, so the length is known before a byte comes."""
+    """Refuse a message of another length than its public shape gives."""
     if len(data) != expected:
         raise CiphertextRefusedError(f"a {what} of {len(data)} bytes, expected {expected}: compare plans and versions")
 
 
 def check_values(values: SlotValues, layout: SlotLayout) -> None:
-    """Small numbers that would wrap modulo t must not come as far as the slots; wide ones are taken modulo t."""
+    """Refuse small numbers that would wrap modulo t in the slots; wide ones are taken modulo t."""
     shape = (layout.terms, layout.rows)
     if values.shape not in (shape, (*shape, 2)):
         raise CryptoError(f"expected numbers of shape {shape}, or two limbs for each, got {values.shape}")

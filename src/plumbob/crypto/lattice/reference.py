@@ -29,7 +29,7 @@ FRACTION_BITS = 256
 HIGH_BYTES = 40
 LIMB_BYTES = 2
 ROWS_AT_ONCE = 1 << 15
-"""Of own sums: this many products of 31 and 16 bits stay below 2**63."""
+"""Rows that own sums take at once: this many products of 31 and 16 bits stay below 2**63."""
 
 BigIntegers = NDArray[np.object_]
 
@@ -155,7 +155,7 @@ class ReferenceEngine:
         return entries.astype(np.int64).view(np.uint64) @ share[:, 0]
 
     def own_sums(self, entries: Small, share: Pairs) -> Pairs:
-        """By limbs so short that no sum of signed 64-bit numbers overflows."""
+        """The sums, by limbs so short that no sum of signed 64-bit numbers overflows."""
         totals = np.zeros((entries.shape[1], 16 // LIMB_BYTES), dtype=object)
         for start in range(0, len(entries), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
@@ -177,7 +177,7 @@ def _coefficients(parameters: ParameterSet, value: Residues) -> Residues:
 
 
 def _uniform(parameters: ParameterSet, key: bytes, index: int) -> Residues:
-    """Uniform values are uniform in transformed order too, so no transform is needed."""
+    """One uniform polynomial: uniform values are uniform in transformed order too, so no transform is needed."""
     drawn = (streams.uniform(key, index, part, p, parameters.degree) for part, p in enumerate(parameters.primes))
     return np.stack(list(drawn))
 
@@ -279,7 +279,7 @@ def _opened(layout: Layout, secret: Residues, reply: Pairs) -> Pairs:
 
 
 def _composed(primes: tuple[int, ...], coefficients: Residues) -> BigIntegers:
-    """Chinese remainders: the numbers in [0, product of the primes)."""
+    """Combine by Chinese remainders to numbers in [0, product of the primes)."""
     modulus = int(np.prod(np.array(primes, dtype=object)))
     total = np.zeros(coefficients.shape[-1], dtype=object)
     for residues, prime in zip(coefficients, primes, strict=True):

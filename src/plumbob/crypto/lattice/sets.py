@@ -70,7 +70,7 @@ class ParameterSet:
 
     @property
     def polynomial_bytes(self) -> int:
-        """Of a polynomial modulo q on the wire."""
+        """Bytes of a polynomial modulo q on the wire."""
         return self.degree * self.modulus_bits // 8
 
     @property
@@ -95,7 +95,7 @@ TEST_ONLY_NUMBER = 0
 
 
 def insecure_for_tests(degree: int, prime_count: int, has_slots: bool = False) -> ParameterSet:
-    """A set of any degree, which no profile holds."""
+    """A set of any degree for tests; no profile holds it."""
     if degree < 16 or degree > LARGEST_DEGREE or degree & (degree - 1):
         raise CryptoError(f"degree {degree}: expected a power of two between 16 and {LARGEST_DEGREE}")
     offered = sum(prime % (2 * degree) == 1 for prime in PRIMES)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plumbob.crypto.lattice.sets import ERROR_COINS, PRIME_BITS
 
 SMALL_STREAM = 0xFFFFFFFF
-"""In the place of a prime's index, for polynomials that are the same modulo each of them."""
+"""Stands in place of a prime's index, for polynomials that are the same modulo every prime."""
 REFUSED_BYTE = 255  # 255 is divisible by three: the bytes below it give each ternary value equally often.
 
 
@@ -36,7 +36,7 @@ def _chacha20() -> tuple[Any, Any]:
 
 
 def uniform(key: bytes, index: int, part: int, bound: int, count: int) -> NDArray[np.uint64]:
-    """Uniform below `bound`, by rejection among the low 50 bits of the stream's 64-bit words."""
+    """Numbers uniform below `bound`, by rejection among the low 50 bits of the stream's 64-bit words."""
     mask = np.uint64((1 << PRIME_BITS) - 1)
     spare = 64
     while True:
@@ -48,7 +48,7 @@ def uniform(key: bytes, index: int, part: int, bound: int, count: int) -> NDArra
 
 
 def ternary(key: bytes, index: int, count: int) -> NDArray[np.int64]:
-    """Uniform in {-1, 0, 1}: bytes modulo three, of which one value in 256 is refused."""
+    """Numbers uniform in {-1, 0, 1}: bytes modulo three, of which one value in 256 is refused."""
     spare = 256
     while True:
         drawn = np.frombuffer(keystream(key, index, SMALL_STREAM, count + spare), dtype=np.uint8)

@@ -25,7 +25,7 @@ def multiply(left: Residues, right: Residues | np.uint64, prime: int) -> Residue
 
 
 def forward(values: Residues, prime: int) -> Residues:
-    """Along the last axis, from coefficients to transformed order."""
+    """Transform along the last axis, from coefficients to transformed order."""
     degree = values.shape[-1]
     powers = _powers(prime, degree)[0]
     result = values.copy()
@@ -40,7 +40,7 @@ def forward(values: Residues, prime: int) -> Residues:
 
 
 def inverse(values: Residues, prime: int) -> Residues:
-    """Along the last axis, from transformed order to coefficients."""
+    """Transform back along the last axis, from transformed order to coefficients."""
     degree = values.shape[-1]
     powers = _powers(prime, degree)[1]
     result = values.copy()

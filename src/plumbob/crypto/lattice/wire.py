@@ -1,4 +1,4 @@
-"""Residues of 50 bits and numbers of whole bytes, as they are sent."""
+"""The bytes of residues (50 bits each) and of numbers of whole bytes, as they are sent."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ def pack(values: Residues) -> Packed:
 
 
 def unpack(parameters: ParameterSet, packed: Packed) -> Residues:
-    """Arrays (..., primes, bytes) back. ValueError if a residue is not below its prime."""
+    """The inverse of `pack`, for arrays (..., primes, bytes). ValueError if a residue is not below its prime."""
     bits = np.unpackbits(packed, axis=-1, bitorder="little")
     residues = np.zeros((*packed.shape[:-1], parameters.degree, 64), dtype=np.uint8)
     residues[..., :PRIME_BITS] = bits.reshape(*packed.shape[:-1], parameters.degree, PRIME_BITS)

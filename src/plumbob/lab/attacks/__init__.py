@@ -1,4 +1,4 @@
-"""View in, claim out: the code of every attack, in a file named like its rule (plumbob/checking/rules).
+"""The code of every attack (view in, claim out), in a file named like its rule (plumbob/checking/rules).
 
 Whoever adds an attack adds these two files. `ATTACKS` of each file here are found as they are: passive ones, active
 ones and those that have runs of their own.

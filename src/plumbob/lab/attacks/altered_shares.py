@@ -19,7 +19,7 @@ from plumbob.protocol.shares.shape import WEIGHT_BITS
 from plumbob.protocol.shares.training import LatticeParty
 
 RAISED = 5
-"""By how much: values of five deviations still fit into a score, and what is left of an honest one is small beside."""
+"""How far the weight is raised: values of five deviations still fit a score, and the honest score is small beside."""
 COLUMN = 0
 
 
@@ -34,7 +34,7 @@ class AlteredShares(Hook):
 
 
 def act(stage: AttackStage) -> list[ValueClaim]:
-    """One column of the first peer that has any, in the scores of all rows that may be scored."""
+    """Read one column of the first peer that has any, in the scores of all rows that may be scored."""
     view, rows = stage.view, np.arange(min(stage.scored, stage.view.rows))
     victims = [peer.name for peer in view.peers if peer.features]
     if not view.plan.is_closed or not victims or not len(rows):
@@ -48,7 +48,7 @@ def act(stage: AttackStage) -> list[ValueClaim]:
 
 
 def believed(scores: Vector, view: View) -> Vector:
-    """What it takes the victim's column for: the score without what its own columns alone say of the honest one."""
+    """The believed column of the victim: the score without what own columns alone say of the honest one."""
     own = np.zeros(len(scores))
     if view.y is not None and view.X.shape[1]:
         penalty = np.eye(view.X.shape[1]) / view.rows

@@ -26,16 +26,16 @@ from plumbob.lab.attacks.peer_scores import peers_name
 from plumbob.model import logistic
 
 PEOPLE = 8
-"""One run each."""
+"""How many people are read, in one run each."""
 AGAIN = 4
-"""Known rows for each unknown, where so many may be scored: a score is rounded."""
+"""Known rows per unknown, where that many may be scored: a score is rounded."""
 
 LONGEST = 3.0
-"""Deviations in every column at once."""
+"""The longest row that is believed, in deviations in every column at once."""
 
 
 def read_rows(stage: AttackStage, groups: list[list[int]]) -> Matrix:
-    """For each group the direction of the sum of its people's rows, as long as its weights are."""
+    """The direction of the sum of each group's rows, as long as its weights are."""
     known = known_rows(stage, [person for group in groups for person in group])
     columns = stage.known(known)
     return np.array(
@@ -44,14 +44,14 @@ def read_rows(stage: AttackStage, groups: list[list[int]]) -> Matrix:
 
 
 def known_rows(stage: AttackStage, without: list[int]) -> NDArray[np.intp]:
-    """Those that it has scored: none of the people that it is after."""
+    """The known rows that it has scored, which are none of the people that it is after."""
     width = stage.known(np.zeros(1, dtype=np.intp)).shape[1]
     others = np.setdiff1d(np.arange(stage.view.rows), without)
     return others[: min(stage.scored, AGAIN * (width + 1))]
 
 
 def one_hot(rows: int, group: list[int]) -> NDArray[np.int8]:
-    """Label 1 for the chosen people, 0 for everybody else."""
+    """Labels with 1 for the chosen people and 0 for everybody else."""
     labels = np.zeros(rows, dtype=np.int8)
     labels[group] = 1
     return labels
@@ -67,14 +67,14 @@ def solved(columns: Matrix, scores: Vector) -> Vector:
 
 
 def no_longer(row: Vector) -> Vector:
-    """Than whitened rows are: whoever reads noise knows that it is none."""
+    """The row, cut to the length of whitened rows: whoever reads noise knows that it is no row."""
     longest = LONGEST * np.sqrt(len(row))
     shortened: Vector = row * min(1.0, longest / max(float(np.linalg.norm(row)), longest))
     return shortened
 
 
 def growth(view: View, columns: int) -> float:
-    """How many times a chosen row stands in the weights after all passes, tried out on made-up whitened columns."""
+    """How many times a chosen row is in the weights after all passes, tried out on made-up whitened columns."""
     X = np.random.default_rng(1).standard_normal((view.rows, columns))
     X = np.column_stack([X - X.mean(axis=0), np.ones(view.rows)])
     signs = logistic.signs_of(one_hot(view.rows, [0]))
@@ -88,7 +88,7 @@ def growth(view: View, columns: int) -> float:
 
 
 def act(stage: AttackStage) -> ValueClaim | NotApplicable:
-    """The rows of a few people, one run each."""
+    """Read the rows of a few people, in one run each."""
     view = stage.view
     if not stage.scored:
         return NotApplicable("no row is scored for the label party")
@@ -99,7 +99,7 @@ def act(stage: AttackStage) -> ValueClaim | NotApplicable:
 
 
 def claimed_rows(stage: AttackStage, people: NDArray[np.intp], rows: Sequence[Vector], reference: str) -> ValueClaim:
-    """What was read of these people's rows, beside what that needs."""
+    """The claim about these people's rows, with what it needs to know."""
     view, needed = stage.view, len(rows[0]) + 1
     values = np.full((view.rows, len(rows[0])), np.nan)
     values[people] = rows

@@ -1,4 +1,4 @@
-"""`claimed-width`: say that one has more columns than one has (the end of section 5.2). By either party.
+"""`claimed-width`: claims more columns than the party has (the end of section 5.2). By either party.
 
 View: the replies to own masked sums, of which there are as many as columns were claimed. The extra columns are random,
 the system is then as wide as the batch, and one solve per step gives every residual. Cost: a product with as many
@@ -25,7 +25,7 @@ class ClaimedWidth(SumsHook):
     """Sends sums for as many columns as the longest batch has rows, and reads its own gradient from the first ones."""
 
     def claimed_columns(self, me: Summing, step: int, own: int) -> int:
-        """Enough for every batch to be solved."""
+        """How many columns to claim so that every batch can be solved."""
         return claimed_columns(me.plan, len(me.shard), own)
 
     def rows_for_gradients(self, me: Summing, step: int, matrix: Encoded) -> Encoded:
@@ -48,12 +48,12 @@ class ClaimedWidth(SumsHook):
 
 
 def claimed_columns(plan: Plan, rows: int, own: int) -> int:
-    """Enough for every batch to be solved."""
+    """How many columns to claim so that every batch can be solved."""
     return own + largest_batch(rows, plan)
 
 
 def arm(plan: Plan, name: str) -> ClaimedWidth | NotApplicable:
-    """Against any helper that hands sums back; whether it believes the claim, the run shows."""
+    """A hook against any helper that hands sums back; the run shows whether it believes the claim."""
     if not plan.kind.lends_keys:
         return NotApplicable(f'protocol "{plan.protocol}": this attack works against "exchange" only')
     if not columns_of(plan, name):

@@ -1,4 +1,4 @@
-"""What the attacks share: a party's sums as linear equations in the residuals of a batch.
+"""The common basis of the attacks: a party's sums as linear equations in the residuals of a batch.
 
 For each step a party knows X and `sums = residuals @ X`, one equation per column. Whether they fix a residual is a
 matter of the rank of X and not of rows against columns: real columns are constant, repeated or nearly dependent.
@@ -17,7 +17,7 @@ from plumbob.lab.attacks.interface import View
 from plumbob.protocol import defences
 
 USUAL_RESIDUAL = 2.0
-"""What a residual is expected to be in size, all approximations together; it sets the strength of the ridge."""
+"""The expected size of a residual, for all approximations together; it sets the strength of the ridge."""
 UNDETERMINED = 1e-6
 """A residual counts as determined while less than this share of its variance is left open."""
 
@@ -28,7 +28,7 @@ class Solution:
 
     values: Vector
     left_open: Vector
-    """The share of each residual's variance that the equations do not fix: 0 if unique, 1 if they say nothing of it."""
+    """The share of each residual's variance that the equations leave open: 0 if unique, 1 if they say nothing."""
     rank: int
 
     @property
@@ -38,16 +38,16 @@ class Solution:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class BatchFactors:
-    """A batch's X taken apart once, for any number of right-hand sides."""
+    """A batch's X decomposed once, for any number of right-hand sides."""
 
     left: Matrix
     singular_values: Vector
     right: Matrix
     sum_error: float
-    """The standard deviation of what the sums are off."""
+    """The standard deviation of the error in the sums."""
 
     def solve(self, sums: Vector) -> Solution:
-        """Ridge regression with the ridge that rounding asks for: what rounding drowns is left open."""
+        """Ridge regression with the ridge that rounding requires: what rounding drowns is left open."""
         strengths = self.singular_values**2 / (self.singular_values**2 + self._ridge)
         inverses = np.divide(
             strengths, self.singular_values, out=np.zeros_like(strengths), where=self.singular_values > 0
@@ -58,7 +58,7 @@ class BatchFactors:
 
     @property
     def rank(self) -> int:
-        """Directions that stand out of the rounding."""
+        """How many directions stand out from the rounding."""
         strengths = self.singular_values**2 / (self.singular_values**2 + self._ridge)
         return int(np.sum(1.0 - strengths < UNDETERMINED))
 
@@ -79,7 +79,7 @@ def solve(X: Matrix, sums: Vector, sum_error: float) -> Solution:
 
 
 def sum_error(view: View, X: Matrix) -> float:
-    """How far a sum over these rows is off, as a standard deviation.
+    """The error of a sum over these rows, as a standard deviation.
 
     In a `clear` run that is floating-point arithmetic alone. Encrypted, residuals are rounded before they are summed.
     """
@@ -94,7 +94,7 @@ def noise_on_residuals(view: View) -> float:
 
 
 def label_weight(view: View) -> float:
-    """What a label is multiplied with in a residual; more where labels are flipped at random (see `model.sigmoid`)."""
+    """The factor on a label in a residual; larger where labels are flipped at random (see `model.sigmoid`)."""
     if view.plan.label_flip_epsilon == 0:
         return view.sigmoid.label_weight
     # 1 - 2 q with q = 1 / (1 + exp(epsilon)).

@@ -26,17 +26,17 @@ from plumbob.protocol.shares.shape import SLOT_BITS
 from plumbob.protocol.shares.training import LatticeParty
 
 PEOPLE = 5
-"""One run each."""
+"""How many people are read, in one run each."""
 MOVED = 3.0
-"""How many times the row stands in the weights: more of it would make too many scores wrap around."""
+"""How many times the row is in the weights: more of it would make too many scores wrap around."""
 AGREES = 0.02
-"""What a score may differ from its row's product where rows and scores are rounded."""
+"""How far a score may differ from its row's product, as rows and scores are rounded."""
 TRIES = 2000
 
 
 @dataclass
 class FalseResidual(Hook):
-    """Honest but for its shares of residuals."""
+    """The label party, honest except for its shares of residuals."""
 
     person: int = 0
     moved: float = MOVED
@@ -83,7 +83,7 @@ def solved_modulo(columns: Matrix, scores: Vector) -> Vector:
 
 
 def act(stage: AttackStage) -> ValueClaim | NotApplicable:
-    """The rows of a few people, one run each."""
+    """Read the rows of a few people, in one run each."""
     view = stage.view
     if not view.plan.is_closed:
         return NotApplicable("weights are opened; off-the-circle and label-chosen-rows read from those")

@@ -57,7 +57,7 @@ def recover_chained_feature(view: View) -> Claim | NotApplicable:
 
 
 class Chain:
-    """The way of the peer's only weight through the first epochs, as a function of where it begins."""
+    """The path of the peer's only weight through the first epochs, as a function of where it begins."""
 
     def __init__(self, history: ScoreHistory) -> None:
         self.history = history
@@ -88,7 +88,7 @@ class Chain:
         return paths[:, best]
 
     def _paths(self, beginnings: Vector) -> Matrix:
-        """Weights before each step, one column per beginning."""
+        """The weights before each step, one column per beginning."""
         paths = np.empty((len(self.pushes), len(beginnings)))
         weights = beginnings
         for index, push in enumerate(self.pushes):
@@ -120,7 +120,7 @@ class Chain:
 
 
 def _signs(tally: csr_array, root: int) -> Vector:
-    """+-1 for each node along the strongest links from a root; a positive link means the same sign."""
+    """A sign for each node along the strongest links from a root; a positive link means the same sign."""
     links = tally.tocoo()
     use = (links.data != 0.0) & (links.row != links.col)
     # A tree of the smallest lengths is one of the strongest votes.
@@ -134,7 +134,7 @@ def _signs(tally: csr_array, root: int) -> Vector:
 
 
 def _last_two_visits(history: ScoreHistory, first: int, last: int) -> NDArray[np.intp]:
-    """For each row with two visits in these steps its last two, the later one in the second line."""
+    """The last two visits of each row with two in these steps, the later one in the second line."""
     inside = np.flatnonzero((history.step >= first) & (history.step < last))
     order = inside[np.argsort(history.row[inside], kind="stable")]
     is_same = history.row[order[1:]] == history.row[order[:-1]]
@@ -143,7 +143,7 @@ def _last_two_visits(history: ScoreHistory, first: int, last: int) -> NDArray[np
 
 
 def _unknowns(trajectory: Trajectory, chain: Chain, weights: Vector) -> Matrix:
-    """Rows as their last visits have them, where the chain has forgotten its beginning, and a start."""
+    """The unknowns: rows as in their last visits, where the chain has forgotten its beginning, and a start."""
     history, visits = trajectory.history, chain.visits()
     factors = weights[history.step[visits] - chain.first]
     # Later visits weigh more, and those at a small weight, which magnifies every error, hardly count.

@@ -88,7 +88,7 @@ def with_known_rows(claim: ValueClaim, rows: NDArray[np.intp], values: Matrix) -
 
 
 def _fit_best(view: View, history: ScoreHistory, columns: int, progress: FitProgress | None) -> tuple[Trajectory, Fit]:
-    """The best of a few fits; the first start is the closed form where there is one."""
+    """The best of a few fits; the first one starts from the closed form where there is one."""
     trajectory = Trajectory(history, columns, view.plan.start == "zero", usual_size(view))
     steps_left = WORK / (len(trajectory.visits) * columns)
     attempts: list[tuple[Trajectory, Fit]] = []
@@ -120,7 +120,7 @@ def _refine(
 
 
 def _draw_start(trajectory: Trajectory, attempt: int) -> Matrix:
-    """Rows of about the usual size, and small weights; always the same, so that a claim can be repeated."""
+    """A random start with rows of about the usual size and small weights; always the same."""
     generator = np.random.default_rng(attempt)
     unknowns = generator.normal(size=trajectory.shape)
     unknowns[trajectory.history.rows :] *= 0.1
@@ -128,7 +128,7 @@ def _draw_start(trajectory: Trajectory, attempt: int) -> Matrix:
 
 
 def _closed_form(trajectory: Trajectory) -> Matrix | None:
-    """Full batches: scores = start + residuals' history @ inner products, solved in the directions of that history.
+    """Closed form for full batches: scores = start + residuals' history @ inner products, in that history's directions.
 
     With V those directions, Y = (inner products) @ V is known, and the whole matrix is Y (V' Y)^-1 Y' (Nystroem).
     """
@@ -160,7 +160,7 @@ def _closed_form(trajectory: Trajectory) -> Matrix | None:
 
 
 def _without(values: Matrix, directions: Matrix) -> Matrix:
-    """Values with their part along these columns taken out."""
+    """The values with their part along these columns taken out."""
     if not directions.shape[1]:
         return values
     basis = np.linalg.qr(directions)[0]
@@ -168,7 +168,7 @@ def _without(values: Matrix, directions: Matrix) -> Matrix:
 
 
 def _spreads(trajectory: Trajectory, best: Fit) -> Vector:
-    """For each row, how uncertain its own visits leave it in the worst direction, weights taken as known."""
+    """How uncertain each row's own visits leave it in the worst direction, with weights taken as known."""
     history, visits = trajectory.history, trajectory.visits
     weighted = best.weights[history.step[visits]] / history.error[visits][:, None]
     curvature = np.zeros((history.rows, trajectory.columns, trajectory.columns))
@@ -184,7 +184,7 @@ def _visits_condition(visits: NDArray[np.intp], columns: int) -> Condition:
 
 
 def _without_known_rows(values: Matrix) -> Condition:
-    """Columns with few values fix the rotation by themselves, as far as they go."""
+    """How far columns with few values fix the rotation by themselves."""
     answered = values[np.isfinite(values).all(axis=1)]
     starts = STARTS_PER_COLUMN * values.shape[1]
     read = sum(map(len, columns_with_few_values(answered, starts).values())) if values.shape[1] > 1 else 0

@@ -52,7 +52,7 @@ class VisitFactors:
     row: Vector
     step: Vector
     row_error: Vector
-    """Standard errors, in the units of `row`."""
+    """The standard errors, in the units of `row`."""
     step_error: Vector
 
     def scaled(self, factor: float) -> "VisitFactors":
@@ -61,7 +61,7 @@ class VisitFactors:
 
 @dataclass(frozen=True)
 class RatioScale:
-    """The square of what the ratios must be multiplied with, and its standard error."""
+    """The square of the factor on the ratios, and its standard error."""
 
     square: float
     error: float
@@ -75,7 +75,7 @@ class RatioScale:
 
 
 def _factorise(history: ScoreHistory) -> VisitFactors | None:
-    """Ratios from the strongest paths, then least squares over all visits, so that errors do not add up on the way."""
+    """Ratios from the strongest paths, then least squares over all visits, so that errors do not accumulate."""
     visits = np.flatnonzero(history.is_known & (np.abs(history.score) > CLEARLY * history.error))
     if len(visits) < 2:
         return _from_spectrum(history)
@@ -114,7 +114,7 @@ def _entries(matrix: csr_array, row: NDArray[np.intp], column: NDArray[np.intp])
 
 
 def _largest_group(history: ScoreHistory, visits: NDArray[np.intp]) -> tuple[csr_array, Flags]:
-    """Rows, then steps, as one network whose links are visits, and which of its nodes are in the largest group."""
+    """Rows, then steps, as one network linked by visits, and which of its nodes are in the largest group."""
     size = history.rows + history.steps
     relative = (history.error[visits] / history.score[visits]) ** 2 + np.finfo(float).tiny
     network = csr_array((relative, (history.row[visits], history.rows + history.step[visits])), (size, size))
@@ -123,7 +123,7 @@ def _largest_group(history: ScoreHistory, visits: NDArray[np.intp]) -> tuple[csr
 
 
 def _from_spectrum(history: ScoreHistory) -> VisitFactors | None:
-    """Under noise no single ratio means anything; the first singular vectors of all scores average over visits."""
+    """Factors from the first singular vectors of all scores: under noise no single ratio means anything."""
     known = np.flatnonzero(history.is_known)
     if len(known) < 2 or min(history.rows, history.steps) < 2 or not history.score[known].any():
         return None
@@ -150,7 +150,7 @@ def _sweep(history: ScoreHistory, step: Vector) -> VisitFactors:
 def _fit_factors(
     index: NDArray[np.intp], size: int, others: Vector, scores: Vector, weights: Vector
 ) -> tuple[Vector, Vector]:
-    """For each of `size` unknowns the least-squares factor against the others' known ones, and its standard error."""
+    """The least-squares factor of each of `size` unknowns against the others' known ones, and its standard error."""
     use = np.isfinite(others)
     index, others, scores, weights = index[use], others[use], scores[use], weights[use]
     curvature = np.bincount(index, weights=weights * others**2, minlength=size)
@@ -195,7 +195,7 @@ def _moves(history: ScoreHistory, factors: VisitFactors) -> tuple[Vector, Flags]
 
 
 def _path(moves: Vector, decay: float) -> tuple[Vector, Vector]:
-    """Before each step: the moves so far, and a starting weight of 1, as L2 leaves them."""
+    """The moves so far before each step, and what L2 leaves of a starting weight of 1."""
     start: Vector = np.power(decay, np.arange(len(moves), dtype=np.float64))
     path = np.zeros(len(moves))
     for index in range(len(moves) - 1):
@@ -204,7 +204,7 @@ def _path(moves: Vector, decay: float) -> tuple[Vector, Vector]:
 
 
 def _without(values: Vector, direction: Vector, weights: Vector) -> Vector:
-    """Values with their weighted part along a direction taken out."""
+    """The values with their weighted part along a direction taken out."""
     size = float(np.sum(weights * direction**2))
     return values - direction * (float(np.sum(weights * direction * values)) / size) if size > 0 else values
 
@@ -230,19 +230,19 @@ def _claim(view: View, history: ScoreHistory, ratios: VisitFactors, scale: Ratio
 
 
 def _shrunk(ratios: VisitFactors) -> VisitFactors:
-    """Under noise, each row as far toward zero as its error asks for: the mean of what it can be."""
+    """Rows shrunk toward zero as far as their error requires under noise: the mean of what each can be."""
     variance = max(float(np.nanmean(ratios.row**2) - np.nanmean(ratios.row_error**2)), 0.0)
     return replace(ratios, row=ratios.row * variance / (variance + ratios.row_error**2))
 
 
 def _factor_from_spread(view: View, ratios: VisitFactors) -> float:
-    """Without a clear scale, the one that gives the column its usual size."""
+    """The scale that gives the column its usual size, where no other is clear."""
     spread = float(np.sqrt(np.nanmean(ratios.row**2)))
     return usual_size(view) / spread if spread > 0 else 1.0
 
 
 def _from_ranges(history: ScoreHistory, factors: VisitFactors) -> Vector:
-    """The middle of what each row's bounds leave (piecewise) of the range of all known values; NaN without bounds."""
+    """The middle of what each row's bounds (piecewise) leave of the range of known values; NaN without bounds."""
     use = np.flatnonzero(np.isfinite(factors.step[history.step]) & (factors.step[history.step] != 0.0))
     weight = factors.step[history.step[use]]
     ends = np.stack([history.lower[use] / weight, history.upper[use] / weight])
@@ -255,7 +255,7 @@ def _from_ranges(history: ScoreHistory, factors: VisitFactors) -> Vector:
 
 
 def _merging(view: View, history: ScoreHistory) -> tuple[Condition, ...]:
-    """Lemma 3.4 and Theorem 3.5 beside the epochs that it took."""
+    """The conditions of Lemma 3.4 and Theorem 3.5 beside the epochs that it took."""
     per_epoch, passes = steps_per_epoch(view.rows, view.plan), view.plan.passes(view.rows)
     promised, needed = bounds.epochs_to_merge(per_epoch), bounds.epochs_to_exact_values(per_epoch)
     share, taken = _epochs_taken(history)
@@ -284,14 +284,14 @@ def _epochs_taken(history: ScoreHistory) -> tuple[float, float]:
 
 
 def _encoding_bound(factors: VisitFactors, relative_scale_error: float) -> Condition:
-    """How far a value can be off through rounding, arithmetic or noise, in the column's own spread."""
+    """How far a value can be off through rounding, arithmetic or noise, relative to the column's own spread."""
     errors = np.hypot(factors.row_error, factors.row * relative_scale_error)[np.isfinite(factors.row)]
     bound = CLEARLY * float(errors.max(initial=0.0)) / float(np.nanstd(factors.row) or 1.0)
     return Condition("bound on a value's error, in standard deviations", bound, "below 1", bound < 1.0, "Theorem 3.5")
 
 
 def _fold(view: View, history: ScoreHistory) -> tuple[Condition, ...]:
-    """Theorem E.2 with the prior that scores stay where the cubic rises."""
+    """The condition of Theorem E.2, with the prior that scores stay where the cubic rises."""
     own = np.einsum("vc,vc->v", view.X[history.row], view.weights_before[history.step])
     largest = float(np.nanmax(np.abs(own + history.score)))
     return (Condition("largest joint score", largest, f"below {FOLD:.2f}", largest < FOLD, "Theorem E.2"),)

@@ -14,14 +14,14 @@ import numpy as np
 from plumbob.arrays import Matrix, Vector
 
 STEPS, ROUNDING = 200, 0.1
-"""Of one descent; and how far from its nearest level a value may lie, as a share of the distance between levels."""
+"""Steps of one descent, and how far a value may lie from its nearest level, relative to the levels' distance."""
 LEVELS = (2, 3, 4)
 FEWEST_ROWS = 20
-"""For each column, below which a direction with few values may be an accident."""
+"""Fewest rows per column: with fewer, a direction with few values may be an accident."""
 
 
 def columns_with_few_values(rotated: Matrix, starts: int, levels: Sequence[int] = LEVELS) -> dict[int, list[Vector]]:
-    """By number of levels, the different columns (as level numbers) that some direction gives."""
+    """The different columns that some direction gives, as level numbers, by number of levels."""
     if len(rotated) < FEWEST_ROWS * rotated.shape[1]:
         return {count: [] for count in levels}
     read, generator = _whitened(rotated), np.random.default_rng(1)
@@ -40,14 +40,14 @@ def columns_with_few_values(rotated: Matrix, starts: int, levels: Sequence[int] 
 
 
 def _whitened(rotated: Matrix) -> Matrix:
-    """Directions that hardly vary are left out."""
+    """The columns whitened, without directions that hardly vary."""
     left, sizes, _ = np.linalg.svd(rotated - rotated.mean(axis=0), full_matrices=False)
     read: Matrix = left[:, sizes > 1e-6 * sizes[0]] * np.sqrt(len(rotated))
     return read
 
 
 def _descended(read: Matrix, direction: Vector) -> Vector:
-    """To a minimum of the fourth moment over unit directions."""
+    """Descend to a minimum of the fourth moment over unit directions."""
     for _ in range(STEPS):
         values = read @ direction
         moved = direction - 0.25 * (read.T @ values**3 / len(read) - 3.0 * direction)
@@ -59,7 +59,7 @@ def _descended(read: Matrix, direction: Vector) -> Vector:
 
 
 def _sharpened(read: Matrix, direction: Vector, count: int) -> Vector:
-    """Dependent columns move the minimum a little; rounding to levels and fitting again moves it back."""
+    """Round to levels and fit again: dependent columns move the minimum a little, and this moves it back."""
     for _ in range(20):
         values = read @ direction
         low, high = np.quantile(values, [0.002, 0.998])
@@ -74,7 +74,7 @@ def _sharpened(read: Matrix, direction: Vector, count: int) -> Vector:
 
 
 def _distance(values: Vector, count: int) -> float:
-    """The largest distance to a level, as a share of the distance between levels."""
+    """The largest distance to a level, relative to the distance between levels."""
     low, high = np.quantile(values, [0.002, 0.998])
     if high <= low:
         return 1.0
@@ -91,5 +91,5 @@ def _as_levels(values: Vector, count: int) -> Vector | None:
 
 
 def is_same(column: Vector, other: Vector, count: int) -> bool:
-    """Which level is the highest stays open."""
+    """Whether two columns are the same up to which level is the highest."""
     return bool(np.array_equal(column, other) or np.array_equal(column, count - 1 - other))

@@ -1,4 +1,4 @@
-"""`garbage-replies`: replies that are no products, so that a peer's key stands in opened weights. Beyond the paper.
+"""`garbage-replies`: replies that are no products, so that a peer's key appears in opened weights. Beyond the paper.
 
 View: own opened weights (`shares` by lattices, between two parties). In the last pass the attacker does not multiply at
 all. It answers with monomials, so that what its peer takes for a share of a gradient is a few coefficients of its own
@@ -23,7 +23,7 @@ from plumbob.protocol.shares.shape import WEIGHT_BITS, most_opened_bits
 from plumbob.protocol.shares.training import LatticeParty, LatticeStepSize
 
 DIGITS = 15
-"""Coefficients of a key in one opened weight: numbers to base three with this many digits fit, six places apart."""
+"""How many coefficients of a key one opened weight holds, as digits to base three, six places apart."""
 PLACES = 6
 
 
@@ -33,14 +33,14 @@ class GarbageReplies(Bare):
     _is_answered = False
 
     def replies_for_gradients(self, me: LatticeParty, step: int, reply: bytes) -> bytes:
-        """In the last pass, to the first block of rows; to the others nothing at all."""
+        """False replies in the last pass to the first block of rows; empty ones to the others."""
         if not self.is_last(me, step):
             return reply
         is_first, self._is_answered = not self._is_answered, True
         return garbage(layout_of(me), _unit(me)) if is_first else bytes(len(reply))
 
     def sums(self, me: LatticeParty, step: int, shared: dict[str, Share]) -> dict[str, Share]:
-        """Nothing of its own, so that only the peer's share of its sums is left."""
+        """No sums of its own, so that only the peer's share of them is left."""
         return {**shared, me.holders.name: [0] * me.columns} if self.is_last(me, step) else shared
 
     def after(self, me: LatticeParty) -> None:
@@ -48,7 +48,7 @@ class GarbageReplies(Bare):
             self.readings.append(Reading(me.plan.passes(len(me.shard)), np.zeros(0, dtype=np.intp), np.zeros(0)))
 
     def read(self, me: LatticeParty) -> NDArray[np.int64]:
-        """Coefficients of the peer's secret, in the order in which `places_of` lists them."""
+        """The coefficients of the peer's secret, in the order in which `places_of` lists them."""
         size = LatticeStepSize.of(me.shape)
         step = _unit(me) * size.factor / 2.0 ** (size.shift + WEIGHT_BITS - WEIGHTS.fraction_bits)
         numbers = np.rint(np.ldexp(self.moved(me), WEIGHTS.fraction_bits) / step).astype(np.int64)
@@ -75,18 +75,18 @@ class GarbageReplies(Bare):
 
 
 def layout_of(me: LatticeParty) -> Layout:
-    """Of the products with the attacker's matrix."""
+    """The layout of the products with the attacker's matrix."""
     return me.products.layout(GRADIENTS, me.holders.name)
 
 
 def _unit(me: LatticeParty) -> int:
-    """What a digit is in the peer's share, so that it moves the opened weight by a few of its last places."""
+    """The size of a digit in the peer's share, so that it moves the opened weight by a few of its last places."""
     size = LatticeStepSize.of(me.shape)
     return (PLACES << (size.shift + WEIGHT_BITS - WEIGHTS.fraction_bits)) // size.factor + 1
 
 
 def garbage(layout: Layout, unit: int) -> bytes:
-    """Replies whose products with the secret hold, where an answer is taken, its coefficients as digits to base three.
+    """Replies whose products with the secret hold its coefficients as digits to base three, where an answer is taken.
 
     A power of x moves the secret by so many places; those below zero come back negated at the other end.
     """
@@ -102,7 +102,7 @@ def garbage(layout: Layout, unit: int) -> bytes:
 
 
 def places_of(layout: Layout) -> list[int]:
-    """Which coefficients of the secret each opened weight holds: of the first weight first, its lowest digit first."""
+    """The coefficients of the secret in each opened weight: those of the first weight first, its lowest digit first."""
     columns = range(layout.columns)
     return [
         (_first_place(layout, column // layout.group, digit) + layout.group - 1 - column % layout.group)
@@ -113,12 +113,12 @@ def places_of(layout: Layout) -> list[int]:
 
 
 def _first_place(layout: Layout, reply: int, digit: int) -> int:
-    """Of the coefficient that comes to stand first in a reply; the answers of one reply are neighbours of it."""
+    """The place of the coefficient that comes first in a reply; the other answers of the reply are its neighbours."""
     return (reply * DIGITS + digit) * layout.group % layout.parameters.degree
 
 
 def digits_of(number: int) -> NDArray[np.int64]:
-    """Of a number to base three, each -1, 0 or 1, the lowest first."""
+    """The digits of a number to base three, each -1, 0 or 1, the lowest first."""
     digits = np.zeros(DIGITS, dtype=np.int64)
     for place in range(DIGITS):
         digits[place] = (number + 1) % 3 - 1
@@ -127,7 +127,7 @@ def digits_of(number: int) -> NDArray[np.int64]:
 
 
 def arm(plan: Plan, name: str) -> GarbageReplies | NotApplicable | None:
-    """Between two parties, where weights are opened, and without noise that would cover the digits."""
+    """A hook between two parties where weights are opened, without noise that would cover the digits."""
     if not plan.kind.has_lattices:
         return NotApplicable("there are no lattice products in this plan")
     is_acted_out = plan.noise != "rows" and plan.is_between_two and not plan.is_closed

@@ -1,4 +1,4 @@
-"""An active attacker as a hook: one object that puts other numbers in the place of its program's quantities.
+"""An active attacker as a hook: one object that replaces its program's quantities by other numbers.
 
 A program passes each named quantity through `TrainingParty.use` (CONTRIBUTING.md lists the names). A method of a hook
 whose name is a quantity's is asked for it; what the hook has no method for stays as it is. The party around it is the
@@ -43,12 +43,14 @@ class ActiveAttack:
     name: str
     by: Literal["label", "features"]
     arm: Callable[[Plan, str], "Hook | NotApplicable | None"]
-    """The hook on the named party's quantities; else why there is nothing to work on, or None where the plan is judged
-    by the rule alone."""
+    """Makes the hook on the named party's quantities.
+
+    Otherwise it says why there is nothing to work on, or returns None where the plan is judged by the rule alone.
+    """
     reference: str = ""
-    """The theorem or section of the paper, or where it goes beyond; without it, what the rule says."""
+    """The theorem or section of the paper, or a word on going beyond it; if empty, the rule's."""
     target: Literal["labels", "scores", "features", ""] = ""
-    """What it is after; without it, what the others' residuals give away: labels to a feature party, else scores."""
+    """What it is after; if empty, what the others' residuals give away: labels to a feature party, else scores."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", self.target or ("labels" if self.by == "features" else "scores"))
@@ -57,7 +59,7 @@ class ActiveAttack:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Reading:
-    """What was read in one step: for some training rows, the sum of the other parties' parts of their residuals."""
+    """What was read in one step: the sum of the other parties' parts of some training rows' residuals."""
 
     step: int
     rows: NDArray[np.intp]
@@ -69,38 +71,38 @@ class Hook:
 
     @cached_property
     def readings(self) -> list[Reading]:
-        """In the order of the steps."""
+        """The readings in the order of the steps."""
         return []
 
     def use(self, me: Any, name: str, step: int, value: Any) -> Any:
-        """What the method named like the quantity makes of it; without one, the quantity itself."""
+        """Pass a quantity through the method of its name; without one, it stays as it is."""
         method = getattr(self, name.replace(" ", "_"), None)
         return value if method is None else method(me, step, value)
 
     def after(self, me: Any) -> None:
-        """When training has ended: what it reads then."""
+        """Read what there is when training has ended."""
         return
 
     def conditions(self, me: Any) -> tuple[Condition, ...]:
-        """What theory asks for, evaluated on this run."""
+        """The conditions of the theory, evaluated on this run."""
         return ()
 
     def targets(self, me: Any) -> NDArray[np.intp] | None:
-        """The rows that the attack was after; None: all."""
+        """The rows that the attack was after; None = all."""
         return None
 
     def claim(self, me: Any, view: View) -> Claim | NotApplicable:
-        """What it believes after its run, from its readings and its own view; nothing where it read nothing."""
+        """The belief after the run, from readings and own view; not applicable where nothing was read."""
         if not self.readings:
             return NotApplicable("no step of this run had room for a reading", self.conditions(me))
         return self.believed(me, view)
 
     def believed(self, me: Any, view: View) -> Claim:
-        """What its readings say: labels, read by a feature party; the peer's scores, read by the label party."""
+        """The claim from the readings: labels, by a feature party; the peer's scores, by the label party."""
         return self._scores(me, view) if view.is_label_party else self._labels(me, view)
 
     def _labels(self, me: Any, view: View) -> LabelClaim:
-        """A residual is (the others' scores) - 2y: the label's sign while those scores stay under the threshold."""
+        """Labels from residuals, (the others' scores) - 2y: the sign is right while scores stay under the threshold."""
         # Scores grow from a small start, so the first visit shows labels best; against noise only the mean helps.
         chosen = mean_residuals if is_noisy(view.plan) else first_residuals
         residuals = chosen(self.readings, view.rows)
@@ -113,7 +115,7 @@ class Hook:
         )
 
     def _scores(self, me: Any, view: View) -> ValueClaim:
-        """Without labels, the others' part of a residual is their score: determined if read at the row's last visit."""
+        """Scores from residuals without labels: determined if read at the row's last visit."""
         scores, steps, last = np.full(view.rows, np.nan), np.zeros(view.rows), np.zeros(view.rows)
         for reading in self.readings:
             scores[reading.rows] = reading.residuals
@@ -126,7 +128,7 @@ class Hook:
 
 
 def first_residuals(readings: list[Reading], rows: int) -> Vector:
-    """What was read of each row when it was first read; NaN where nothing was."""
+    """The residual of each row when it was first read; NaN where nothing was."""
     residuals = np.full(rows, np.nan)
     for reading in reversed(readings):
         residuals[reading.rows] = reading.residuals
@@ -155,13 +157,13 @@ def hooked(honest: type[TrainingParty], hook: Hook) -> type[TrainingParty]:
             hook.after(self)
 
         def refuse_result(self) -> None:
-            """Weights that no honest run ends with are what it wanted."""
+            """Accept weights that no honest run ends with: they are what the attacker wanted."""
 
     return HookedParty
 
 
 class SumsHook(Hook):
-    """In `exchange` and `arbiter`, where a party multiplies its peers' ciphertexts and gets the sums back opened.
+    """A hook in `exchange` and `arbiter`, where a party multiplies peers' ciphertexts and gets opened sums back.
 
     Everything else is as agreed: the number of ciphertexts, their masks, their fresh randomness. Nothing that a helper
     or the arbiter receives looks different.
@@ -172,7 +174,7 @@ class SumsHook(Hook):
     received: EncryptedVector
     """This step's ciphertexts of residuals."""
     matrix: Encoded
-    """What they are multiplied with."""
+    """The matrix that they are multiplied with."""
 
     def residuals(self, me: Summing, step: int, released: Encoded) -> Encoded:
         self.released = released
@@ -187,7 +189,7 @@ class SumsHook(Hook):
         return matrix
 
     def keep(self, me: Summing, step: int, places: Sequence[int] | NDArray[np.intp], residuals: Sequence[int]) -> None:
-        """Remember what was read at some places of a batch; an arbiter's sums hold this party's own part, too."""
+        """Remember what was read at some places of a batch; an arbiter's sums also hold this party's own part."""
         chosen = np.asarray(places, dtype=np.intp)
         values = np.array([float(value) for value in residuals])
         if me.plan.kind.has_arbiter:
@@ -196,7 +198,7 @@ class SumsHook(Hook):
         self.readings.append(Reading(step, rows, me.widths.residuals.decode(values)))
 
     def batches_of(self, me: Summing) -> list[Batch]:
-        """Of all steps: everybody knows them from the seed."""
+        """The batches of all steps, which everybody knows from the seed."""
         if not self._batches:
             self._batches = list(batches(me.session.seed, len(me.shard), me.plan))
         return self._batches
@@ -205,7 +207,7 @@ class SumsHook(Hook):
 
 
 class Bare(Hook):
-    """In `shares`, own columns that count for nothing, but for what an attack lays into the gradients of a pass."""
+    """A hook in `shares` whose own columns count for nothing, except for what an attack puts into a pass."""
 
     _step = _rows_done = 0
 
@@ -213,7 +215,7 @@ class Bare(Hook):
         return np.zeros_like(rows)
 
     def rows_for_gradients(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """One block of the level's rows after the other; the penalty's, below the last one, pull nothing back."""
+        """One block of the level's rows after the other; the penalty's rows, below the last one, pull nothing back."""
         start = self._rows_done if step == self._step else 0
         self._step, self._rows_done = step, start + len(rows)
         laid, here = np.zeros_like(rows), self.laid(me, step)[me.level.rows][start : start + len(rows)]
@@ -221,12 +223,12 @@ class Bare(Hook):
         return laid
 
     def laid(self, me: LatticeParty, step: int) -> NDArray[np.int64]:
-        """For all training rows, in the scale of the plan's fraction bits; nothing, if not for an attack."""
+        """What the attack puts in for all training rows, in the plan's fraction bits; nothing by default."""
         return np.zeros((len(me.shard), me.columns), dtype=np.int64)
 
     def is_last(self, me: LatticeParty, step: int) -> bool:
         return step == me.plan.passes(len(me.shard))
 
     def moved(self, me: LatticeParty) -> NDArray[np.float64]:
-        """By how much the opened weights differ from the start: nothing but the attack moved them."""
+        """How far the opened weights differ from the start: only the attack moved them."""
         return me.start - me.weights

@@ -1,4 +1,4 @@
-"""Integers side by side in one number, and integers out of linear equations: what the active attacks count with."""
+"""Integers side by side in one number, and integers from linear equations: the arithmetic of the active attacks."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ LARGEST_PART = 4.0  # Beyond it Criterion 4.2 reads no label: abs(score) < 2, pl
 
 
 def signed_digits(value: int, bits: int, count: int) -> list[int]:
-    """From below; a negative digit borrowed from the next one."""
+    """The signed digits of a number, lowest first; a negative one borrowed from the next."""
     digits = []
     for _ in range(count):
         digits.append(centred(value, 1 << bits))
@@ -46,7 +46,7 @@ def solve_exactly(matrix: IntegerMatrix, sums: Sequence[int]) -> list[int] | Non
 
 
 def narrow_residual(plan: Plan) -> Encoding:
-    """The narrowest encoding that still tells labels apart: what an attacker makes room for where room is scarce."""
+    """The narrowest encoding that still tells labels apart, for an attacker where room is scarce."""
     helpers = len(plan.learners) - 1
     magnitude = max(LARGEST_PART, defences.largest_released(plan)) * math.sqrt(helpers)
     return Encoding(plan.residual_bits, math.ceil(math.log2(magnitude)))
@@ -63,5 +63,5 @@ def label_unit(plan: Plan, label_weight: float) -> int:
 
 
 def own_generator(me: TrainingParty) -> np.random.Generator:
-    """What an attacker draws its own numbers from."""
+    """The generator of an attacker's own numbers."""
     return np.random.default_rng(int.from_bytes(me.participant.draws.of("attack").draw(16), "little"))

@@ -1,4 +1,4 @@
-"""What an attack sees, and what it may answer.
+"""The interface of attacks: what one sees, and what it may answer.
 
 A `View` is one party's own rows and weights, the public plan and batches, and the sums that it received: the type has
 no field for anything else. A passive attack is a function `View -> Claim`. Only the auditor knows the truth and scores.
@@ -33,7 +33,7 @@ class View:
     y: NDArray[np.int8] | None
     """The labels, at the label party."""
     seed: bytes
-    """Decides the batches; every party knows it."""
+    """The seed that decides the batches; every party knows it."""
     start: Vector
     sums: Matrix
     """For each step, residuals @ own columns over the batch: the gradient before its scale. No columns in `shares`.
@@ -44,11 +44,11 @@ class View:
     own_noise: Matrix | None = None
     """What own draws of noise added to the sums that its own weights were updated with, where they did."""
     flipped: NDArray[np.bool_] | None = None
-    """At the label party, the labels that it turned over before training, where the plan has it do so."""
+    """The labels that the label party flipped before training, where the plan has it do so."""
 
     @classmethod
     def of(cls, transcript: Transcript, plan: Plan | None = None) -> "View":
-        """From what one party really saw. A truncated or foreign transcript is refused.
+        """A view from what one party really saw. A truncated or foreign transcript is refused.
 
         Whoever holds the run's plan gives it, so that the transcript's copy is compared and not parsed again.
         """
@@ -96,7 +96,7 @@ class View:
 
     @property
     def has_sums(self) -> bool:
-        """Whether this party saw its gradients; not so in `shares`, and not without columns."""
+        """Whether this party saw its gradients; never in `shares`, and not without columns."""
         return self.plan.kind.shows_gradients and self.X.shape[1] > 0
 
     @property
@@ -136,7 +136,7 @@ class View:
 
 
 def _refuse_misfit(view: View) -> None:
-    """A view whose parts do not belong together would be solved all the same, and give nonsense."""
+    """Refuse a view whose parts do not belong together: it would be solved and give nonsense."""
     party = view.plan.party(view.party)
     columns = party.features + (1 if view.plan.intercept and view.is_label_party else 0)
     shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
@@ -159,7 +159,7 @@ def _refuse_misfit(view: View) -> None:
 
 @dataclass(frozen=True)
 class Condition:
-    """What theory asks for, evaluated on this run: shown beside what happened."""
+    """A condition of the theory, evaluated on this run: shown beside what happened."""
 
     name: str
     value: float
@@ -170,16 +170,16 @@ class Condition:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelClaim:
-    """For every training row a number whose sign is the believed label and whose size says how sure; NaN: no answer."""
+    """A number for every training row whose sign is the believed label and whose size says how sure; NaN: no answer."""
 
     beliefs: Vector
     is_determined: NDArray[np.bool_]
     """Rows whose answer is the only solution of their equations, apart from those that were inferred."""
     conditions: tuple[Condition, ...] = ()
     targets: NDArray[np.intp] | None = None
-    """An attack's chosen rows; None means all."""
+    """The attack's chosen rows; None = all."""
     is_conditional: bool = False
-    """Whether it takes for granted what an attacker need not have: then it degrades at most."""
+    """Whether it takes something for granted that an attacker need not have: then it degrades at most."""
 
     target: Literal["labels"] = "labels"
 
@@ -197,13 +197,13 @@ class ValueClaim:
     """What the equations cannot fix: all columns' signs together, or an orthogonal matrix."""
     conditions: tuple[Condition, ...] = ()
     targets: NDArray[np.intp] | None = None
-    """An attack's chosen rows; None means all."""
+    """The attack's chosen rows; None = all."""
     column: int | None = None
-    """The one of the party's columns that it is about; None means all."""
+    """The one column of the party that it is about; None = all."""
     remark: str = ""
-    """A sentence more about it."""
+    """One more sentence about it."""
     is_conditional: bool = False
-    """Whether it takes for granted what an attacker need not have: then it degrades at most."""
+    """Whether it takes something for granted that an attacker need not have: then it degrades at most."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -211,19 +211,19 @@ class WeightsClaim:
     """Believed weights of other parties at the end of the run."""
 
     against: str
-    """As in a `ValueClaim`."""
+    """The parties, as in a `ValueClaim`."""
     values: Vector
     why: str
     """How it got them, as the beginning of a sentence that ends with how well they agree."""
     n: int
-    """What it had: rows, or weights."""
+    """The number of rows or weights that it had."""
     is_conditional: bool = False
     target: Literal["weights"] = "weights"
 
 
 @dataclass(frozen=True)
 class NotApplicable:
-    """The attack has nothing to work on in this view."""
+    """The answer of an attack that has nothing to work on in this view."""
 
     why: str
     conditions: tuple[Condition, ...] = field(default=())
@@ -231,13 +231,13 @@ class NotApplicable:
 
 @dataclass(frozen=True)
 class Reached:
-    """The attack read nobody's value, but did something: what, and the verdict that follows."""
+    """The answer of an attack that read nobody's value, but did something: what, and the verdict that follows."""
 
     verdict: str
     why: str
     conditions: tuple[Condition, ...] = ()
     against: str = ""
-    """Whom it is about; without it, everybody that the attack could be about."""
+    """The party that it is about; if empty, everybody that the attack could be about."""
 
 
 Claim = LabelClaim | ValueClaim | WeightsClaim | Reached
@@ -251,7 +251,7 @@ class Attack:
     by: Literal["label", "features"]
     run: Callable[[View], Claim | NotApplicable]
     reference: str = ""
-    """The theorem or section of the paper, or where it goes beyond; without it, what the rule says."""
+    """The theorem or section of the paper, or a word on going beyond it; if empty, the rule's."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", self.reference or rule_for(self.name, self.by, self.target).reference)
@@ -267,57 +267,57 @@ class Attack:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Changed:
-    """What is other in a run that an attack has to itself."""
+    """The changes in a run that an attack has to itself."""
 
     labels: NDArray[np.int8] | None = None
-    """Invented ones, by the label party."""
+    """Labels invented by the label party."""
     without: int | None = None
     """A training row that is left out."""
     hook: Any = None
-    """On the attacker's quantities."""
+    """The hook on the attacker's quantities."""
 
 
 HONEST = Changed()
 
 
 class AttackStage(Protocol):
-    """What an attack gets that needs runs of its own, and scores of rows after them."""
+    """What an attack gets that needs its own runs, and scores of rows after them."""
 
     @property
     def view(self) -> View:
-        """The attacker's, of the honest run."""
+        """The attacker's view of the honest run."""
 
     @property
     def scored(self) -> int:
-        """Rows that it may have scored."""
+        """How many rows it may have scored."""
 
     @property
     def share_of_positives(self) -> float:
-        """A base rate is no secret."""
+        """The base rate of labels, which is no secret."""
 
     def known(self, rows: NDArray[np.intp]) -> Matrix:
-        """The peers' columns of training rows that the attacker is taken to know from elsewhere."""
+        """The peers' columns of training rows, which the attacker is assumed to know from elsewhere."""
 
     def scores(self, rows: NDArray[np.intp], changed: Changed) -> Vector:
-        """Scores of training rows with own columns at their mean, after a changed run."""
+        """The scores of training rows with own columns at their mean, after a changed run."""
 
     def shown(self, rows: NDArray[np.intp], own: Matrix | None = None, changed: Changed = HONEST) -> Vector:
-        """Joint scores of training rows after a run, as the label party is shown them; with other own columns."""
+        """The joint scores of training rows after a run, as the label party sees them; with other own columns."""
 
     def weights(self, changed: Changed) -> Vector:
-        """Own weights, opened after a changed run."""
+        """The party's own weights, opened after a changed run."""
 
 
 @dataclass(frozen=True)
 class StagedAttack:
-    """An attack that has runs of its own: it chooses its labels or its quantities, and then rows to be scored."""
+    """An attack with its own runs: it chooses its labels or its quantities, and then rows to be scored."""
 
     name: str
     by: Literal["label", "features"]
     act: Callable[[AttackStage], Claim | NotApplicable | Sequence[Claim]]
     target: Literal["features", "labels", "scores"] = "features"
     is_only_if_named: bool = False
-    """Whether it is about more than one run, so that an audit acts it out only where it is asked for by its name."""
+    """Whether it is about more than one run, so that an audit makes it only if its name is asked for."""
 
     @property
     def reference(self) -> str:

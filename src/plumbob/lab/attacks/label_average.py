@@ -21,7 +21,7 @@ LEAST_WEIGHT = 1e-9
 
 
 def recover_labels(view: View) -> LabelClaim | NotApplicable:
-    """Each visit counts by how much of the residual its batch determines."""
+    """Average each row's visits, each weighted by how much of the residual its batch determines."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
     if view.plan.noise == "none":
@@ -58,7 +58,7 @@ def conditions(view: View, visits: float, full_rank: float) -> tuple[Condition, 
 
 
 def expected_rate(weight: float, noise_left: float) -> float:
-    """The share of labels that come out right."""
+    """The share of labels that come out right with this much noise left."""
     return float(ndtr(weight / noise_left)) if noise_left > 0 else 1.0
 
 

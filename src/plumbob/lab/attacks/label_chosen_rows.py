@@ -53,32 +53,32 @@ WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes
 
 
 class Tactic(Protocol):
-    """What one step multiplies the peer's ciphertexts with, and what its sums then say."""
+    """How one step multiplies the peer's ciphertexts, and what its sums then say."""
 
     @property
     def matrix(self) -> Encoded: ...
 
     @property
     def places(self) -> NDArray[np.intp]:
-        """Of the batch, in the order in which they are read."""
+        """The places in the batch, in the order in which they are read."""
 
     def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
-        """(residuals of the chosen rows, the honest sums as far as they can be had)."""
+        """The residuals of the chosen rows, and the honest sums as far as they can be had."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OneTargetPerColumn:
-    """In column k the honest features, lifted above the residual of the k-th chosen place."""
+    """Reads one person per column: the honest features, lifted above the residual of the k-th chosen place."""
 
     matrix: Encoded
     places: NDArray[np.intp]
     low_bits: int
     coarser: tuple[int, ...]
-    """For each used column, how many of the features' lowest bits were given up."""
+    """How many of the features' lowest bits each used column gave up."""
 
     @classmethod
     def of(cls, honest: Encoded, places: NDArray[np.intp], residual: Encoding, sum_bits: int) -> "OneTargetPerColumn":
-        """At most one place per column; a sum has `sum_bits` bits, sign included."""
+        """Choose at most one place per column; a sum has `sum_bits` bits, sign included."""
         values, coarser = honest.values.copy(), []
         for column, place in enumerate(places):
             spare = _spare_bits(honest.values[:, column], residual, sum_bits)
@@ -98,7 +98,7 @@ class OneTargetPerColumn:
 
 
 def _spare_bits(column: NDArray[np.int64], residual: Encoding, sum_bits: int) -> int:
-    """Bits that are left above a residual and the largest sum that this column can honestly have."""
+    """How many bits are left above a residual and the largest sum that this column can honestly have."""
     largest = int(np.abs(column).sum()) << (residual.bits - 1)
     return sum_bits - residual.bits - (largest.bit_length() + 1)
 
@@ -109,19 +109,19 @@ def _rounded_shift(column: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Superincreasing:
-    """The chosen places are spread over the columns, each with a power of two of its own."""
+    """Reads many people per column: the chosen places are spread over the columns, each with its own power of two."""
 
     matrix: Encoded
     honest: Encoded
     places: NDArray[np.intp]
     counts: tuple[int, ...]
-    """Places in each column."""
+    """How many places each column has."""
     unit: int
-    """Every residual is this number or minus this number."""
+    """The absolute value of every residual."""
 
     @classmethod
     def of(cls, honest: Encoded, places: NDArray[np.intp], unit: int, sum_bits: int) -> "Superincreasing":
-        """For all places of a batch, or the first ones of them that fit."""
+        """Choose all places of a batch, or the first ones that fit."""
         per_column = min(sum_bits - unit.bit_length(), WIDEST_ENTRY - 1)
         counts = spread(len(places), honest.values.shape[1], per_column)
         values = powers_of_two(honest.values.shape, places, counts)
@@ -136,13 +136,13 @@ class Superincreasing:
 
 
 def spread(places: int, columns: int, per_column: int) -> tuple[int, ...]:
-    """Places, as many as fit, over columns as evenly as possible."""
+    """Spread as many places as fit over the columns, as evenly as possible."""
     fitting = min(places, columns * per_column)
     return tuple(fitting // columns + (column < fitting % columns) for column in range(columns))
 
 
 def powers_of_two(shape: tuple[int, ...], places: NDArray[np.intp], counts: Sequence[int]) -> IntegerMatrix:
-    """Place after place goes to one column until that is full; its entries there are 1, 2, 4, ..."""
+    """The matrix in which each column takes one place after the other until it is full, with entries 1, 2, 4, ..."""
     values, used = np.zeros(shape, dtype=np.int64), 0
     for column, count in enumerate(counts):
         values[places[used : used + count], column] = 1 << np.arange(count, dtype=np.int64)
@@ -157,22 +157,22 @@ def signs_in(total: int, count: int) -> list[int]:
 
 
 class Choosing(Hook):
-    """Decides whom to read."""
+    """A hook that decides whom to read."""
 
     def __init__(self, chosen: tuple[int, ...] = (), preferred: tuple[int, ...] = ()) -> None:
         self.chosen = chosen
-        """The training rows that it is after; empty: as many as it can read, in the order of `preferred`."""
+        """The training rows that it is after; empty = as many as it can read, in the order of `preferred`."""
         self.preferred = preferred
-        """Training rows, those that it would most like to read first; all others come after them."""
+        """Training rows that it would most like to read, in order; all others come after them."""
 
     def ordered(self, me: TrainingParty) -> NDArray[np.intp]:
-        """All training rows: those that were chosen, then the preferred ones, then the others."""
+        """All training rows: chosen ones, then preferred ones, then the others."""
         everybody = dict.fromkeys([*self.chosen, *self.preferred, *range(len(me.shard))])
         return np.array(list(everybody), dtype=np.intp)
 
 
 class ChosenRows(Choosing, SumsHook):
-    """`exchange` and `arbiter`, with any kind of reply: step by step, whom to read."""
+    """The attack on `exchange` and `arbiter`, with any kind of reply: decides in each step whom to read."""
 
     _tactic: Tactic | None = None
 
@@ -188,7 +188,7 @@ class ChosenRows(Choosing, SumsHook):
         return [0] * me.columns if honest is None else honest
 
     def tactic(self, me: Summing, step: int, honest: Encoded) -> Tactic | None:
-        """What to do with this step; None: play it honestly."""
+        """How to attack this step; None: play it honestly."""
         rows, room = self.batches_of(me)[step - 1].rows, room_for_a_sum(me.plan, me.slots)
         if residuals_are_labels(me.plan, step):
             unit = label_unit(me.plan, me.sigmoid.label_weight)
@@ -204,7 +204,7 @@ class ChosenRows(Choosing, SumsHook):
         return self.ordered(me)[: len(self.chosen) or me.columns]
 
     def unread(self, me: Summing) -> NDArray[np.intp]:
-        """Whom to read when they come by; against noise again and again."""
+        """The people to read when they come by; against noise again and again."""
         return self.wanted(me) if is_noisy(me.plan) else np.setdiff1d(self.wanted(me), self.read_rows)
 
     @property
@@ -239,13 +239,13 @@ def residuals_are_labels(plan: Plan, step: int) -> bool:
 
 
 def room_for_a_sum(plan: Plan, slots: Slots) -> int:
-    """Bits, sign included, that come back of one sum."""
+    """Bits, sign included, of one sum that comes back."""
     is_masked = not plan.unmasked_gradients_for_the_arbiter
     return profile_of(plan).reply_bits if plan.replies == "paper" and is_masked else slots.slot_bits
 
 
 class OpenedWeights(Choosing, Bare):
-    """`shares`: one person per column in every pass, and the sign of each column's opened weight, read once.
+    """The attack on `shares`: one person per column in every pass, read once from the sign of the opened weight.
 
     From zero weights, superincreasing columns in the first pass and zeros after it.
     """
@@ -292,7 +292,7 @@ class OpenedWeights(Choosing, Bare):
         return Reading(1, self.places(me)[: len(signs)], label * np.array(signs, dtype=np.float64))
 
     def mean_residuals(self, me: LatticeParty) -> Reading:
-        """For one target per column: the mean of its residuals."""
+        """The mean of each column's target's residuals."""
         chosen = self.wanted(me)
         return Reading(me.plan.passes(len(me.shard)), chosen, self.moved(me)[: len(chosen)])
 
@@ -305,28 +305,28 @@ class OpenedWeights(Choosing, Bare):
 
 
 def first_rate(me: LatticeParty) -> float:
-    """By how much a residual of 1 moves a weight in the first step, times a feature of 1."""
+    """How far a residual of 1 moves a weight in the first step, for a feature of 1."""
     return me.plan.rate / first_rows(me)
 
 
 def first_rows(me: LatticeParty) -> int:
-    """Rows of the first pass."""
+    """How many rows the first pass has."""
     return me.plan.levels(len(me.shard))[0].rows
 
 
 def label_size(me: LatticeParty) -> float:
-    """What a label alone makes of a residual."""
+    """The size of a residual that holds only a label."""
     return me.sigmoid.label_weight * label_scale(me.plan.label_flip_epsilon)
 
 
 def _lowest_bit(me: LatticeParty) -> int:
-    """Of a feature, so that it moves the opened weight by at least two of its last places."""
+    """The lowest bit of a feature that moves the opened weight by at least two of its last places."""
     moved = label_size(me) * first_rate(me)
     return max(0, math.ceil(me.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
 def _entry(me: LatticeParty) -> int:
-    """The longest row that a promise about rows allows: whoever breaks the bound is outside the promise."""
+    """The largest entry that a promise about rows allows: whoever breaks the bound is outside the promise."""
     if me.plan.noise != "rows":
         return 1 << me.plan.feature_bits
     norm = me.plan.joint_norm * math.sqrt(me.columns / me.plan.columns)
@@ -334,7 +334,7 @@ def _entry(me: LatticeParty) -> int:
 
 
 def echo(plan: Plan, rows: int) -> float:
-    """What becomes of a first step of length 1 after all passes, of which the later ones add nothing of their own."""
+    """What is left of a first step of length 1 after all passes, if the later ones add nothing."""
     velocity = moved = 1.0
     pull = 0.0 if has_penalty_products(plan) else plan.rate * plan.l2
     for _ in range(plan.passes(rows) - 1):
@@ -344,7 +344,7 @@ def echo(plan: Plan, rows: int) -> float:
 
 
 def arm(plan: Plan, name: str) -> Choosing | NotApplicable:
-    """Wherever a sum or a weight comes back."""
+    """A hook wherever a sum or a weight comes back."""
     if plan.is_closed:
         return NotApplicable('shares with open = "never": no sum and no weight ever comes back')
     if not plan.kind.is_encrypted:

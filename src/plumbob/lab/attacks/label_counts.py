@@ -28,7 +28,7 @@ from plumbob.protocol.openings import WEIGHTS
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Counted:
-    """Rows, and for each two-valued column of theirs what is known of its two categories."""
+    """Some rows, and what is known of the two categories of each of their two-valued columns."""
 
     rows: NDArray[np.intp]
     columns: tuple["TwoValuedColumn", ...]
@@ -40,12 +40,12 @@ class TwoValuedColumn:
 
     is_larger: NDArray[np.bool_]
     means: tuple[float, float]
-    """NaN where the sums do not say."""
+    """The mean label at the smaller and at the larger value; NaN where the sums do not say."""
     is_exact: bool
 
 
 def recover_labels(view: View) -> LabelClaim | NotApplicable:
-    """The rate of its categories for every row that was counted."""
+    """Give every counted row the rate of its categories."""
     if reason := why_nothing_to_count(view):
         return NotApplicable(reason)
     beliefs, is_determined = np.full(view.rows, np.nan), np.zeros(view.rows, dtype=bool)
@@ -77,7 +77,7 @@ def why_nothing_to_count(view: View) -> str | None:
 
 
 def counts(view: View) -> Iterator[Counted]:
-    """What was counted, step by step."""
+    """The counts, step by step."""
     if not view.has_sums:
         yield from counted_from_weights(view)
         return
@@ -93,7 +93,7 @@ def counts(view: View) -> Iterator[Counted]:
 
 
 def counted_from_weights(view: View) -> Iterator[Counted]:
-    """In `shares`: the way from the start to the opened weights, as if every step had been the first one."""
+    """The counts in `shares`: the way from the start to the opened weights, as if every step had been the first."""
     batches, rate = view.batches, view.plan.rate * view.sigmoid.gradient_scale
     rows = batches[0].rows if len(batches) == 1 else np.arange(view.rows)
     scale = len(rows) / (rate * label_weight(view))
@@ -117,7 +117,7 @@ def counted_in(rows: NDArray[np.intp], X: Matrix, label_sums: Vector, blur: Vect
 
 
 def counted_column(is_larger: NDArray[np.bool_], kinds: Vector, label_sum: float, off: float) -> TwoValuedColumn:
-    """All pairs of whole numbers that fit, if they agree; else the nearest guess that the one equation allows."""
+    """Count a column: all pairs of whole numbers that fit, if they agree; else the nearest guess."""
     larger = int(is_larger.sum())
     smaller = len(is_larger) - larger
     fitting = fitting_sums(kinds, (smaller, larger), label_sum, off)
@@ -152,7 +152,7 @@ def fitting_sums(kinds: Vector, sizes: tuple[int, int], label_sum: float, off: f
 
 
 def combined_beliefs(counted: Counted) -> tuple[Vector, NDArray[np.bool_]]:
-    """Per row the log-odds of its categories taken together, as if independent; and whether one has a single label."""
+    """The log-odds of each row's categories together, as if independent; and whether one has a single label."""
     if not counted.columns:
         return np.full(len(counted.rows), np.nan), np.zeros(len(counted.rows), dtype=bool)
     means = np.array([np.where(column.is_larger, column.means[1], column.means[0]) for column in counted.columns])
@@ -178,7 +178,7 @@ def overall_mean(counted: Counted) -> float:
 
 
 def log_odds(means: Vector | float) -> Vector:
-    """Of means between -1 and 1, kept away from both ends."""
+    """The log-odds of means between -1 and 1, kept away from both ends."""
     inside = np.clip(means, -0.999, 0.999)
     result: Vector = np.log((1.0 + inside) / (1.0 - inside))
     return result

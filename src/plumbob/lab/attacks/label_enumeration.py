@@ -18,7 +18,7 @@ from plumbob.lab.attacks.interface import Attack, LabelClaim, NotApplicable, Vie
 
 
 def recover_labels(view: View) -> LabelClaim | NotApplicable:
-    """Every row gets the label of its group."""
+    """Give every row the label of its group."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
     if view.plan.start != "zero":
@@ -30,7 +30,7 @@ def recover_labels(view: View) -> LabelClaim | NotApplicable:
 
 
 def groups_of(X: Matrix, clusters: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Always the same for the same rows."""
+    """Groups of similar rows, always the same for the same rows."""
     # Late: scikit-learn takes longer to import than all attacks.
     from sklearn.cluster import KMeans
 
@@ -39,12 +39,12 @@ def groups_of(X: Matrix, clusters: int) -> np.ndarray[tuple[int], np.dtype[np.in
 
 
 def group_sums(X: Matrix, groups: np.ndarray[tuple[int], np.dtype[np.int32]], clusters: int) -> Matrix:
-    """Own columns, added up by group."""
+    """The sums of own columns by group."""
     return np.array([X[groups == group].sum(axis=0) for group in range(clusters)])
 
 
 def best_sides(sums: Matrix, seen: Vector) -> Vector:
-    """-1 or +1 for each group, so that its sums come nearest to what was seen; not all alike."""
+    """A sign for each group, so that the sums come nearest to what was seen; not all the same."""
     tried = np.array([sides for sides in product((-1.0, 1.0), repeat=len(sums)) if len(set(sides)) > 1])
     best: Vector = tried[np.argmin(np.linalg.norm(tried @ sums - seen, axis=1))]
     return best

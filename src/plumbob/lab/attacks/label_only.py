@@ -27,31 +27,31 @@ from plumbob.lab.attacks.equations import Solution, label_weight, noise_on_resid
 from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 
 SECONDS = 120.0
-"""For all batches together; what is not decoded by then stays inferred."""
+"""Seconds for all batches together; what is not decoded by then stays inferred."""
 SHORT, LONG = 2.0, 60.0
 """Seconds of an integer programme before and after the lattice was tried."""
 BOX_REACH, INTEGER_REACH = 2.5, 6.5
 """Unknown labels for each independent column beyond which a decoder is not worth its time."""
 LATTICE_WEIGHT = 1 << 10
-"""Makes a lattice vector that breaks an equation longer than any that breaks none."""
+"""The weight that makes a lattice vector which breaks an equation longer than any that breaks none."""
 SPARE_BITS = 20.0
 """Bits that sums must carry beyond the labels': then another solution is less likely than one in a million."""
 LARGE = 8.0
-"""Standard deviations of rounding that an exact solution may be off."""
+"""How far an exact solution may be off, in standard deviations of rounding."""
 
 Decoder = Callable[["LabelEquations", float], Vector | None]
-"""From equations and seconds to labels, which are then checked; None where it finds none."""
+"""Turns equations into labels, which are then checked, within some seconds; None where it finds none."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelEquations:
-    """labels @ X = sums with labels -1 or +1."""
+    """Equations labels @ X = sums, with labels -1 or +1."""
 
     X: Matrix
     sums: Vector
     error: float
     rounding: float
-    """The standard deviation of what each label's own part of a sum may be off."""
+    """The standard deviation of the error in each label's own part of a sum."""
     feature_bits: int
 
     @property
@@ -64,7 +64,7 @@ class LabelEquations:
 
 
 def recover_labels(view: View, seconds: float = SECONDS) -> LabelClaim | NotApplicable:
-    """Batch by batch; what one batch determines is known in the next."""
+    """Decode batch by batch; what one batch determines is known in the next."""
     if reason := why_no_sums(view) or why_not_alone(view):
         return NotApplicable(reason)
     beliefs, is_determined = np.full(view.rows, np.nan), np.zeros(view.rows, dtype=bool)
@@ -109,7 +109,7 @@ def has_labels_alone(view: View) -> bool:
 
 
 def label_equations(view: View) -> Iterator[tuple[Batch, LabelEquations]]:
-    """For each step whose residuals are curve(own scores) - weight * y: the equations in y."""
+    """The equations in y for each step whose residuals are curve(own scores) - weight * y."""
     for batch, X, scores, sums in view.steps():
         if batch.step > 1 and not has_labels_alone(view):
             return
@@ -181,7 +181,7 @@ def decoded(view: View, equations: LabelEquations, linear: Solution, ends: float
 
 
 def box(equations: LabelEquations, seconds: float) -> Vector | None:
-    """A linear programme: where the box holds one solution only, it is the labels."""
+    """Decode by a linear programme: where the box holds only one solution, it is the labels."""
     found = optimize.linprog(
         np.zeros(len(equations.X)),
         A_eq=equations.X.T,
@@ -194,7 +194,7 @@ def box(equations: LabelEquations, seconds: float) -> Vector | None:
 
 
 def integer(equations: LabelEquations, seconds: float) -> Vector | None:
-    """A mixed-integer programme in (y + 1) / 2."""
+    """Decode by a mixed-integer programme in (y + 1) / 2."""
     twice = 2.0 * equations.X.T
     sums = equations.sums + equations.X.sum(axis=0)
     # Less than this the solver takes for 0.
@@ -210,7 +210,7 @@ def integer(equations: LabelEquations, seconds: float) -> Vector | None:
 
 
 def lattice(equations: LabelEquations, seconds: float) -> Vector | None:
-    """The labels as a short vector of the lattice of all integer solutions, found by LLL; seconds at most by its reach.
+    """Decode by LLL: the labels are a short vector of the lattice of all integer solutions; seconds at most by reach.
 
     Each row of the basis is one person: 2 in its own place, its features at the end. The last row is all ones and the
     sums. A combination with (y + 1) / 2 minus the last row is y, followed by zeros.
@@ -236,11 +236,11 @@ DECODERS: tuple[tuple[Decoder, float, float], ...] = (
     (lattice, INTEGER_REACH, LONG),
     (integer, INTEGER_REACH, LONG),
 )
-"""In the order of their cost, each with its reach and its seconds."""
+"""All decoders in the order of their cost, each with its reach and its seconds."""
 
 
 def is_certain(X: Matrix, labels: Vector) -> NDArray[np.bool_]:
-    """Rows that are the same in all own columns but got different labels could have them the other way round."""
+    """Which rows are certain; those equal in all own columns with different labels could have them exchanged."""
     _, kind = np.unique(X, axis=0, return_inverse=True)
     kind = kind.ravel()
     sums, counts = np.bincount(kind, weights=labels), np.bincount(kind)

@@ -27,14 +27,14 @@ from plumbob.plan.sigmoids import CUBIC, LINEAR, minimax_curve
 from plumbob.protocol import defences
 
 START_FAILURE = 0.05
-"""How likely the bound on a random start's scores may be wrong."""
+"""The chance that the bound on a random start's scores is wrong."""
 
 Rule = Callable[[View, Vector, Vector], Vector]
-"""From a view, residuals and own scores to beliefs; NaN where a residual says nothing."""
+"""Turns a view, residuals and own scores into beliefs; NaN where a residual says nothing."""
 
 
 def recover_labels(view: View) -> LabelClaim | NotApplicable:
-    """The labels as the sign of what is left of a residual without the attacker's part of the score."""
+    """The labels from the sign of a residual without the attacker's part of the score."""
     return by_rule(view, without_own_scores)
 
 
@@ -44,7 +44,7 @@ def recover_labels_by_criterion(view: View) -> LabelClaim | NotApplicable:
 
 
 def by_rule(view: View, rule: Rule) -> LabelClaim | NotApplicable:
-    """What a rule makes of the best visit to each row."""
+    """The claim of a rule from the best visit to each row."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
     visits = best_visits(view, rule)
@@ -67,7 +67,7 @@ def without_own_scores(view: View, residuals: Vector, own_scores: Vector) -> Vec
 
 
 def plain_sign(view: View, residuals: Vector, own_scores: Vector) -> Vector:
-    """Criterion 4.2. A piecewise residual of 0 means that the model is right and sure, and tells nobody of what."""
+    """Criterion 4.2. A piecewise residual of 0 means that the model is right and sure, and tells nothing."""
     beliefs: Vector = -residuals / label_weight(view)
     if view.sigmoid.name == "piecewise":
         beliefs[np.abs(residuals) <= 1e-6 + 8.0 * view.residual_rounding] = np.nan
@@ -75,7 +75,7 @@ def plain_sign(view: View, residuals: Vector, own_scores: Vector) -> Vector:
 
 
 def minimax_scores(values: Vector) -> Vector:
-    """Where the cubic takes these values, between its two folds; beyond them, further out the further off."""
+    """The scores at which the cubic takes these values, between its folds; beyond, further out the further off."""
     fold = math.sqrt(-LINEAR / (3.0 * CUBIC))
     grid = np.linspace(-fold, fold, 4097)
     inside: Vector = np.interp(values, minimax_curve(grid), grid)
@@ -89,16 +89,16 @@ class Visits:
 
     beliefs: Vector
     scores: Vector
-    """The joint score that the residual and the believed label mean, without its sign for `piecewise` and `exact`."""
+    """The joint score that residual and believed label imply, without its sign for `piecewise` and `exact`."""
     left_open: Vector
     is_determined: NDArray[np.bool_]
     steps: NDArray[np.intp]
     full_rank: float
-    """The share of the batches looked at whose rank is their number of rows."""
+    """The share of the batches used whose rank is their number of rows."""
 
 
 def best_visits(view: View, rule: Rule) -> Visits:
-    """Walk through the epochs until every row is determined; without reshuffling the first one says all."""
+    """Go through the epochs until every row is determined; without reshuffling the first one says all."""
     beliefs, scores = np.full(view.rows, np.nan), np.full(view.rows, np.nan)
     left_open, steps = np.full(view.rows, np.inf), np.zeros(view.rows, dtype=np.intp)
     ranks_met, epoch = [], 1
@@ -119,13 +119,13 @@ def best_visits(view: View, rule: Rule) -> Visits:
 
 
 def openness(solution: Solution, answers: Vector) -> Vector:
-    """What a visit leaves open: 0 where determined, infinite where there is no answer."""
+    """How much a visit leaves open: 0 where determined, infinite where there is no answer."""
     open_here = np.where(solution.is_determined, 0.0, solution.left_open)
     return np.where(np.isfinite(answers), open_here, np.inf)
 
 
 def believed_scores(view: View, residuals: Vector, beliefs: Vector) -> Vector:
-    """The joint scores that these residuals mean if the beliefs are right."""
+    """The joint scores that these residuals imply if the beliefs are right."""
     values = residuals + label_weight(view) * np.sign(np.nan_to_num(beliefs))
     if view.sigmoid.name == "minimax":
         return minimax_scores(values)
@@ -157,7 +157,7 @@ def conditions(view: View, visits: Visits) -> list[Condition]:
 
 
 def safe_steps_condition(view: View, last_step: int) -> Condition:
-    """For how many steps every sign is right, beside the last step that was believed."""
+    """The condition on steps in which every sign is right, beside the last step that was believed."""
     row_norm, how = joint_row_norm(view)
     needed = f"at least {last_step}, the last step used; joint rows of norm {row_norm:.3g} ({how})"
     steps, reference = safe_steps(view, row_norm)
@@ -165,7 +165,7 @@ def safe_steps_condition(view: View, last_step: int) -> Condition:
 
 
 def safe_steps(view: View, row_norm: float) -> tuple[int, str]:
-    """T_eps, or all steps where there is no limit, and where it stands in the paper."""
+    """T_eps, or all steps where there is no limit, and its place in the paper."""
     plan = view.plan
     largest = bounds.start_score_bound(plan.start, view.rows, plan.columns, row_norm, START_FAILURE)
     if plan.sigmoid == "piecewise":

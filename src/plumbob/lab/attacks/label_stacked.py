@@ -23,9 +23,9 @@ from plumbob.lab.attacks.equations import label_weight, noise_on_residuals, why_
 from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 
 ENOUGH = 4.0
-"""Equations per unknown beyond which another epoch brings only more drift; noise asks for all of them."""
+"""Equations per unknown beyond which another epoch only adds drift; noise needs all of them."""
 MOST_ENTRIES = 40_000_000
-"""Half a gigabyte."""
+"""Most entries of the system: half a gigabyte."""
 
 
 def recover_labels(view: View, progress: Progress | None = None) -> LabelClaim | NotApplicable:
@@ -48,7 +48,7 @@ def recover_labels(view: View, progress: Progress | None = None) -> LabelClaim |
 
 
 def epochs_to_stack(view: View, columns: int) -> int:
-    """The first epochs, as many as help and as memory holds."""
+    """How many of the first epochs help and fit into memory."""
     wanted = view.plan.passes(view.rows)
     if view.plan.noise == "none":
         wanted = min(wanted, math.ceil(ENOUGH * len(view.batches[0]) / columns))
@@ -56,7 +56,7 @@ def epochs_to_stack(view: View, columns: int) -> int:
 
 
 def stacked(view: View, whitening: Matrix, epochs: int) -> Stack:
-    """The system of the first epochs, each step's equations whitened."""
+    """The system of the first epochs, with each step's equations whitened."""
     last = epochs * steps_per_epoch(view.rows, view.plan)
     batches = view.batches[:last]
     own_parts = [

@@ -25,16 +25,16 @@ from plumbob.lab.attacks.interface import (
 from plumbob.lab.attacks.peer_scores import peers_name
 
 PEOPLE = 24
-"""One run each."""
+"""How many people are read, in one run each."""
 
 
 def joined(stage: AttackStage) -> NDArray[np.intp]:
-    """Who is taken to have joined, one after the other: the first people."""
+    """The people assumed to have joined, one after the other: the first ones."""
     return np.arange(min(PEOPLE, stage.view.rows // 2))
 
 
 def read_labels(stage: AttackStage) -> LabelClaim | NotApplicable:
-    """By a feature party, from its own weights with and without a person."""
+    """Read labels as a feature party, from its own weights with and without a person."""
     view = stage.view
     if not len(view.weights) or not view.X.shape[1]:
         return NotApplicable("own weights are never opened, so there is no difference to look at")
@@ -47,7 +47,7 @@ def read_labels(stage: AttackStage) -> LabelClaim | NotApplicable:
 
 
 def read_rows(stage: AttackStage) -> ValueClaim | NotApplicable:
-    """By the label party, from scores of known rows with and without a person."""
+    """Read rows as the label party, from scores of known rows with and without a person."""
     view, people = stage.view, joined(stage)
     known = known_rows(stage, people.tolist())
     columns = stage.known(known)

@@ -1,4 +1,4 @@
-"""`off-the-circle`: sines and cosines of no angle, so that a chosen person's score stands in an opened weight.
+"""`off-the-circle`: sines and cosines of no angle, so that a chosen person's score appears in an opened weight.
 
 View: own opened weights (`shares` by lattices). Nobody sees which numbers a party multiplies with, so it may take other
 ones in every pass: zeros for its scores, so that its own weights move nothing, and in the last pass, for a few people,
@@ -24,11 +24,11 @@ from plumbob.protocol.shares.shape import ANGLE_BITS, LAST_BITS
 from plumbob.protocol.shares.training import LatticeParty
 
 ENTRY = 64
-"""What stands for a chosen person in the attacker's column: large, so that the last place of a weight shows little."""
+"""A chosen person's entry in the attacker's column: large, so that the last place of a weight shows little."""
 LARGEST_FACTOR = 7.9
-"""Of a sine that is none: what slots take, in units of an honest one."""
+"""The largest falsified sine that slots take, in units of an honest one."""
 HARMONIC = 0
-"""Which multiple of a score's angle is read, by its place in the series: the angle, whose sine rises up to 16."""
+"""The multiple of a score's angle that is read, by its place in the series: the angle, whose sine rises up to 16."""
 
 
 class OffTheCircle(Bare):
@@ -104,7 +104,7 @@ def _scores_at(me: LatticeParty, sines: Vector) -> Vector:
 
 
 def _size(me: LatticeParty) -> float:
-    """Of the sine that is read: the last party chooses it, for the others the last one's amplitude is in it."""
+    """The size of the sine that is read: the last party chooses it; for the others it has the last one's amplitude."""
     if me.holders.place < len(me.holders.names) - 1:
         return factor_size(angles.FACTOR_BITS) * float(AMPLITUDES[HARMONIC])
     return factor_size(factor_bits(me))
@@ -117,12 +117,12 @@ def factor_bits(me: LatticeParty) -> int:
 
 
 def factor_size(fraction_bits: int) -> float:
-    """Of a falsified sine; the fewer spare bits slots have, the smaller."""
+    """The size of a falsified sine; the fewer spare bits slots have, the smaller."""
     return LARGEST_FACTOR * 2.0 ** (angles.FACTOR_BITS - fraction_bits)
 
 
 def arm(plan: Plan, name: str) -> OffTheCircle | NotApplicable | None:
-    """Wherever lattices share scores and weights are opened; what scores show, false-residual acts out."""
+    """A hook wherever lattices share scores and weights are opened; `false-residual` covers what scores show."""
     if not plan.kind.has_lattices:
         return NotApplicable("there are no lattice products in this plan")
     return None if plan.is_closed else OffTheCircle()

@@ -49,7 +49,7 @@ AUXILIARY = Encoding(0, 7)
 
 @dataclass(frozen=True)
 class Compression:
-    """Below in each reply the honest sum of `honest_bits`, above it `per_reply` hidden values of `slot_bits`."""
+    """The layout of replies: an honest sum of `honest_bits`, above it `per_reply` hidden values of `slot_bits`."""
 
     columns: int
     honest_bits: int
@@ -58,13 +58,13 @@ class Compression:
 
     @classmethod
     def fitting(cls, key: Profile, honest: Slots, slot_bits: int, wanted: int) -> "Compression":
-        """Room for `wanted` hidden values, or for as many as a plaintext holds."""
+        """A layout for `wanted` hidden values, or for as many as a plaintext holds."""
         most = (key.reply_bits - honest.slot_bits) // slot_bits
         return cls(honest.columns, honest.slot_bits, slot_bits, min(most, -(-wanted // honest.columns)))
 
     @property
     def hidden(self) -> int:
-        """Values that one step hides."""
+        """How many values one step hides."""
         return self.columns * self.per_reply
 
     @property
@@ -73,19 +73,19 @@ class Compression:
         return self.honest_bits + self.per_reply * self.slot_bits
 
     def compress(self, enc_sums: EncryptedVector, enc_hidden: EncryptedVector) -> EncryptedVector:
-        """The paper's compression: hidden values times powers of two, on top of the honest sums."""
+        """The paper's compression: add hidden values times powers of two to the honest sums."""
         lifted = stacked(enc_hidden, self.columns, self.per_reply, self.slot_bits) * (1 << self.honest_bits)
         return enc_sums + lifted
 
     def split(self, whole: Sequence[int]) -> tuple[list[int], list[int]]:
-        """(the honest sums, the hidden values)."""
+        """Split replies into the honest sums and the hidden values."""
         honest = [centred(value, 1 << self.honest_bits) for value in whole]
         above = ((value - low) >> self.honest_bits for value, low in zip(whole, honest, strict=True))
         return honest, [digit for rest in above for digit in signed_digits(rest, self.slot_bits, self.per_reply)]
 
 
 def stacked(values: EncryptedVector, replies: int, per_reply: int, slot_bits: int) -> EncryptedVector:
-    """Each `per_reply` ciphertexts one above the other in one; what is missing at the end is filled with zeros."""
+    """Stack each `per_reply` ciphertexts in one; zeros fill what is missing at the end."""
     key = values.key
     zeros = key.embed([0] * (replies * per_reply - len(values)))
     limbs = concatenate([values.limbs, zeros])
@@ -94,7 +94,7 @@ def stacked(values: EncryptedVector, replies: int, per_reply: int, slot_bits: in
 
 @dataclass(frozen=True)
 class Cut:
-    """In each reply, which is cut to its modulus, as many residuals as fit and nothing else."""
+    """The layout of cut replies: as many residuals as fit, and nothing else."""
 
     moduli: tuple[int, ...]
     slot_bits: int
@@ -102,7 +102,7 @@ class Cut:
 
     @classmethod
     def fitting(cls, slots: Slots, plan: Plan, widths: Widths, rows: int) -> "Cut":
-        """As wide as any residual can be if the batch fits then, otherwise as narrow as labels allow."""
+        """A layout as wide as any residual can be if the batch then fits, otherwise as narrow as labels allow."""
         narrowest = narrow_residual(plan).bits
         choices = [cls(slots.moduli, bits, True) for bits in range(widths.residuals.bits, narrowest - 1, -1)]
         fitting = (choice for choice in choices if sum(choice.counts) >= rows)
@@ -114,7 +114,7 @@ class Cut:
         return [(modulus - 1).bit_length() // self.slot_bits for modulus in self.moduli]
 
     def lay(self, wanted: EncryptedVector) -> EncryptedVector:
-        """The first ones that fit."""
+        """Put the first residuals that fit into replies."""
         return stacked(wanted[: sum(self.counts)], len(self.counts), max(self.counts), self.slot_bits)
 
     def read(self, replies: Sequence[int]) -> list[int]:
@@ -122,12 +122,12 @@ class Cut:
         return [digit for reply, count in pairs for digit in signed_digits(reply, self.slot_bits, count)]
 
     def attacks_in(self, step: int) -> bool:
-        """Attack wherever the batch is read whole, because the honest sums follow from it; else once, at first."""
+        """Whether to attack: wherever the batch is read whole, as honest sums follow from it; else once, at first."""
         return self.is_whole_batch or step == 1
 
 
 class OneHotPacking(SumsHook):
-    """`replies = "paper"`: every residual in a slot of its own, above the honest sums."""
+    """The attack on `replies = "paper"`: every residual in its own slot, above the honest sums."""
 
     def encrypted_sums(self, me: Summing, step: int, enc_sums: EncryptedVector) -> EncryptedVector:
         room = self.compression(me, len(self.received))
@@ -145,7 +145,7 @@ class OneHotPacking(SumsHook):
         return me.widths.residuals.bits
 
     def hide(self, me: Summing, enc_wanted: EncryptedVector) -> EncryptedVector:
-        """What is laid above the honest sums, made of the ciphertexts of the wanted residuals."""
+        """The ciphertexts to put above the honest sums, made from those of the wanted residuals."""
         return enc_wanted
 
     def uncover(self, honest: list[int], hidden: list[int]) -> list[int] | None:
@@ -153,11 +153,11 @@ class OneHotPacking(SumsHook):
         return hidden
 
     def compression(self, me: Summing, rows: int) -> Compression:
-        """As much as a batch needs, or as fits."""
+        """A layout with as much room as a batch needs, or as fits."""
         return Compression.fitting(profile_of(me.plan), me.slots, self.slot_bits(me), rows)
 
     def conditions(self, me: Summing) -> tuple[Condition, ...]:
-        """Section 5.2: the batch must fit into the slots of all replies."""
+        """The condition of section 5.2: the batch must fit into the slots of all replies."""
         rows, bits = largest_batch(len(me.shard), me.plan), self.slot_bits(me)
         count = (profile_of(me.plan).reply_bits - me.slots.slot_bits) // bits
         reach, needed = count * me.slots.columns, f"at least the batch, {rows} rows"
@@ -182,7 +182,7 @@ class AuxiliaryPacking(OneHotPacking):
 
 
 class TruncatedPacking(SumsHook):
-    """`packed`: residuals in place of the honest sums, because nothing comes back beside these."""
+    """The attack on `packed`: residuals in place of the honest sums, because nothing else comes back."""
 
     def encrypted_sums(self, me: Summing, step: int, enc_sums: EncryptedVector) -> EncryptedVector:
         cut = self.cut(me)
@@ -200,7 +200,7 @@ class TruncatedPacking(SumsHook):
         return Cut.fitting(me.slots, me.plan, me.widths, len(self.received))
 
     def conditions(self, me: Summing) -> tuple[Condition, ...]:
-        """How many residuals fit into replies that are cut to an honest width."""
+        """The condition on how many residuals fit into replies that are cut to an honest width."""
         rows, bits = largest_batch(len(me.shard), me.plan), me.slots.reply_bits
         bound, needed = bounds.readable_residuals(bits, me.plan.residual_bits), f"at least the batch, {rows} rows"
         name = f"residuals that {bits} bits of replies can carry per step"
@@ -208,7 +208,7 @@ class TruncatedPacking(SumsHook):
 
 
 def joined(slots: Slots, sums: Sequence[int]) -> list[int]:
-    """Whole replies again, of sums that were taken apart."""
+    """Whole replies from sums that were taken apart."""
     starts = range(0, len(sums), slots.per_reply)
     return [
         centred(sum(one << place * slots.slot_bits for place, one in enumerate(sums[start:][: slots.per_reply])), size)
@@ -217,7 +217,7 @@ def joined(slots: Slots, sums: Sequence[int]) -> list[int]:
 
 
 def arm(plan: Plan, name: str) -> SumsHook | NotApplicable:
-    """One-hot slots: above the honest sums where replies come back whole, instead of them where they are cut."""
+    """A hook with one-hot slots: above the honest sums where replies come back whole, else in their place."""
     if not (plan.kind.is_encrypted and plan.kind.shows_gradients):
         return NotApplicable(f'protocol "{plan.protocol}": nobody hands opened sums back')
     if not columns_of(plan, name):

@@ -1,4 +1,4 @@
-"""What a party learns about its peers' scores, step by step: the ground of every attack on features.
+"""A party's knowledge of its peers' scores, step by step: the basis of every attack on features.
 
 View: own gradients, own rows and, at the label party, the labels. Each batch is solved for its residuals; a residual
 minus what the party knows of it is the peers' part of the row's score (section 3). Condition: the row is determined,
@@ -26,7 +26,7 @@ from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import CUBIC, LINEAR, Sigmoid
 
 FOLD = float(np.sqrt(-LINEAR / (3.0 * CUBIC)))
-"""The cubic of minimax rises up to this score, about 4.05, and falls beyond: within it each residual has one root."""
+"""The score, about 4.05, up to which the cubic of minimax rises: within it each residual has one root."""
 
 # A score that is known less exactly than this says nothing about a row of norm about 1.
 LARGEST_ERROR = 1e-2
@@ -46,17 +46,17 @@ class ScoreHistory:
     residual: Vector
     """The row's factor in the sums, class weight included: what moves the peers' weights."""
     guess: Vector
-    """The same, with the likeliest number where it is not determined."""
+    """The residual, with the likeliest number where it is not determined."""
     score: Vector
     error: Vector
     lower: Vector
     upper: Vector
     rate: Vector
-    """For each step, what its sums are multiplied with in the update of the weights."""
+    """The factor on each step's sums in the update of the weights."""
     decay: float
-    """What L2 leaves of the weights in a step."""
+    """The factor that L2 leaves of the weights in a step."""
     epoch: Places
-    """For each step."""
+    """The epoch of each step."""
 
     @property
     def steps(self) -> int:
@@ -68,7 +68,7 @@ class ScoreHistory:
 
     @cached_property
     def is_whole(self) -> Flags:
-        """For each step: whether all its residuals are determined."""
+        """Whether all residuals of each step are determined."""
         open_residuals = np.bincount(self.step, weights=~np.isfinite(self.residual), minlength=self.steps)
         return np.asarray(open_residuals == 0, dtype=np.bool_)
 
@@ -115,7 +115,7 @@ class _SolvedVisits:
 
 
 def with_better_guesses(view: View, history: ScoreHistory, scores: Vector) -> ScoreHistory:
-    """The same history; residuals that are not determined are guessed from these scores of the peers, one a visit."""
+    """The same history; undetermined residuals are guessed from these scores of the peers, one per visit."""
     guess = history.guess.copy()
     for index, (batch, X, own_scores, sums) in enumerate(view.steps()):
         if not history.is_whole[index]:
@@ -125,7 +125,7 @@ def with_better_guesses(view: View, history: ScoreHistory, scores: Vector) -> Sc
 
 
 def _expected_residuals(view: View, batch: Batch, scores: Vector) -> Vector:
-    """What the residuals are at these scores; without the labels' part where labels are not known."""
+    """The expected residuals at these scores; without the labels' part where labels are not known."""
     if view.y is None or view.signs is None:
         return scores if view.plan.sigmoid == "taylor" else np.zeros(len(batch))
     weights = logistic.class_weights(view.y) if view.plan.class_weight != "none" else np.ones(view.rows)
@@ -150,7 +150,7 @@ def _solve(view: View, X: Matrix, sums: Vector, expected: Vector) -> tuple[Vecto
 
 
 def _explain(view: View, visits: _SolvedVisits) -> ScoreHistory:
-    """Take out of each residual what this party knows: labels, class weights, own scores, a peer's intercept."""
+    """Explain each residual by what this party knows: labels, class weights, own scores, a peer's intercept."""
     plan, sigmoid = view.plan, view.sigmoid
     noise = float(np.hypot(view.residual_rounding, noise_on_residuals(view)))
     rate = np.array([plan.rate * sigmoid.gradient_scale / len(batch) for batch in view.batches])
@@ -184,7 +184,7 @@ def _labels(view: View, visits: _SolvedVisits) -> tuple[Vector, Vector]:
 
 
 def _labels_read(view: View, visits: _SolvedVisits) -> Vector:
-    """What `label-sign` makes of each row's first visit, where scores are smallest, or against noise of all of them."""
+    """The labels that `label-sign` reads at each row's first visit; with noise, at all visits."""
     beliefs = without_own_scores(view, visits.residual, visits.own_score)
     use = np.flatnonzero(np.isfinite(beliefs))
     if noise_on_residuals(view) == 0:

@@ -15,7 +15,7 @@ from plumbob.lab.attacks.peer_scores import peer_columns, peers_name
 
 
 def act(stage: AttackStage) -> list[WeightsClaim | ValueClaim]:
-    """The peers' weights, and the columns of every scored row that is not known."""
+    """Solve for the peers' weights, and for the columns of every scored row that is not known."""
     view, known = stage.view, unknown_weights(stage.view.plan)
     answered = min(stage.scored, view.rows)
     if answered < known or not peer_columns(view):
@@ -42,7 +42,7 @@ def act(stage: AttackStage) -> list[WeightsClaim | ValueClaim]:
 
 
 def solved(columns: Matrix, scores: Vector) -> tuple[Vector, float]:
-    """The weights and the offset that explain these rows' scores; the smallest ones where several do."""
+    """The weights and the offset that explain these rows' scores; the smallest ones if there are several."""
     design = np.column_stack([columns, np.ones(len(columns))])
     solution: Vector = np.asarray(np.linalg.lstsq(design, scores, rcond=None)[0], dtype=np.float64)
     return solution[:-1], float(solution[-1])

@@ -17,7 +17,7 @@ from plumbob.lab.attacks.interface import AttackStage, Condition, Reached, Stage
 
 
 def act(stage: AttackStage) -> list[Reached]:
-    """The shares of refusals and of approvals that become the other."""
+    """The shares of refusals and of approvals that are turned round."""
     view, rows = stage.view, np.arange(min(stage.scored, stage.view.rows))
     if not len(rows) or not view.X.shape[1]:
         return []
@@ -49,7 +49,7 @@ def at_the_end(X: Matrix, weights: Vector, up: float) -> Matrix:
 
 
 def share(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Of nobody, nothing."""
+    """The share of flags that are set; 0 of none."""
     return float(flags.mean()) if len(flags) else 0.0
 
 

@@ -37,7 +37,7 @@ from plumbob.protocol.widths import columns_of
 OF_THE_LIMIT = 0.02
 """The share of the limit that a push takes up, if the peers' columns are as large as the attacker's own."""
 AGAINST_DRIFT = 5.0
-"""How much larger it is in `exchange` where the peers' weights move without a push, too."""
+"""How much larger a push is in `exchange` where the peers' weights also move without it."""
 
 
 class Steering(SumsHook):
@@ -55,17 +55,17 @@ class Steering(SumsHook):
         return Encoded(values, matrix.encoding)
 
     def opened_sums(self, me: Summing, step: int, sums: list[int]) -> list[int]:
-        """Its own weights stay where they are."""
+        """No sums, so that its own weights stay where they are."""
         places = self.places(me, step)
         self.keep(me, step, places, sums[: len(places)])
         return [0] * len(sums)
 
     def places(self, me: Summing, step: int) -> NDArray[np.intp]:
-        """Where the targets are in a batch."""
+        """The targets' places in a batch."""
         return np.flatnonzero(np.isin(self.batches_of(me)[step - 1].rows, self.targets(me)))[: me.columns]
 
     def targets(self, me: Summing) -> NDArray[np.intp]:
-        """Everybody, where a step reads a whole batch; otherwise the first rows, as many as a step surely reads."""
+        """Everybody, if a step reads a whole batch; otherwise the first rows, as many as a step surely reads."""
         is_everybody = largest_batch(len(me.shard), me.plan) <= me.columns
         return np.arange(len(me.shard) if is_everybody else min(me.columns, len(me.shard)), dtype=np.intp)
 
@@ -78,12 +78,12 @@ class Steering(SumsHook):
         return OF_THE_LIMIT * (label + LARGEST_SCORE) * size * me.plan.rate * me.sigmoid.gradient_scale
 
     def sign(self, me: Summing, step: int) -> float:
-        """Of the push in effect at this step. From step to step, so that pushes do not fade; or from look to look."""
+        """The sign of the push at this step: it alternates by step, so that pushes do not fade, or by look."""
         turn = step if looks_of(me) == 1 else self.batches_of(me)[step - 1].epoch
         return -1.0 if turn % 2 else 1.0
 
     def change(self, me: Summing, step: int, directions: int) -> Vector:
-        """What to add to this step's sums, in each direction, so that the next step sees its push and no other."""
+        """What to add to this step's sums in each direction, so that the next step sees its push and no other."""
         now, after = self._push_at(me, step, directions), self._push_at(me, step + 1, directions)
         rows = len(self.batches_of(me)[step - 1])
         return -(after - now) * rows / (me.plan.rate * me.sigmoid.gradient_scale)
@@ -99,7 +99,7 @@ class Steering(SumsHook):
         return pushed
 
     def by_epoch(self, me: Summing) -> tuple[Matrix, Matrix]:
-        """Per epoch and target: the residual that was read, NaN where none was, and the sign of the push then."""
+        """The residual read of each target in each epoch, NaN where none was, and the sign of the push then."""
         places = {int(row): place for place, row in enumerate(self.targets(me))}
         residuals = np.full((me.plan.passes(len(me.shard)), len(places)), np.nan)
         signs = np.ones_like(residuals)
@@ -111,7 +111,7 @@ class Steering(SumsHook):
         return residuals, signs
 
     def moved(self, me: Summing) -> Matrix:
-        """Per direction that it got to and per target: how far a push of 1 would have moved the residual."""
+        """How far a push of 1 would have moved each target's residual, for each direction that it got to."""
         residuals, signs = self.by_epoch(me)
         if looks_of(me) == 1:
             moved: Matrix = (residuals[1:] - residuals[0]) * signs[1:] / self.push(me)
@@ -131,7 +131,7 @@ class Steering(SumsHook):
 
     @abstractmethod
     def recovered(self, me: Summing) -> Matrix:
-        """For each target the peers' columns; 0, the mean of a scaled column, for those that it did not get to."""
+        """The peers' columns of each target; 0, the mean of a scaled column, for those that it did not get to."""
 
     def conditions(self, me: Summing) -> tuple[Condition, ...]:
         looks = looks_of(me)
@@ -142,13 +142,13 @@ class Steering(SumsHook):
 
 
 class SteeringReplies(Steering):
-    """`exchange`: one column of the peers after the other, by offsets on opened sums."""
+    """Steering in `exchange`: one column of the peers after the other, by offsets on opened sums."""
 
     def push(self, me: Summing) -> float:
         return super().push(me) * (1.0 if looks_of(me) == 1 or self._push is not None else AGAINST_DRIFT)
 
     def residuals(self, me: Summing, step: int, released: Encoded) -> Encoded:
-        """Nothing, so that the peers' weights move by the pushes alone."""
+        """No residuals, so that the peers' weights move by the pushes alone."""
         return super().residuals(me, step, Encoded(np.zeros_like(released.values), released.encoding))
 
     def replies_for_peers(self, me: Summing, step: int, opened: dict[str, list[int]]) -> dict[str, list[int]]:
@@ -167,7 +167,7 @@ class SteeringReplies(Steering):
 
 
 def shifted(me: Summing, learner: str, opened: list[int], offsets: list[float]) -> list[int]:
-    """What is handed back to a learner, with this much added to its sums."""
+    """The opened sums for a learner, with these offsets added."""
     unit = me.widths.features.fraction_bits + me.widths.residuals.fraction_bits
     slots = slots_for(me.plan, me.widths, columns_of(me.plan, learner), len(me.shard))
     changed = list(opened)
@@ -178,12 +178,12 @@ def shifted(me: Summing, learner: str, opened: list[int], offsets: list[float]) 
 
 
 class SteeringResiduals(Steering):
-    """`arbiter`: one row of the peers after the other, by large numbers in one's part of the joint residuals."""
+    """Steering in `arbiter`: one row of the peers after the other, by large numbers in the joint residuals."""
 
     left_open = "rotation"
 
     def residuals(self, me: Summing, step: int, released: Encoded) -> Encoded:
-        """Nothing but the push, which moves all peers' weights along one target's row."""
+        """Only the push, which moves all peers' weights along one target's row."""
         rows, targets = self.batches_of(me)[step - 1].rows, self.targets(me)
         values = np.zeros(len(rows))
         for target, value in zip(targets, self.change(me, step, len(targets)), strict=True):
@@ -192,7 +192,7 @@ class SteeringResiduals(Steering):
         return super().residuals(me, step, Encoded(pushed, released.encoding))
 
     def recovered(self, me: Summing) -> Matrix:
-        """Inner products with some of the targets' rows fix those between all of them (Nystrom)."""
+        """The targets' rows up to a rotation: inner products with some of them fix those between all (Nystrom)."""
         moved = self.moved(me)
         read = min(len(moved), len(self.targets(me)))
         products = moved[:read].T
@@ -208,7 +208,7 @@ class SteeringResiduals(Steering):
 
 
 def peers_of(me: Summing) -> list[Party]:
-    """Those with columns."""
+    """The peers with columns."""
     return [party for party in me.plan.learners if party.name != me.participant.name and party.features]
 
 
@@ -223,7 +223,7 @@ def is_complete(me: Summing) -> bool:
 
 
 def looks_of(me: Summing) -> int:
-    """Epochs for each direction: two where the peers' weights move without a push, too.
+    """How many epochs each direction takes: two where the peers' weights also move without a push.
 
     Whoever gets no residuals stays where it starts: at zero, if it has no labels of its own.
     """
@@ -231,7 +231,7 @@ def looks_of(me: Summing) -> int:
 
 
 def arm(plan: Plan, name: str) -> Steering | NotApplicable:
-    """Where sums or residuals of a peer can be moved, and single residuals be read."""
+    """A hook where sums or residuals of a peer can be moved, and single residuals be read."""
     if not (plan.kind.is_encrypted and plan.kind.shows_gradients):
         return NotApplicable(f'protocol "{plan.protocol}": nobody contributes to a sum that a peer then sees')
     if not columns_of(plan, name):

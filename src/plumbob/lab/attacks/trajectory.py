@@ -44,7 +44,7 @@ class Trajectory:
     columns: int
     starts_at_zero: bool
     row_size: float = 1.0
-    """About how large a number in a row is: under noise, what a row is believed to be before anything is known."""
+    """About how large a number in a row is: under noise, the belief about a row before anything is known."""
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -81,7 +81,7 @@ class Trajectory:
         return np.concatenate([misfits, (self._belief * unknowns).ravel()])
 
     def linearised(self, unknowns: Matrix, weights: Matrix, turned: Matrix) -> LinearOperator:
-        """How misfits move with unknowns @ turned (symmetric), as an operator."""
+        """An operator: how misfits move with unknowns @ turned (symmetric)."""
         by_row = self._spread(weights @ turned, self._step, self._row, self.shape[0])
         by_step = self._spread(unknowns @ turned, self._row, self._step, self.history.steps)
         by_row_back, by_step_back = by_row.T.tocsr(), by_step.T.tocsr()
@@ -102,7 +102,7 @@ class Trajectory:
         return LinearOperator((len(self.visits) + size, size), matvec=forth, rmatvec=back, dtype=np.float64)
 
     def _spread(self, values: Matrix, taken: NDArray[np.intp], placed: NDArray[np.intp], size: int) -> csr_array:
-        """One row per visit, with the values of `taken` in the columns that belong to `placed`."""
+        """A sparse matrix with one row per visit and the values of `taken` in the columns that belong to `placed`."""
         columns = placed[:, None] * self.columns + np.arange(self.columns)
         ends = np.arange(0, columns.size + 1, self.columns)
         entries = values[taken] * self.trust[:, None]
@@ -118,14 +118,14 @@ class Trajectory:
 
     @cached_property
     def _belief(self) -> Matrix:
-        """The weight of each unknown's own size among the misfits; where the weights start, nothing is believed."""
+        """The weight of each unknown's own size among the misfits; 0 for where the weights start."""
         belief = np.zeros((self.shape[0], 1))
         belief[: self.history.rows] = self.usual_error / self.row_size
         return belief
 
     @cached_property
     def _updates(self) -> SuperLU:
-        """weights[t] - decay * weights[t - 1] for each step, to be solved for the weights."""
+        """The factorised system weights[t] - decay * weights[t - 1], to be solved for the weights."""
         steps = self.history.steps
         carried = diags_array([np.full(steps - 1, -self.history.decay)], offsets=[-1], shape=(steps, steps))
         return splu((eye_array(steps) + carried).tocsc())
@@ -153,9 +153,9 @@ class Fit:
     unknowns: Matrix
     weights: Matrix
     misfit: float
-    """Root mean square, in standard errors of a score."""
+    """The root mean square misfit, in standard errors of a score."""
     inner_steps: int
-    """Matrix-free steps that it took."""
+    """How many matrix-free steps it took."""
 
     @property
     def is_explained(self) -> bool:

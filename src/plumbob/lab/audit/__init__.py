@@ -1,4 +1,4 @@
-"""The auditor holds the truth: it builds views, lets attacks loose on them and scores their claims.
+"""The auditor, which knows the truth: it builds views, runs attacks on them and scores their claims.
 
 Before a run it has no more than the plan, and says from its numbers what will come of it (`plumbob.checking.check`).
 """
@@ -12,7 +12,7 @@ __all__ = ["audit"]
 
 
 def __getattr__(name: str) -> Any:
-    """Late, because a check of a plan needs none of the solvers that the red team loads."""
+    """Import late, because a check of a plan needs none of the solvers that the red team loads."""
     if name != "audit":
         raise AttributeError(f"module 'plumbob.lab.audit' has no attribute {name!r}")
     from plumbob.lab.audit.redteam import audit

@@ -1,4 +1,4 @@
-"""The same training once more: runs that an attack has to itself, and scores of rows after them.
+"""Repeating the same training: runs that an attack has to itself, and scores of rows after them.
 
 Rows are as training saw them, and nothing is encrypted where nothing else matters.
 """
@@ -30,7 +30,7 @@ def run_again(truth: Truth) -> Truth:
 
 
 def plan_again(plan: Plan) -> Plan:
-    """The same training of rows that are prepared already, with the same widths."""
+    """The plan for the same training of rows that are prepared already, with the same widths."""
     # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
     scale = "none" if plan.joint_norm else plan.scale
     # The public rate is for whitened columns, and these are, although the plan cannot say so again.
@@ -59,7 +59,7 @@ def tables_again(truth: Truth) -> dict[str, Table]:
 
 
 def in_clear(plan: Plan) -> Plan:
-    """The same training without cryptography, and without an arbiter."""
+    """The plan without cryptography, and without an arbiter."""
     # What was the protocol's own default must not become that of `clear`: it would be another training.
     same = {key.name: getattr(plan, key.name) for key in KEYS if key.is_fitted}
     # Outside the public rule, how many passes there are depends on the protocol.
@@ -70,7 +70,7 @@ def in_clear(plan: Plan) -> Plan:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RunsAgain:
-    """One attacker's stage: the same rows and plan, but for what it changes."""
+    """One attacker's stage: the same rows and plan, except for what it changes."""
 
     truth: Truth
     by: str
@@ -101,7 +101,7 @@ class RunsAgain:
         return self._as_opened(joint)
 
     def weights(self, changed: Changed) -> Vector:
-        """In the units of the recorded run: a run on other rows scales its columns a little otherwise."""
+        """The weights in the units of the recorded run: a run on other rows scales its columns slightly differently."""
         run = self._run(changed)
         own = run.model.parts[self.by].encode(tables_again(self.truth)[self.by])
         own_scores = own @ run.transcripts[self.by].weights
@@ -126,7 +126,7 @@ class RunsAgain:
         return self._as_opened(self._run(changed).model.scores(asked))
 
     def _run(self, changed: Changed) -> Run:
-        """With a hook as it is; of honest messages, what is calculated is the same without cryptography."""
+        """Run with a hook as it is, and without one in the clear: honest messages give the same numbers."""
         plan, tables = plan_again(self.truth.plan), tables_again(self.truth)
         if changed.hook is not None:
             return train(plan, tables, instead={self.by: hooked(party_class(plan.kind), changed.hook)})
@@ -140,7 +140,7 @@ class RunsAgain:
         return train(in_clear(plan).replace(seed=seed), tables)
 
     def _as_opened(self, scores: Vector) -> Vector:
-        """Cut where it is opened from shares."""
+        """The scores as they are opened: cut to their width where they are opened from shares."""
         if not self.truth.plan.is_closed:
             return scores
         unit = 2.0**OPENED_SCORES.fraction_bits
@@ -148,6 +148,6 @@ class RunsAgain:
 
 
 def _at_their_mean(table: Table) -> Table:
-    """Own columns that add nothing to a score but a constant."""
+    """The table with columns that add only a constant to a score."""
     columns = (replace(column, values=np.full(len(table), np.mean(column.values))) for column in table.columns)
     return replace(table, columns=tuple(columns))

@@ -1,4 +1,4 @@
-"""The red team in the arbiter's seat: alone with what it decrypts, and together with one party.
+"""The attacks of an arbiter: alone with what it decrypts, and together with one party.
 
 A party that joins the arbiter plays its part honestly and keeps the ciphertexts that it receives; after the run the
 arbiter's key opens them. Nothing that the others receive looks different.
@@ -27,11 +27,11 @@ from plumbob.record import Finding
 
 
 class Colluding(SumsHook):
-    """Honest in every message; it keeps the joint residuals, which the arbiter's key opens."""
+    """A party honest in every message that keeps the joint residuals, which the arbiter's key opens."""
 
     @cached_property
     def kept(self) -> list[tuple[EncryptedVector, Encoded]]:
-        """Step by step: the joint residuals, encrypted, and its own part of them."""
+        """The joint residuals of each step, encrypted, and its own part of them."""
         return []
 
     def encrypted_residuals(self, me: Summing, step: int, received: EncryptedVector) -> EncryptedVector:
@@ -39,7 +39,7 @@ class Colluding(SumsHook):
         return received
 
     def read_with(self, me: Summing, key: PrivateKey) -> None:
-        """Open everything, and take its own part out."""
+        """Open everything, and take out its own part."""
         for step, (joint, released) in enumerate(self.kept, 1):
             self.released = released
             opened = [centred(value, key.public.n) for value in key.decrypt(joint)]
@@ -56,7 +56,7 @@ BY_FEATURE_PARTY, BY_LABEL_PARTY = (
 
 
 def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: Tell) -> Iterator[Finding]:
-    """`plan` and `tables` are the run's again, as active attacks get them."""
+    """Attack as the arbiter; `plan` and `tables` are the run's again, as active attacks get them."""
     arbiter = truth.plan.arbiter
     if arbiter is None:
         return
@@ -78,7 +78,7 @@ def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: T
 
 
 def _alone(truth: Truth, run: Run, arbiter: str) -> Iterator[Finding]:
-    """Unmasked sums add up to weights, from a start at zero."""
+    """The arbiter alone: unmasked sums add up to weights, from a start at zero."""
     seen = {} if run.arbiter is None else run.arbiter.sums
     for name, view in truth.views.items():
         if not view.X.shape[1]:

@@ -1,4 +1,4 @@
-"""How much work one attack may take, and the sentences that say so in the output and in the report."""
+"""The budget of one attack's work, and the sentences about it in the output and in the report."""
 
 import time
 from collections.abc import Sequence
@@ -22,20 +22,20 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 def engine_for(plan: Plan) -> str | Engine:
-    """What an active attack's own run calculates with: where nothing but time depends on it, nothing is hidden."""
+    """The engine of an active attack's own run: one that hides nothing, where only time depends on it."""
     is_unhidden = plan.kind.lends_keys
     return UnhiddenEngine() if is_unhidden else "auto"
 
 
 def epochs_within(plan: Plan, rows: int) -> int:
-    """As many of the plan's epochs as an active attack may act out, at least one."""
+    """How many of the plan's epochs an active attack may run, at least one."""
     is_cheap = plan.kind.has_lattices or isinstance(engine_for(plan), UnhiddenEngine)
     cells = rows * plan.columns * (1 if is_cheap else ENCRYPTED_COST)
     return max(1, min(plan.passes(rows), CELLS // max(1, cells)))
 
 
 def budget_note(plan: Plan, rows: int) -> str:
-    """For the record: what the attacks were allowed, and whether it was enough."""
+    """A note for the record: what the attacks were allowed, and whether it was enough."""
     epochs, passes = epochs_within(plan, rows), plan.passes(rows)
     enough = f"all {passes}" if epochs == passes else f"the first {epochs} of {passes}"
     return (
@@ -46,7 +46,7 @@ def budget_note(plan: Plan, rows: int) -> str:
 
 
 def shortened(plan: Plan, rows: int) -> str:
-    """What a finding of an active attack adds where the budget was not enough; nothing otherwise."""
+    """The sentence that a finding of an active attack adds where the budget was not enough; empty otherwise."""
     epochs = epochs_within(plan, rows)
     if epochs == plan.passes(rows):
         return ""
@@ -62,12 +62,12 @@ def cut_short(plan: Plan, rows: int, findings: Sequence[Finding]) -> list[str]:
 
 
 def cut_short_sentence(attacks: Sequence[str]) -> str:
-    """That an audit whose attacks had too little time decides nothing."""
+    """A sentence that an audit whose attacks had too little time decides nothing."""
     return f"This audit is partial: its budget cut these attacks short: {', '.join(attacks)}."
 
 
 def tell_now_and_then(tell: Tell) -> AfterStep:
-    """How far an active attack's own run is, every few seconds."""
+    """Tells, every few seconds, how far an active attack's own run is."""
     said = time.monotonic()
 
     def follow(batch: Batch, steps: int) -> None:

@@ -21,7 +21,7 @@ from plumbob.privacy.rows import coin_flip_bound
 
 Coins = NDArray[np.int8]
 CANARIES, RUNS = 20, 10
-"""Of an audit: two hundred coins tell .731 from .881, and take ten short trainings."""
+"""Canaries and runs of an audit: two hundred coins tell .731 from .881, and take ten short trainings."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class CanaryResult:
 
     @property
     def is_within_the_bound(self) -> bool:
-        """Whether the lower end of the interval is: more would show that the promise is broken."""
+        """Whether the interval's lower end is below the bound; if not, the promise is broken."""
         return self.interval[0] <= self.bound
 
     def in_words(self) -> str:
@@ -58,7 +58,7 @@ class CanaryResult:
 
 
 def canary_sentence(plan: Plan, tables: Mapping[str, Table]) -> str:
-    """What a few runs on these prepared rows show, for a plan that promises something about rows.
+    """A sentence on what a few runs on these prepared rows show, for a plan that makes a promise about rows.
 
     They are calculated in the clear with the plan's own noise: nobody's view of a run holds more than its weights.
     """
@@ -99,7 +99,7 @@ def _with_coins(table: Table, places: NDArray[np.intp], coins: Coins) -> Table:
 
 
 def guessed_coins(run: Run, places: NDArray[np.intp]) -> Coins:
-    """A label pulls the weights toward its row: guess 1 where a row scores above what the others' rows predict for it.
+    """Guess 1 where a row scores above what the others' rows predict: a label pulls the weights toward its row.
 
     The weights without a row are one Newton step away from those with it, which takes the row's own leverage out.
     """

@@ -19,7 +19,7 @@ from plumbob.lab.audit.truth import Truth
 from plumbob.record import Finding
 
 OF_ALL_PARTIES = ("std", "heuristic")
-"""Noise that every party adds to its residuals."""
+"""The kinds of noise that every party adds to its residuals."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class CoalitionAttacks:
 
 
 def findings_together(truth: Truth, attacks: CoalitionAttacks) -> Iterator[Finding]:
-    """Every attack of every coalition."""
+    """The findings of every attack of every coalition."""
     for coalition in coalitions(truth.plan):
         merged = merged_truth(truth, coalition)
         for finding in _findings_of(coalition, merged, attacks):
@@ -94,6 +94,6 @@ def _intercept_last(members: Sequence[View]) -> NDArray[np.intp]:
 
 
 def _side_by_side(blocks: Sequence[Matrix], order: NDArray[np.intp]) -> Matrix:
-    """Empty where nobody saw sums."""
+    """Blocks side by side in this order; empty where nobody saw sums."""
     joined = np.hstack(blocks)
     return joined[:, order] if joined.shape[1] else joined

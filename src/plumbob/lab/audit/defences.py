@@ -1,4 +1,4 @@
-"""The same data under one defence after the other: what each costs in quality, and what the red team still reaches.
+"""Comparing defences on the same data: what each costs in quality, and what the red team still reaches.
 
 Runs of `exchange` and `arbiter` are calculated in `clear` unless told otherwise: the views are the same up to rounding,
 which a test holds. So are the weights of `shares`, whose views are what is left when the sums are taken away. What such
@@ -25,7 +25,7 @@ from plumbob.protocol.transcript import Transcript
 from plumbob.record import Finding
 
 Estimator = Callable[[Plan, int], tuple[float, int]]
-"""Seconds and bytes that a plan will take on this many rows."""
+"""Estimates the seconds and bytes that a plan will take on this many rows."""
 
 BUDGETS = (0.5, 2.0, 8.0)
 LARGER = 8
@@ -43,14 +43,14 @@ class Defence:
     keys: Mapping[str, Any] = field(default_factory=dict)
 
     def flags(self, plan: Plan) -> str:
-        """What to type for it, over this plan."""
+        """The flags for this defence, over this plan."""
         changed = {key: value for key, value in self.keys.items() if getattr(plan, key) != value}
         return " ".join(f"--{key.replace('_', '-')} {_as_flag(value)}" for key, value in changed.items())
 
 
 @dataclass(frozen=True)
 class DefenceOutcome:
-    """What one defence came to; where it is not available for these data, `refused` says why and the rest is empty."""
+    """The outcome of one defence; where these data do not allow it, `refused` says why and the rest is empty."""
 
     defence: str
     flags: str
@@ -60,9 +60,9 @@ class DefenceOutcome:
     auc: float | None = None
     accuracy: float | None = None
     advantages: dict[str, float | None] = field(default_factory=dict)
-    """By attack, the largest of its findings; None where it had nothing to work on, or was refused."""
+    """The largest advantage of each attack; None where it had nothing to work on, or was refused."""
     verdicts: dict[str, str] = field(default_factory=dict)
-    """The worst about labels, and about features and scores."""
+    """The worst verdicts about labels, and about features and scores."""
     seconds: float | None = None
     bytes: int | None = None
     measured: bool = False
@@ -71,7 +71,6 @@ class DefenceOutcome:
     refused: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The defence as it stands in the JSON."""
         return asdict(self)
 
 
@@ -93,14 +92,14 @@ class DefenceComparison:
         return len(next(iter(self.tables.values())))
 
     def run(self, plan: Plan) -> Run:
-        """Trained and judged; in `clear` and then shown as the plan's own protocol would have, unless encrypted."""
+        """A run trained and judged: encrypted, or in `clear` with the views of the plan's own protocol."""
         computed = plan if self.encrypted else in_clear(plan)
         trained = train(computed, self.tables, engine=self.engine, jobs=self.jobs)
         finished = assessed(trained, self.tables, self.test)
         return finished if self.encrypted else as_seen_under(plan, finished)
 
     def attacks(self) -> list[str] | None:
-        """All that were asked for; without encryption, of those the passive ones."""
+        """The attacks that were asked for; without encryption only the passive ones of them."""
         if self.encrypted:
             return None if self.only is None else list(self.only)
         return [name for name in passive_names() if self.only is None or name in self.only]
@@ -165,7 +164,7 @@ def _try(plan: Plan, defence: Defence, comparison: DefenceComparison) -> Defence
 
 
 def outcome_of(run: Run, findings: list[Finding], name: str, measured: bool) -> DefenceOutcome:
-    """What is laid side by side of one attacked run."""
+    """The outcome of one attacked run, for comparison."""
     (models,) = run.record.quality.values()
     return DefenceOutcome(
         defence=name,
@@ -186,7 +185,7 @@ def outcome_of(run: Run, findings: list[Finding], name: str, measured: bool) -> 
 
 
 def _with_predicted_leaks(outcome: DefenceOutcome, run: Run) -> dict[str, str]:
-    """An attack that was not run counts with what `check` says of it, where that is a leak: no verdict may flatter."""
+    """The verdicts with predicted leaks: an attack that was not run counts with what `check` says of it."""
     tried = {finding.attack for finding in outcome.findings}
     predicted = predictions(run.record.parsed_plan, run.record.rows)
     untried = [one for one in predicted if one.attack not in tried and one.stage == "training"]

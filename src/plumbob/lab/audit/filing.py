@@ -1,4 +1,4 @@
-"""What is kept in a run's record for its report after an audit: what was found, and how knowledge grew.
+"""Filing an audit in a run's record, for its report: what was found, and how knowledge grew.
 
 Equations are counted step by step, with the ranks that columns really have: the accounts of `checking/ledger.py`. An
 attack by epoch is the same attack on the same view, cut off at the end of an epoch: what the party could have done had
@@ -27,19 +27,19 @@ from plumbob.protocol.defences import label_sensitivity, noise_std
 from plumbob.record import AttackCurve, Finding, LedgerCurve, RunRecord
 
 EPOCHS = 9
-"""Of a curve by epoch."""
+"""How many epochs a curve by epoch has."""
 SECONDS = 5.0
-"""For all attacks by epoch together; when they are spent, the epochs between are left out."""
+"""Seconds for all attacks by epoch together; when they are spent, the remaining epochs are left out."""
 SMALLEST_EPSILON = 1e-6
 
 LARGEST_EXACT = 1000
-"""Rows beyond which the joint rank of all steps is bounded: it is an eigenvalue problem of this size per epoch."""
+"""Most rows for which the joint rank of all steps is exact: it is an eigenvalue problem of this size per epoch."""
 FAINT = 1e-10
 """Eigenvalues below this share of the largest one are rounding."""
 
 
 def with_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding]) -> RunRecord:
-    """The findings, how they came about step by step, and the paper's theorems beside them."""
+    """The record with the findings, how they came about step by step, and the paper's theorems beside them."""
     return replace(
         with_predictions(record),
         findings=list(findings),
@@ -50,12 +50,12 @@ def with_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding]) 
 
 
 def seen_ledger(truth: Truth) -> list[LedgerCurve]:
-    """From what every party really saw."""
+    """The ledger's curves from what every party really saw."""
     return [ledger_curve(one, is_planned=False) for view in truth.views.values() for one in seen(view).accounts]
 
 
 def seen(view: View) -> Ledger:
-    """What a party really got, with the numerical ranks of its own columns."""
+    """The ledger of what a party really got, with the numerical ranks of its own columns."""
     figures = Figures(view.plan, view.rows)
     if not view.has_sums:
         columns = len(view.weights)
@@ -75,7 +75,7 @@ def seen(view: View) -> Ledger:
 
 
 def stacked_ranks(view: View) -> Counts:
-    """After each step, the rank of all own columns so far, stacked as equations about rows; read once an epoch."""
+    """The rank, after each step, of all own columns so far, stacked as equations about rows; read once per epoch."""
     products = np.zeros((view.rows, view.rows))
     ranks, last, steps = np.zeros(len(view.batches), dtype=np.int64), 0, steps_per_epoch(view.rows, view.plan)
     for place, batch in enumerate(view.batches):
@@ -90,7 +90,7 @@ def stacked_ranks(view: View) -> Counts:
 
 
 def attack_curves(truth: Truth, findings: Sequence[Finding], seconds: float = SECONDS) -> list[AttackCurve]:
-    """One for each passive attack that claimed something; the findings are of the whole run."""
+    """One curve for each passive attack that claimed something; the findings are those of the whole run."""
     passive = {attack.name for attack in PASSIVE}
     # A coalition has no view of its own in the run, and no curve.
     claimed = [one for one in findings if one.rate is not None and one.attack in passive and one.by in truth.views]
@@ -109,13 +109,13 @@ def attack_curves(truth: Truth, findings: Sequence[Finding], seconds: float = SE
 
 
 def _epochs_before_last(truth: Truth) -> list[int]:
-    """None where the first passes use a sample of the rows: a plan that ends earlier would have other passes."""
+    """The epochs before the last one; none if the first passes use a sample: a shorter plan would have other passes."""
     levels = truth.plan.levels(truth.rows)
     return epochs_between(total_passes(levels)) if len(levels) == 1 else []
 
 
 def epochs_between(last: int) -> list[int]:
-    """Some of the epochs before the last one, closer together at the start, in an order that may be broken off."""
+    """Some of the epochs before the last one, denser at the start, in an order that may be broken off."""
     spaced = {round(one) for one in np.geomspace(1, last, EPOCHS)} if last > EPOCHS else set(range(1, last + 1))
     ordered = sorted(spaced - {last})
     return [*ordered[::4], *ordered[2::4], *ordered[1::2]]
@@ -128,7 +128,7 @@ def _findings_after(truth: Truth, epoch: int, attack: str, by: str) -> list[Find
 
 
 def until(view: View, epoch: int) -> View:
-    """The same view, had the run ended after an epoch; with the noise that there really was."""
+    """The same view if the run had ended after an epoch; with the actual noise."""
     n_steps = epoch * steps_per_epoch(view.rows, view.plan)
     if epoch >= view.plan.passes(view.rows) or not view.has_sums:
         return view
@@ -142,7 +142,7 @@ def until(view: View, epoch: int) -> View:
 
 
 def _plan_until(plan: Plan, epoch: int) -> Plan:
-    """A plan that ends earlier. Two kinds of noise are made from the number of epochs: they must stay as they were."""
+    """A plan that ends earlier, with noise as it was: two kinds are derived from the number of epochs."""
     if plan.noise == "heuristic":
         heuristic = replace(plan.heuristic, e=plan.heuristic.e or plan.passes_without_sample)
         return plan.replace(epochs=epoch, heuristic=heuristic)

@@ -67,7 +67,7 @@ def audit(
 
 
 def as_measured(expected: Sequence[Finding], measured: Sequence[Finding]) -> list[Finding]:
-    """`check`'s findings, each with what was measured. What was not acted out, or had nothing to claim, stays as it is.
+    """The findings of `check`, each with what was measured; those not acted out, or without a claim, stay as they are.
 
     Where `check` expected something and the attack had nothing to work on in this run, the run decides.
     """
@@ -83,7 +83,7 @@ def _better_known(expected: Finding, measured: Finding) -> Finding:
 
 
 def _measured(truth: Truth, scored_rows: int, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:
-    """What every attack comes to that is acted out."""
+    """The findings of every attack that is acted out."""
     attacks = list(_attacks(truth, scored_rows, only))
     for place, (title, act) in enumerate(attacks, 1):
         said = f"attack {place} of {len(attacks)}: {title}"
@@ -94,7 +94,7 @@ def _measured(truth: Truth, scored_rows: int, only: Sequence[str] | None, tell: 
 def _attacks(
     truth: Truth, scored_rows: int, only: Sequence[str] | None
 ) -> Iterator[tuple[str, Callable[[Tell], Iterable[Finding]]]]:
-    """(what it is called, what it comes to), in the order in which they are acted out."""
+    """The attacks as (name, how to act it out), in order."""
     for name, view in truth.views.items():
         for passive in chosen(PASSIVE, view.role, only):
             yield f"{passive.name} by {name}", partial(_watch, passive, name, truth)
@@ -145,7 +145,7 @@ def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
 
 
 def refuse_unknown(only: Sequence[str] | None) -> None:
-    """A name that no attack has."""
+    """Refuse a name that no attack has."""
     known = names()
     if unknown := [name for name in only or () if name not in known]:
         close = suggestion(unknown[0], known)
@@ -153,24 +153,24 @@ def refuse_unknown(only: Sequence[str] | None) -> None:
 
 
 def names() -> list[str]:
-    """Of all attacks, each once."""
+    """The names of all attacks, each once."""
     acted_out: list[Attack | ActiveAttack | StagedAttack] = [*PASSIVE, *ACTIVE, *STAGED]
     return list(dict.fromkeys([*(attack.name for attack in acted_out), ARBITER]))
 
 
 def usual_names() -> list[str]:
-    """Of those that an audit acts out where nobody asks for another one."""
+    """The names of the attacks that an audit acts out unless somebody asks for others."""
     apart = {attack.name for attack in STAGED if attack.is_only_if_named}
     return [name for name in names() if name not in apart]
 
 
 def passive_names() -> list[str]:
-    """Of those that need no run of their own."""
+    """The names of the attacks that need no run of their own."""
     return list(dict.fromkeys(attack.name for attack in PASSIVE))
 
 
 def chosen(attacks: Sequence[AnyAttack], role: str, only: Sequence[str] | None) -> list[AnyAttack]:
-    """Those that a party of this role can make, of these names."""
+    """The attacks that a party of this role can make, of these names."""
     return [attack for attack in attacks if attack.by == role and (only is None or attack.name in only)]
 
 
@@ -198,7 +198,7 @@ def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | N
 
 
 def prefer_those_in_doubt(hook: Hook, truth: Truth, by: str) -> None:
-    """Whoever can choose whom to read chooses those whom its own part of an earlier, honest run leaves in doubt.
+    """Let an attacker that can choose whom to read prefer people whom its part of an honest run leaves in doubt.
 
     They are those nearest to the threshold that gives as many positives as there are; a base rate is no secret.
     """
@@ -219,7 +219,7 @@ def _tell(progress: Tell | None, line: str) -> None:
 
 
 def one_each(findings: Iterable[Finding]) -> list[Finding]:
-    """Where an attack has several ways, the one that got furthest speaks for it."""
+    """One finding per attack: where it has several ways, the one that got furthest."""
     best: dict[tuple[str, str, str, str], Finding] = {}
     for finding in findings:
         key = key_of(finding)
@@ -229,7 +229,7 @@ def one_each(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def key_of(finding: Finding) -> tuple[str, str, str, str]:
-    """There is one finding for each of these."""
+    """The key of a finding: there is one finding for each."""
     return finding.attack, finding.by, finding.against, finding.target
 
 
@@ -238,7 +238,7 @@ def _reach(finding: Finding) -> tuple[int, float]:
 
 
 def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
-    """In `shares` no sums are seen, only the weights opened at the end: say so; the verdict is what was reached."""
+    """The finding in `shares`, where no sums are seen, only weights opened at the end, if any are."""
     if plan.kind.shows_gradients or finding.attack not in ON_OPENED_WEIGHTS:
         return finding
     if plan.is_closed:

@@ -1,4 +1,4 @@
-"""From a claim and the truth to a finding: rates beside baselines, with intervals (docs/auditing.md).
+"""Scoring: from a claim and the truth to a finding with rates beside baselines, and intervals (docs/auditing.md).
 
 Baselines are what the attacker could say without the attack: the more frequent class, and what its own part of the
 final model predicts; for values, what its own columns explain. They are measured generously, so that a finding is
@@ -25,11 +25,11 @@ from plumbob.model import intervals, metrics
 from plumbob.record import Finding
 
 EXACT = 1e-6
-"""How far a single weight may be off and still be read."""
+"""How far a single weight may be off and still count as read."""
 
 
 class Named(Protocol):
-    """What is needed of an attack here, passive or active."""
+    """The part of an attack, passive or active, that is needed here."""
 
     @property
     def name(self) -> str: ...
@@ -42,7 +42,7 @@ class Named(Protocol):
 
 
 def scored(attack: Named, by: str, claim: Claim | NotApplicable, truth: Truth) -> list[Finding]:
-    """What one attack by one party comes to: one finding, or one for each party that it is about."""
+    """The findings of one attack by one party: one, or one for each party that it is about."""
     if isinstance(claim, NotApplicable):
         return without_claim(attack, by, NOT_APPLICABLE, claim, truth)
     if isinstance(claim, Reached):
@@ -57,7 +57,7 @@ def scored(attack: Named, by: str, claim: Claim | NotApplicable, truth: Truth) -
 
 
 def without_claim(attack: Named, by: str, verdict: str, reason: NotApplicable, truth: Truth) -> list[Finding]:
-    """For want of a claim, a finding for each party that it could have been about."""
+    """Findings where there is no claim: one for each party that it could have been about."""
     label_party = truth.plan.label_party.name
     peers = [party.name for party in truth.plan.learners if party.name != by and party.features]
     against = [label_party] if attack.target == "labels" else peers or [label_party]
@@ -78,7 +78,7 @@ class Answers:
     ranking: Vector
 
     def metrics(self) -> dict[str, float]:
-        """What advantage is taken over; without both classes, accuracy alone."""
+        """The metrics that advantage is taken over; without both classes, accuracy alone."""
         signs = np.where(self.guesses, 1.0, -1.0)
         found = {"accuracy": metrics.accuracy(self.is_positive, signs)}
         if self.has_both_classes:
@@ -142,7 +142,7 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
 
 
 def _answers_of(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArray[np.intp]) -> Answers:
-    """A row without an answer counts as the larger class and is ranked in the middle."""
+    """The answers of a claim; a row without one counts as the larger class and is ranked in the middle."""
     guesses = np.where(is_answered, claim.beliefs > 0, _majority(truth))
     ranking = np.where(is_answered, claim.beliefs, 0.0)
     return Answers(truth.is_positive[rows], guesses[rows], ranking[rows])
@@ -151,7 +151,7 @@ def _answers_of(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArr
 def _known_labels(
     claim: LabelClaim, is_answered: Flags, is_determined: Flags, truth: Truth, by: str
 ) -> tuple[float, float] | None:
-    """Of the rows that it calls determined, the share that is right, and the share that the best baseline has right.
+    """The share of right answers among the rows that it calls determined, and the best baseline's share.
 
     Few of many rows do not move a rate over all of them, but who is among the few is no better off for that. There is
     no interval here: that their equations have one solution is proved, and not a sample.
@@ -252,7 +252,7 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
 
 
 def _weights(attack: Named, by: str, claim: WeightsClaim, truth: Truth) -> Finding:
-    """Weights agree as R^2 says; a single one is read or not."""
+    """The finding about weights: they agree as R^2 says; a single one is read or not."""
     actual = truth.weights(claim.against)
     errors = claim.values - actual
     rate = explained(actual[:, None], errors[:, None]) if len(actual) > 1 else float(np.abs(errors).max() < EXACT)
@@ -271,7 +271,7 @@ def _weights(attack: Named, by: str, claim: WeightsClaim, truth: Truth) -> Findi
 
 
 def _widen(attack: Named, claim: ValueClaim, target: Matrix) -> Matrix:
-    """Up to a rotation, fewer columns are the same as more with zeros in them."""
+    """The claim widened by zero columns: up to a rotation, fewer columns are the same as more with zeros."""
     values = claim.values
     missing = target.shape[1] - values.shape[1] if values.ndim == 2 else 0
     if claim.left_open == "rotation" and missing > 0:
@@ -313,13 +313,13 @@ def explained(target: Matrix, errors: Matrix) -> float | None:
 
 
 def _knows_values(target: Matrix, errors: Matrix, left_over: Matrix) -> bool:
-    """Of the rows that it calls determined, whether it is nearer to the truth than the attacker's own columns are."""
+    """Whether it is nearer to the truth than the attacker's own columns, on the rows that it calls determined."""
     by_claim, by_own_columns = explained(target, errors), explained(target, left_over)
     return by_claim is not None and by_own_columns is not None and by_claim > max(0.0, by_own_columns)
 
 
 def _relative(errors: Matrix, target: Matrix, is_answered: Flags) -> float:
-    """Of the answered rows, the error's norm over the truth's."""
+    """The norm of the error over that of the truth, on the answered rows."""
     size = float(np.linalg.norm(target[is_answered]))
     return float(np.linalg.norm(errors[is_answered])) / size if size else math.nan
 
@@ -376,7 +376,7 @@ def _verdict(claim: LabelClaim | ValueClaim | WeightsClaim, advantage: float, to
 
 
 def _of_its_rule(attack: Named) -> dict[str, Any]:
-    """When it is made, and whether by a party that cheats; a name that no rule has is as training by honest ones."""
+    """What the attack's rule says of it: when it is made, and whether by a party that cheats."""
     stage = next((rule.stage for rule in RULES if rule.name == attack.name), "training")
     return {"stage": stage, "assumes": assumes(attack.name)}
 
@@ -395,7 +395,7 @@ def _share(value: Any) -> str:
 
 
 def _plain(conditions: tuple[Condition, ...]) -> tuple[dict[str, Any], ...]:
-    """As JSON can have it: numpy's numbers as Python's, and None for what is not finite."""
+    """The conditions as JSON can hold them: numpy's numbers as Python's, and None for what is not finite."""
     return tuple(
         asdict(one) | {"value": float(one.value) if math.isfinite(one.value) else None, "is_met": bool(one.is_met)}
         for one in conditions

@@ -22,14 +22,14 @@ from plumbob.protocol.defences import noise_std
 from plumbob.record import Promise
 
 FAILURE = 0.01
-"""The delta of the theorems: how likely a promise may be broken."""
+"""The delta of the theorems: the chance that a promise is broken."""
 PENALTIES = np.logspace(-6, 1, 15)
-"""Any reference point will do in Theorem 6.4. Ridge solutions lie near, and one of these gives the best promise."""
+"""Penalties of ridge solutions: Theorem 6.4 allows any reference point, and one of these gives the best promise."""
 
 
 @dataclass(frozen=True)
 class Countermeasure:
-    """What the theorems depend on. `row_norm` is the largest norm of a joint row, the intercept among it."""
+    """The numbers that the theorems depend on. `row_norm` is the largest norm of a joint row, intercept included."""
 
     noise: float
     batch_size: int
@@ -41,7 +41,7 @@ class Countermeasure:
 
     @property
     def unit_error(self) -> float:
-        """The paper's u, which is for rows of norm 1."""
+        """The paper's u, for rows of norm 1."""
         return bounds.gradient_error_bound(self.noise, self.batch_size, self.n_steps, FAILURE)
 
     @property
@@ -53,7 +53,7 @@ class Countermeasure:
         return bounds.noisy_safe_steps(self.learning_rate, self.unit_error, self.largest_start, self.row_norm)
 
     def gap(self, gradient_norm: float, distance: float) -> float:
-        """Theorem 6.4, at the learning rate of its proof."""
+        """The gap of Theorem 6.4, at the learning rate of its proof."""
         return bounds.utility_gap(gradient_norm, distance, self.error, self.n_steps, FAILURE)
 
 
@@ -64,13 +64,13 @@ class JointRun:
     X: Matrix
     signs: Vector
     weights: Matrix
-    """Before each step, one row per step."""
+    """The weights before each step, one row per step."""
     batches: list[Batch]
     truth: Truth
 
     @classmethod
     def of(cls, truth: Truth) -> "JointRun":
-        """Put together from all parties' views."""
+        """The joint run from all parties' views."""
         views = list(truth.views.values())
         return cls(
             np.hstack([view.X for view in views]),
@@ -86,15 +86,15 @@ class JointRun:
 
     @property
     def largest_scores(self) -> list[float]:
-        """Before each step, over all rows."""
+        """The largest score before each step, over all rows."""
         return [float(np.abs(self.X @ before).max()) for before in self.weights]
 
     def steps_within(self, limit: float) -> int:
-        """First steps before which every score is smaller."""
+        """How many first steps have all scores below the limit."""
         return next((step for step, score in enumerate(self.largest_scores) if score >= limit), len(self.weights))
 
     def steps_without_failure(self) -> int:
-        """First steps in which -sign(residual) is the label of every row of the batch (Criterion 4.2)."""
+        """How many first steps have -sign(residual) as the label of every row of the batch (Criterion 4.2)."""
         for step, (batch, before) in enumerate(zip(self.batches, self.weights, strict=True)):
             residuals = SIGMOIDS[self.truth.plan.sigmoid].residuals(self.X[batch.rows] @ before, self.signs[batch.rows])
             if (residuals * self.signs[batch.rows] >= 0).any():
@@ -113,11 +113,11 @@ class JointRun:
         return np.array(norms)
 
     def loss(self, weights: Vector) -> float:
-        """Taylor's, up to a constant (section 6)."""
+        """Taylor's loss, up to a constant (section 6)."""
         return float(np.mean((self.X @ weights - 2 * self.signs) ** 2) / 8)
 
     def ridge_solutions(self, penalties: NDArray[np.float64]) -> Iterator[Vector]:
-        """With each of these penalties per row."""
+        """The ridge solutions with each of these penalties per row."""
         gram, right = self.X.T @ self.X, self.X.T @ (2 * self.signs)
         for penalty in penalties:
             yield np.linalg.solve(gram + penalty * len(self.X) * np.eye(len(gram)), right)
@@ -133,7 +133,7 @@ def why_not(plan: Plan) -> str | None:
 
 
 def promises(plan: Plan, training_rows: int) -> list[Promise]:
-    """From the plan alone: rows as long as it clips them, gradients within its G, weights within 4 G - 2."""
+    """Promises from the plan alone: rows as long as it clips them, gradients within its G, weights within 4 G - 2."""
     if why_not(plan) is not None:
         return []
     batch_size = training_rows if plan.batches == "full" else plan.batch_size
@@ -159,7 +159,7 @@ DRIFT_SAYS = "first steps in which every abs(score) stays below 2, at least; it 
 
 
 def measured(truth: Truth) -> list[Promise]:
-    """The same for a run, with its own rows, weights and reference point, beside what it did."""
+    """Promises for a run, with its own rows, weights and reference point, beside what it did."""
     plan = truth.plan
     if why_not(plan) is not None or not all(view.has_sums for view in truth.views.values() if view.X.shape[1]):
         return []

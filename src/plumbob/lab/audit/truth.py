@@ -27,20 +27,20 @@ class Fitted(Protocol):
 
 
 RunSource = RunRecord | Run | Fitted | str | Path
-"""What an audit may be asked of: a record that still has its transcripts, a run, a fitted model, or a run's folder."""
+"""What an audit can take: a record that still has its transcripts, a run, a fitted model, or a run's folder."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Truth:
-    """Everybody's view of one run, next to one another."""
+    """Everybody's view of one run, side by side."""
 
     plan: Plan
     views: dict[str, View]
-    """Of each party with columns; an arbiter holds no rows, and has no view to attack from."""
+    """The view of each party with columns; an arbiter holds no rows, and has no view to attack from."""
 
     @classmethod
     def of(cls, source: RunSource) -> "Truth":
-        """From whatever holds the transcripts; refuses a run without them, and transcripts that do not fit together."""
+        """The truth from whatever holds the transcripts; refuses a run without them, or transcripts that do not fit."""
         record, transcripts = _open(source)
         plan = record.parsed_plan
         absent = [party.name for party in plan.learners if party.name not in transcripts]
@@ -71,16 +71,16 @@ class Truth:
         return names
 
     def features(self, against: str) -> Matrix:
-        """Own columns as training saw them, without the intercept's; of several parties one after the other."""
+        """The party's columns as training saw them, without the intercept's; those of several side by side."""
         return np.hstack([self.views[name].X[:, : self.plan.party(name).features] for name in self.parties_in(against)])
 
     def weights(self, against: str) -> Vector:
-        """At the end, without the intercept's; of several parties one after the other."""
+        """The weights at the end, without the intercept's; those of several parties one after the other."""
         names = self.parties_in(against)
         return np.concatenate([self.views[name].weights[: self.plan.party(name).features] for name in names])
 
     def scores(self, against: str) -> Matrix:
-        """Own part of each row's score when it was last in a batch, NaN if it never was; of several their sum.
+        """The party's part of each row's score when it was last in a batch, NaN if it never was; of several, their sum.
 
         In `shares` nobody has the weights of that moment: those that were opened right after it stand for them.
         """
@@ -114,7 +114,7 @@ def _record_of(model: Fitted) -> RunRecord:
 
 
 def _refuse_strangers(plan: Plan, views: Mapping[str, View]) -> None:
-    """Transcripts of other runs, or in one another's places, would make every number wrong without a sound."""
+    """Refuse transcripts of other runs or of swapped parties, which would silently make every number wrong."""
     label = views[plan.label_party.name]
     for name, view in views.items():
         if view.party != name or view.plan != plan or view.seed != label.seed or view.rows != label.rows:

@@ -1,4 +1,4 @@
-"""The verbs that need the lab: all parties on this machine, attacks, the paper. The work is in the modules beside."""
+"""The verbs that need the lab: all parties on this machine, attacks, the paper. Other modules do the work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -85,7 +85,7 @@ class OpenLab(Verb, words="lab", section=START, example="lab --open"):
 
 @dataclass(frozen=True)
 class TrainingVerb(Verb):
-    """What trains with all parties here: the flags of `train`, which `audit` has too."""
+    """A verb that trains with all parties here: the flags of `train`, which `audit` has too."""
 
     plan_words: PlanWords = ()
     out: RunOut = Path("run")
@@ -109,7 +109,7 @@ class TrainingVerb(Verb):
         return told_apart(self.plan_words)[0]
 
     def work(self, files: list[str], quiet: bool) -> "tuple[Plan, Inputs, TrainingOptions]":
-        """The plan in one of the files, or from flags alone; where the data come from; how the work is done."""
+        """The plan in one of the files or from flags alone, where the data come from, and how the work is done."""
         from plumbob.lab.commands.train import Inputs, TrainingOptions, plan_for
         from plumbob.lab.simulate.files import Testing
 
@@ -294,7 +294,7 @@ class Bench(Verb, words="bench", section=TOOLS, example="bench --quick"):
 
 
 def one_run(folders: Sequence[str]) -> Path:
-    """The folder of a run that was named."""
+    """The folder of the run that was named."""
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
     return Path(folders[0])

@@ -1,4 +1,4 @@
-"""`attack`: the red team on a recorded run. `audit`: a run made for it, and its findings kept in the record."""
+"""`attack`: runs the red team on a recorded run. `audit`: makes a run for it, and keeps its findings in the record."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], li
 def run(
     folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False, verbose: bool = False
 ) -> dict[str, object]:
-    """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
+    """Attack the run in this folder, which stays as it is unless findings are to be kept in it."""
     findings = audit(folder, only, tell)
     record = RunFolder(folder).record()
     truth = Truth.of(folder)
@@ -64,7 +64,7 @@ def run(
 
 
 def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
-    """The new findings and those of attacks that were not asked for now: what leaked before leaks still."""
+    """The new findings, and kept ones of attacks that were not asked for now: what leaked before still leaks."""
     asked = {finding.attack for finding in new}
     return [*(finding for finding in kept if finding.attack not in asked), *new]
 
@@ -102,7 +102,7 @@ def audit_plan(
 
 
 def canary_notes(truth: Truth, only: Sequence[str] | None, tell: Tell) -> list[str]:
-    """Under a promise about whole rows: how often coin-flip labels are named, beside what the promise allows."""
+    """Notes on how often coin-flip labels are named, beside what a promise about whole rows allows."""
     if truth.plan.noise != "rows" or only is not None:
         return []
     tell("canaries, in runs of their own")
@@ -112,7 +112,7 @@ def canary_notes(truth: Truth, only: Sequence[str] | None, tell: Tell) -> list[s
 def file_findings(
     record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path, canaries: Sequence[str] = ()
 ) -> RunRecord:
-    """The record with its findings, saved, and the page made from it."""
+    """Save the record with its findings, and make its page."""
     filed = with_findings(record, truth, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
@@ -125,7 +125,7 @@ def file_findings(
 
 
 def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:
-    """How many verdicts were predicted, and the theorems; the disagreements are among the notes."""
+    """Lines on how many verdicts were predicted, and on the theorems; disagreements are among the notes."""
     lines = [kept_sentence(compared), ""] if compared else []
     if not record.theorems["plan"]:
         return lines
@@ -134,7 +134,7 @@ def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:
 
 
 def lines_of(findings: Findings, is_partial: bool, verbose: bool) -> list[str]:
-    """Findings for people: both headlines; if verbose, the table, why, and theory beside practice."""
+    """Findings for people: both headlines; if verbose, the table, reasons, and theory beside practice."""
     if not findings:
         return ["no attack was run"]
     told = headlines(findings, findings.figures, is_partial=is_partial)
@@ -155,7 +155,7 @@ def _more(findings: Findings, compared: Sequence[Agreement] = ()) -> str:
 
 
 def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:
-    """That an audit with some of the attacks, or with too little time for them, decides nothing."""
+    """Lines saying that an audit with only some attacks, or too little time for them, decides nothing."""
     lines = [partial_sentence(left_out)] if left_out else []
     lines += [cut_short_sentence(short)] if short else []
     return lines

@@ -1,4 +1,4 @@
-"""`audit --defences`: the same data under one defence after the other, as one table, defences.json and a page."""
+"""`audit --defences`: tries one defence after the other on the same data; writes a table, defences.json and a page."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -61,7 +61,7 @@ def run(
 
 
 def _cost_with(jobs: int | None) -> Callable[[Plan, int], tuple[float, int]]:
-    """Measured once for each shape of the work, so that defences of one shape do not differ by the machine's mood."""
+    """Measures costs once for each shape of the work, so that defences of one shape do not differ by chance."""
     measured: dict[tuple[object, ...], tuple[float, int]] = {}
 
     def cost(plan: Plan, rows: int) -> tuple[float, int]:
@@ -75,5 +75,5 @@ def _cost_with(jobs: int | None) -> Callable[[Plan, int], tuple[float, int]]:
 
 
 def lines_of(outcomes: Sequence[DefenceOutcome], report: Path) -> list[str]:
-    """The table, what it does not say by itself, and where the page lies."""
+    """The table, what it does not say by itself, and where the page is."""
     return [*as_text(defences_table(outcomes)), "", *sentences(outcomes), f"{report}"]

@@ -1,4 +1,4 @@
-"""`export`: the model, or one party's part of it, for other programs."""
+"""`export`: writes the model, or one party's part of it, for other programs."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from plumbob.verb import Result
 
 
 def run(asked: Export) -> Result:
-    """Writes the file and says where it is."""
+    """Write the file and say where it is."""
     folder, party = asked.folder, asked.party
     refuse_absent_parts(folder, party)
     scale = ScorecardScale(asked.base_score, asked.odds, asked.pdo)
@@ -21,7 +21,7 @@ def run(asked: Export) -> Result:
 
 
 def _remarks(folder: Path, party: str | None) -> list[str]:
-    """Limits on whole rows are not sums over columns, so no exported form has them."""
+    """A remark where whole rows were limited: that is no sum over columns, so no exported form has it."""
     run = RunFolder(folder)
     names = [one.name for one in run.plan().learners] if party is None else [party]
     parts = (ModelPart.load(run.part_file(name)) for name in names)
@@ -34,7 +34,7 @@ def _remarks(folder: Path, party: str | None) -> list[str]:
 
 
 def refuse_absent_parts(folder: Path, party: str | None = None) -> None:
-    """The parts that are needed, one or all: the folder of a run on a network holds its owner's only."""
+    """Refuse to export parts that are not here: a folder of a run on a network holds its owner's only."""
     plan = refuse_unfinished(folder).parsed_plan
     needed = plan.learners if party is None else (plan.party(party),)
     held = [one.name for one in plan.learners if RunFolder(folder).part_file(one.name).exists()]

@@ -1,4 +1,4 @@
-"""`lab`: open the local web page, and lend it what the command line can do."""
+"""`lab`: opens the local web page, and lends it what the command line can do."""
 
 import importlib.util
 import sys
@@ -50,7 +50,7 @@ def run(options: OpenLab, announce: Callable[[Result], None], tell: Tell) -> Non
 
 
 def lab_for(folder: Path | None, out: Path, data_dir: Path | None) -> "Lab":
-    """A lab whose controls hold a run's plan, or one to begin with."""
+    """A lab whose controls hold a run's plan, or a first one."""
     from plumbob.lab.page.choices import FIRST, chosen, shape_like
     from plumbob.lab.page.runs import Runs
     from plumbob.lab.page.server import Lab, Tools
@@ -66,7 +66,7 @@ def lab_for(folder: Path | None, out: Path, data_dir: Path | None) -> "Lab":
 
 
 def refuse_without_extra() -> None:
-    """With the words that install it."""
+    """Refuse to start without the lab's extra, with the words that install it."""
     if absent := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
         raise PlumbobError(
             f"the lab needs {', '.join(absent)}, which the plain installation leaves out: "
@@ -75,7 +75,7 @@ def refuse_without_extra() -> None:
 
 
 def _estimator() -> Callable[[Plan], dict[str, Any]]:
-    """Measures once for each kind of key and shape; the import is late, because it loads the engines."""
+    """An estimator that measures once for each kind of key and shape; imported late, because it loads the engines."""
     trials: list[Any] = []
 
     def estimated(plan: Plan) -> dict[str, Any]:

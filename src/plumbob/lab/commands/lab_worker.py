@@ -1,4 +1,4 @@
-"""The lab's run, in a process of its own: one job on standard input, then one JSON object a line of what happens.
+"""The lab's run in its own process: reads one job from standard input, then writes one JSON object per event.
 
 It is `audit` step by step, so that each attack's result is told as soon as it is scored. The process ends when it is
 interrupted, and when the lab that started it is gone: then standard input is closed.
@@ -45,7 +45,7 @@ Emit = Callable[..., None]
 
 @dataclass(frozen=True)
 class LabRequest:
-    """What the lab asks for."""
+    """The job that the lab asks for."""
 
     plan: Plan
     data: Sequence[str]
@@ -53,7 +53,7 @@ class LabRequest:
     data_dir: Path | None
     out: Path
     is_calculated: bool
-    """In the clear, with the views that the plan's protocol would have given."""
+    """Whether it is calculated in the clear, with the views that the plan's protocol would have given."""
     reading: TableReading
 
     @classmethod
@@ -71,7 +71,7 @@ class LabRequest:
 
 
 class EventProgress(StepProgress):
-    """Steps as events, a few a second."""
+    """Reports steps as events, a few per second."""
 
     def __init__(self, emit: Emit) -> None:
         super().__init__("", quiet=True)
@@ -88,7 +88,7 @@ class EventProgress(StepProgress):
 
 
 def main() -> None:
-    """Read the job, do it, say how it ended."""
+    """Read the job, do it, and report how it ended."""
     job = LabRequest.read(sys.stdin.readline())
     threading.Thread(target=_leave_with_the_lab, daemon=True).start()
     try:
@@ -102,7 +102,7 @@ def main() -> None:
 
 
 def emit(event: str, **content: Any) -> None:
-    """One line, at once: the other end is waiting for it."""
+    """Write one line at once: the other end is waiting for it."""
     # In one write, because several parties' threads may have something to tell.
     os.write(sys.stdout.fileno(), (json.dumps({"event": event, **content}, allow_nan=False) + "\n").encode())
 
@@ -122,7 +122,6 @@ def perform(job: LabRequest, emit: Emit) -> None:
 
 
 def _load(job: LabRequest, emit: Emit) -> LoadedTables:
-    """Loads the tables as `audit` does."""
     is_own = "=" in job.data[0]
     emit("stage", text="Reading your tables" if is_own else f"Reading {job.data[0]}")
     reading = job.reading
@@ -148,7 +147,7 @@ def _train(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
 
 
 def _as_calculated(plan: Plan, run: Run) -> Run:
-    """With the plan's own views. In `shares` nobody could follow the epochs."""
+    """The run with the plan's own views. In `shares` nobody could follow the epochs."""
     epochs = [] if not plan.kind.shows_gradients else run.record.epochs
     return as_seen_under(plan, replace(run, record=replace(run.record, epochs=epochs)))
 
@@ -158,7 +157,7 @@ def _tell_epoch(emit: Emit, epoch: int, metrics: Mapping[str, float | None] | Me
 
 
 def _attack(job: LabRequest, finished: Run, emit: Emit) -> Sequence[Finding]:
-    """One attack after the other, each told when it is scored."""
+    """Make one attack after the other, and report each when it is scored."""
     chosen = passive_names() if job.is_calculated or not job.plan.kind.is_encrypted else usual_names()
     findings: list[Finding] = []
     for number, name in enumerate(chosen, start=1):
@@ -170,7 +169,7 @@ def _attack(job: LabRequest, finished: Run, emit: Emit) -> Sequence[Finding]:
 
 
 def _leave_with_the_lab() -> None:
-    """Standard input ends when the lab does, however it ended."""
+    """Stop when standard input ends, which it does with the lab, however that ended."""
     sys.stdin.read()
     _thread.interrupt_main()
 

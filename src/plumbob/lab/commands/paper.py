@@ -1,4 +1,4 @@
-"""`paper`: the paper's figures and claims, reproduced into a folder; a second call continues where the first ended."""
+"""`paper`: reproduces the paper's figures and claims into a folder; a second call continues where the first ended."""
 
 import json
 import time
@@ -45,14 +45,14 @@ def book_of_study(
     effort: Effort,
     piece: EncryptedSample = EncryptedSample(),  # noqa: B008  # Frozen.
 ) -> Book:
-    """One data set of section 7."""
+    """The book of one data set of section 7."""
     presets = presets_of(preset or "both")
     make_folder(out)
     return section7.book_of(study, presets, ResultStore(out / "results"), effort, piece)
 
 
 def written(book: Book, out: Path, seconds: float) -> Result:
-    """Every file, and what the command prints."""
+    """Write every file; returns what the command prints."""
     index = out / "index.html"
     figures = {out / "figures" / f"{figure.name}.svg": figure_file(figure) for figure in book.figures}
     claims = [claim.to_dict() for claim in book.claims]

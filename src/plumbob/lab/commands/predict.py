@@ -1,4 +1,4 @@
-"""`predict`: scores of new rows, to a CSV file; weights that were never opened stay so."""
+"""`predict`: writes scores of new rows to a CSV file; weights that were never opened stay so."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BY_PLACE = (
 
 
 def run(folder: Path, data: list[str], asked: PredictHere) -> Result:
-    """All parties' parts are here, and so are their new rows."""
+    """Predict with all parties' parts and new rows, which are here."""
     refuse_absent_parts(folder)
     model = JointModel.load(folder)
     label_party = model.plan.label_party.name

@@ -1,4 +1,4 @@
-"""`train`: all parties on this machine, from tables to a folder with record, parts, transcripts and report.
+"""`train`: trains with all parties on this machine, from tables to a folder with record, parts and report.
 
 Until the run is finished its folder also holds what a later start needs to resume. A finished run that lay there before
 is set aside until the new one is finished too.
@@ -42,7 +42,7 @@ from plumbob.verb.plan_flags import plan_from
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where the data come from, as the command line names it."""
+    """The source of the data, as the command line names it."""
 
     data: list[str]
     id_columns: IdColumns = None
@@ -55,13 +55,13 @@ class Inputs:
 
     @property
     def source(self) -> str:
-        """A data set's name, or that it was files."""
+        """A data set's name, or a word that it was files."""
         return "files" if "=" in "".join(self.data) else "".join(self.data)
 
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How the work is done, which changes no result."""
+    """How the work is done; it changes no result."""
 
     engine: str = "auto"
     jobs: int | None = None
@@ -72,7 +72,7 @@ class TrainingOptions:
 
 
 def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
-    """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
+    """Train, compare, save and report. A plan that leaks is refused before anything is written, unless accepted."""
     _refuse_replacing(out, options)
     loaded = load(plan, inputs)
     # All data are here already: short keys give nothing away that this machine does not have.
@@ -81,25 +81,25 @@ def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict
 
 
 def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> Run:
-    """The run, with its folder written; whatever the plan leaks."""
+    """Train and write the folder, whatever the plan leaks."""
     _refuse_replacing(out, options)
     return _train_or_resume(plan, load(plan, inputs), out, options)
 
 
 def refuse_finished(out: Path) -> None:
-    """A finished run cannot be made again where its weights were never opened: nothing replaces it unasked."""
+    """Refuse to replace a finished run unasked: with weights never opened, it cannot be made again."""
     if found := RunFolder(out).finished_work():
         raise DataError(f"{out}: this folder holds {found}; choose another --out, or add --new to replace it")
 
 
 def _refuse_replacing(out: Path, options: TrainingOptions) -> None:
-    """Before any table is read. What lies there to be resumed is looked into later."""
+    """Refuse a folder with a finished run before any table is read; an unfinished one is looked at later."""
     if not options.is_new and not (RunFolder(out).unfinished / JOURNAL).exists():
         refuse_finished(out)
 
 
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
-    """The folder, with a record that says that the run is under way."""
+    """Make the folder, with a record that says that the run is under way."""
     make_folder(out)
     folder = RunFolder(out)
     folder.set_finished_run_aside()
@@ -158,7 +158,7 @@ def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> tupl
 
 
 def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:
-    """From its beginning, or from where the same run was interrupted."""
+    """Train from the beginning, or from where the same run was interrupted."""
     _refuse_engine(plan, options.engine)
     told = _told_beforehand(plan, loaded)
     make_folder(out)
@@ -193,7 +193,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
 
 
 def _told_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
-    """What each party's table gives; and what whoever waits for the model should know."""
+    """Lines on what each party's table gives, and what whoever waits for the model should know."""
     rows = len(loaded.tables[plan.label_party.name])
     return [*loaded.summary_lines(plan), _few_rows(plan, loaded), *prices_of_noise(plan, rows)]
 
@@ -206,7 +206,7 @@ def _few_rows(plan: Plan, loaded: LoadedTables) -> str:
 
 
 def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
-    """What these rows have spent in the runs of this folder; in `clear` noise comes from a seed and is no promise."""
+    """Lines on what these rows have spent in this folder's runs; a seed's noise in `clear` promises nothing."""
     if plan.noise != "rows" or not plan.kind.is_encrypted:
         return []
     ledger, ids = SpendingLedger(out / LEDGER), loaded.tables[plan.label_party.name].ids
@@ -227,7 +227,7 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) ->
 
 @contextmanager
 def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iterator[None]:
-    """Tells whoever pressed Ctrl-C how to go on."""
+    """Tell whoever pressed Ctrl-C how to resume."""
     try:
         yield
     except KeyboardInterrupt:
@@ -237,12 +237,12 @@ def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iter
 
 
 def same_command() -> str:
-    """What was typed; once started over, a run resumes like any other."""
+    """The command that was typed, without the flag to start over: the run resumes like any other."""
     return shlex.join(["plumbob", *(word for word in sys.argv[1:] if word != "--new")])
 
 
 def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
-    """On the disk: what could make the run again, and the run before, are about to go."""
+    """Save the run on the disk before what could make it again, and the run before, are deleted."""
     finished = replace(finished, record=with_predictions(replace(finished.record, accepted_leaks=accepted_leaks)))
     # First the pages: once run.json says `finished`, nothing is missing and nothing replaces the run unasked.
     write_report(finished.record, folder.path)
@@ -253,20 +253,20 @@ def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
 
 
 def _refuse_engine(plan: Plan, name: str) -> None:
-    """One that is not here is refused before the folder is touched; `auto` is always there."""
+    """Refuse an engine that is not here, before the folder is touched; `auto` is always there."""
     if plan.kind.is_encrypted and name != "auto":
         engines.choose(name)
 
 
 def shown(record: RunRecord, inputs: Inputs, out: Path) -> dict[str, object]:
-    """For people, and for programs."""
+    """The result for people, and for programs."""
     places = {"out": str(out), "report": str(RunFolder(out).report_file), "data": inputs.source}
     return {**places, **record.to_dict(), "lines": lines_of(record, out)}
 
 
 @contextmanager
 def marked(begun: RunRecord, folder: RunFolder, progress: StepProgress) -> Iterator[None]:
-    """The run.json of a run that does not come to its end says so, and how far it came."""
+    """Mark the run.json of a run that does not finish, with how far it came."""
     started = time.perf_counter()
     try:
         yield

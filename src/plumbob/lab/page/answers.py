@@ -1,4 +1,4 @@
-"""From what the page's controls say to a plan, and from a plan to what the page shows."""
+"""Turns what the page's controls say into a plan, and a plan into what the page shows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     data: str
     rows: int | str
-    """As `features`: a field that was emptied, to type another number, is a text."""
+    """The number of rows; like in `features`, a text while somebody has emptied the field to type another number."""
     names: Annotated[list[str], msgspec.Meta(min_length=2, max_length=MOST_PARTIES)]
     features: list[int | str]
     keys: dict[str, Any]
@@ -42,7 +42,7 @@ class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, body: object) -> "Parts":
-        """Strict: the page is ours, but whoever holds its address can send anything."""
+        """Parse strictly: the page is ours, but whoever holds its address can send anything."""
         try:
             return msgspec.convert(body, cls)
         except msgspec.ValidationError as error:
@@ -50,7 +50,7 @@ class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def asked(parts: Parts, tables: TablesRead | None = None) -> PlanDraft:
-    """The plan; of own tables the columns, rows and encoding are what was read, whatever the controls say."""
+    """The plan of the controls; for own tables, columns, rows and encoding are what was read."""
     if tables is not None and tables.mistake:
         raise PlanError(tables.mistake)
     if tables is None:
@@ -63,7 +63,7 @@ def asked(parts: Parts, tables: TablesRead | None = None) -> PlanDraft:
 
 
 def checked(draft: PlanDraft) -> dict[str, Any]:
-    """`check`'s findings, the worst first, each with what a click can change."""
+    """The findings of `check`, the worst first, each with what a click can change."""
     try:
         findings = check(draft.plan)
     except PlanError:
@@ -82,7 +82,7 @@ def checked(draft: PlanDraft) -> dict[str, Any]:
 
 
 def keys_in_short(plan: Plan) -> str:
-    """What a run's numbers are encrypted with: a lattice has parameter sets where others have a length."""
+    """What encrypts a run's numbers, in short: parameter sets for lattices, a length for other keys."""
     if not plan.kind.is_encrypted:
         return ""
     if plan.kind.has_key_bits:
@@ -103,7 +103,7 @@ def fixes(fix: str) -> list[dict[str, Any]]:
 
 
 def _keys(flags: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Flags by the names and in the types of the plan, with what a plan would refuse to keep beside them put right."""
+    """Flags as the plan's keys, in its types, with other keys changed where a plan would refuse them together."""
     kinds = {key.name: type(key.default) for key in KEYS}
     named = {flag.replace("-", "_"): value for flag, value in flags}
     switched_off = {name.removeprefix("no_"): False for name, value in named.items() if not value}
@@ -116,14 +116,14 @@ def _keys(flags: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def mistakes(error: PlanError) -> list[dict[str, str]]:
-    """One for each line, with the key that it is about where it names one."""
+    """One mistake for each line, with the key that it names, if any."""
     by_path = {key.path: key.name for key in KEYS}
     lines = str(error).splitlines()
     return [{"key": by_path.get(line.partition(":")[0], ""), "text": line} for line in lines]
 
 
 def _rows(data: str, rows: int | str) -> int:
-    """Those of the data set, or as many as were said."""
+    """The rows of the data set, or as many as were given."""
     if not data and isinstance(rows, int):
         if rows < 1:
             raise PlanError("data.rows: expected at least 1 row")

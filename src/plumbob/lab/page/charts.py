@@ -1,4 +1,4 @@
-"""The lab's charts: which values of which runs, drawn by the report's own hand."""
+"""The lab's charts, drawn like those of the report: which values of which runs."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ METRICS = {
 
 
 def curve(epochs: Sequence[dict[str, Any]]) -> str:
-    """How good the joint model is after each epoch so far."""
+    """A chart of the joint model's quality after each epoch so far."""
     if not epochs:
         return ""
     numbers = [float(one["epoch"]) for one in epochs]
@@ -27,7 +27,7 @@ def curve(epochs: Sequence[dict[str, Any]]) -> str:
 
 
 def comparison(runs: Sequence[dict[str, Any]]) -> str:
-    """Utility against leakage, one point per run; runs that were not attacked, or did not finish, are left out."""
+    """A chart of utility against leakage, one point per run that was attacked and finished."""
     found: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         if run["auc"] is not None and run["labels"] is not None:
@@ -52,7 +52,7 @@ def _points(protocol: str, runs: Sequence[dict[str, Any]]) -> Series:
 
 
 def _below(values: Sequence[float | None]) -> float:
-    """A round number some way under the smallest, so that differences can be seen."""
+    """A round number somewhat below the smallest, so that differences can be seen."""
     smallest = min(value for value in values if value is not None)
     return max(0.0, math.floor(10 * (smallest - 0.02)) / 10)
 

@@ -1,4 +1,4 @@
-"""What can be chosen on the page, one control for each key of the plan, and the pages of a plan checked there."""
+"""The choices on the page, one control for each key of the plan, and the pages of a plan checked there."""
 
 import os
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ from plumbob.report.decision import summary_page
 from plumbob.report.plan_page import decision_on_plan, findings_page
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
-"""What must lie in the folder of the larger data sets."""
+"""What the folder of the larger data sets must contain."""
 LARGEST_OF_KEYS = {"epochs": 100_000, "batch_size": 10_000_000}
 LARGEST_COLUMNS, LARGEST_ROWS = 100_000, 10_000_000
-"""Beyond them a page is no place to plan a run, and arithmetic on them no longer takes no time."""
+"""Most columns and rows: beyond them a page is no place to plan a run, and arithmetic takes noticeable time."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,17 @@ def shapes_here(data_dir: Path | None) -> Iterator[dict[str, Any]]:
 
 
 def shape_like(rows: int, columns: int) -> str:
-    """The data set with these numbers, if there is one: a run's record does not say where its rows came from."""
+    """The data set with these numbers, if any: a run's record does not say where its rows came from."""
     return next((shape.name for shape in SHAPES if (shape.rows, shape.columns) == (rows, columns)), "")
 
 
 def controls() -> list[dict[str, Any]]:
-    """One for each key; the rows are the data's."""
+    """One control for each key, except rows, which come from the data."""
     return [_control(key) for key in KEYS if key.name != "rows"]
 
 
 def _control(key: SettingKey) -> dict[str, Any]:
-    """Limits that are strict in the plan are left to the plan, which says so in words."""
+    """The control of a key; strict limits are left to the plan, which explains them in words."""
     high = LARGEST_OF_KEYS.get(key.name, key.high)
     return {
         "name": key.name,
@@ -80,7 +80,7 @@ def _control(key: SettingKey) -> dict[str, Any]:
 
 
 def fitted_defaults() -> dict[str, dict[str, Any]]:
-    """By protocol: what a plan gets where it says nothing."""
+    """The defaults of a plan, by protocol."""
     fitted = [key for key in KEYS if key.name in PAPER]
     return {protocol: {key.name: default_of(key, protocol) for key in fitted} for protocol in OURS}
 
@@ -99,12 +99,12 @@ def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:
 
 
 REMEMBERED = 256
-"""Plans whose pages can be opened; a page of an older one says that the plan must be checked again."""
+"""How many plans' pages can be opened; the page of an older one says that the plan must be checked again."""
 
 
 @dataclass
 class CheckedPlans:
-    """The last plans that were checked, by their hash: an address with a hash in it holds nothing of the plan."""
+    """The last plans that were checked, by their hash: an address with a hash in it shows nothing of the plan."""
 
     _plans: dict[str, Plan] = field(default_factory=dict)
 
@@ -115,14 +115,14 @@ class CheckedPlans:
             del self._plans[old]
 
     def plan(self, hashed: str) -> Plan:
-        """DataError where it was not checked here, or long ago."""
+        """A plan by its hash; DataError where it was not checked here, or too long ago."""
         if hashed not in self._plans:
             raise DataError("this plan was not checked here lately; open its page from the lab again")
         return self._plans[hashed]
 
 
 def findings(plan: Plan) -> str:
-    """All of them, with their reasons."""
+    """The page of all findings, with their reasons."""
     return findings_page(plan, check(plan), notes(plan), __version__)
 
 

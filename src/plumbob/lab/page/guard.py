@@ -1,4 +1,4 @@
-"""Who may talk to the lab: the person who was shown its address, from the lab's own page, and nobody else.
+"""The lab's access control: only the person who was shown its address may use it, from the lab's own page.
 
 The address holds a token, which works once and is exchanged for a cookie: whoever finds it later, in a browser's
 history for example, has nothing. The next address is then printed, for whoever closes the browser. Any page in the same
@@ -51,7 +51,7 @@ CLOSED = "Each address works once, for whoever opened the lab: use the last one 
 
 @dataclass(frozen=True)
 class Body:
-    """What a request that may change something holds."""
+    """The kind of body of a request that may change something."""
 
     kind: str
     words: str
@@ -70,7 +70,7 @@ class LabAccess:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     room: str = field(default_factory=lambda: secrets.token_urlsafe(16))
-    """The first part of every path but the door's."""
+    """The first part of every path, except that of the first page."""
 
     @property
     def host(self) -> str:
@@ -82,7 +82,7 @@ class LabAccess:
 
     @property
     def address(self) -> str:
-        """What is printed for the person at this machine; it opens the door."""
+        """The address printed for the person at this machine; it opens the lab."""
         return f"{self.origin}/?token={self.token}"
 
     @property
@@ -94,16 +94,16 @@ class LabAccess:
         return f"plumbob-lab-{self.port}"
 
     def renew(self) -> None:
-        """The old token opens nothing any more."""
+        """Draw a new token; the old one opens nothing any more."""
         self.token = secrets.token_urlsafe(32)
 
     def is_token(self, query: bytes) -> bool:
-        """In constant time: how much of a guess is right must not show."""
+        """Whether the token is right, in constant time: how much of a guess is right must not show."""
         given = parse_qs(query.decode("latin-1")).get("token", [""])[0]
         return secrets.compare_digest(given.encode(), self.token.encode())
 
     def is_session(self, cookies: str) -> bool:
-        """Whether the cookie is the one that the door handed out."""
+        """Whether the cookie is the one that was handed out for the token."""
         try:
             jar = SimpleCookie(cookies)
         except CookieError:
@@ -113,7 +113,7 @@ class LabAccess:
 
 
 class Guard:
-    """Stands before the application: refuses, opens the door, and puts the headers on every answer."""
+    """Wraps the application: refuses, exchanges tokens, and puts the headers on every answer."""
 
     def __init__(self, app: ASGIApp, gate: LabAccess, announce: Callable[[str], None]) -> None:
         self.app = app
@@ -131,7 +131,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
 
     def answer(self, scope: Scope) -> Response | None:
-        """What is said instead of letting a request in; None lets it in."""
+        """The answer to a request that is not let in; None lets it in."""
         headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
         if headers.get("host") != self.gate.host:
             return PlainTextResponse(f"expected the host {self.gate.host}\n", 421)
@@ -147,7 +147,7 @@ class Guard:
         return TABLE_BODY if path.startswith(self.gate.home + TABLES) else JSON_BODY
 
     def _open_lab(self) -> Response:
-        """To the lab's page, so that the token does not stay in the address bar."""
+        """Redirect to the lab's page, so that the token does not stay in the address bar."""
         self.gate.renew()
         self._announce(self.gate.address)
         answer = RedirectResponse(self.gate.home, 303)
@@ -157,7 +157,7 @@ class Guard:
         return answer
 
     def _unfit(self, headers: Headers, body: Body) -> Response | None:
-        """Of a request that may change something."""
+        """The refusal of a request that may change something, if its origin or body is wrong."""
         if headers.get("origin") != self.gate.origin:
             return PlainTextResponse("expected a request of the lab's own page\n", 403)
         if headers.get("content-type") != body.kind:
@@ -169,7 +169,7 @@ class Guard:
 
 
 def _limit(receive: Receive, limit: int) -> Receive:
-    """Whatever length was announced, no more than the limit is read."""
+    """A body of which no more than the limit is read, whatever length was announced."""
     read = 0
 
     async def receive_some() -> Message:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from plumbob.data.ids import IdColumns
 
 OWN = "own"
-"""What the page's draft has in place of a data set's name."""
+"""The word in the page's draft in place of a data set's name."""
 LARGEST_FILE = 256 * 2**20
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet", ".pq")
 MOST_PARTIES = 8
 LONGEST_NAME = 120
 REMEMBERED = 4
-"""Readings that are kept, so that a slider of the plan does not read a file again."""
+"""How many readings are kept, so that a slider of the plan does not read a file again."""
 CHOOSE_ID = "choose what identifies a row, or that rows are paired by their place in the files"
 PAIRED_BY_PLACE = "rows are paired by their place in the files, which must be in the same order"
 ENCODING = ("missing", "categorical", "bins", "plain", "rare")
@@ -41,26 +41,26 @@ WITH_THE_RULE = ("rare", "test_share", "noise", "scale")
 
 
 class TableReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the page says about how tables are read; empty where it says nothing."""
+    """The page's choices on how tables are read; empty where it makes none."""
 
     ids: tuple[tuple[str, ...], ...] = ()
-    """By the place of their party: the columns that identify a row, each party's in the same order."""
+    """The columns that identify a row, by the place of their party, each party's in the same order."""
     by_place: bool = False
     """Whether rows are paired by their place in the files; without it, and without ids, nothing is read."""
     by_rule: bool = True
-    """Whether the public rule chooses the encoding by the size of the tables; then the plan's own keys do not count."""
+    """Whether the public rule chooses the encoding by the tables' sizes; the plan's own keys then do not count."""
     label: str = ""
     positive: str = ""
     drop: tuple[str, ...] = ()
     types: dict[str, str] = {}
-    """By column, as `--as` has them."""
+    """The types of columns, as in `--as`."""
     gaps: tuple[str, ...] = ()
     duplicates: str = "refuse"
     """As `--duplicates` has it, at every party."""
     unlabelled: str = "refuse"
 
     def id_columns(self, names: Sequence[str]) -> "IdColumns":
-        """As `--id` and `--by-place` have it, for the parties of these names."""
+        """The id columns of these parties, as in `--id` and `--by-place`."""
         from plumbob.data.ids import BY_PLACE
 
         if self.by_place:
@@ -83,23 +83,23 @@ class TableReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class TablesRead:
-    """What the parties' tables give under a plan's encoding: as far as they could be read, and why no further."""
+    """What the tables give under a plan's encoding, as far as they could be read, and why no further."""
 
     widths: tuple[int, ...] = ()
     rows: int = 0
     keys: dict[str, Any] = field(default_factory=dict)
-    """What the public rule says of the encoding, by the plan's keys; empty where it was not asked."""
+    """The plan's keys that the public rule chose for the encoding; empty where it was not asked."""
     drafted: str = ""
-    """Why it says so, in words."""
+    """The reason of the rule's choice, in words."""
     remark: str = ""
-    """Rows that were left out, or how they were paired without an id, in words."""
+    """A remark on rows that were left out, or on how they were paired without an id."""
     summaries: tuple[dict[str, Any], ...] = ()
     mistake: str = ""
 
 
 @dataclass
 class OwnTables:
-    """Files by the place of their party: 0 is the label party's."""
+    """The parties' files by place: 0 is the label party's."""
 
     files: dict[int, Path] = field(default_factory=dict)
     _folder: Path | None = None
@@ -108,7 +108,7 @@ class OwnTables:
     _read: dict[str, TablesRead] = field(default_factory=dict)
 
     async def keep(self, place: int, name: str, content: AsyncIterable[bytes]) -> None:
-        """One party's file; it takes the place of the one before. DataError where it cannot be a table."""
+        """Keep one party's file in place of the one before. DataError where it cannot be a table."""
         if not 0 <= place < MOST_PARTIES:
             raise DataError(f"expected a party from 0 to {MOST_PARTIES - 1}")
         self._kept += 1
@@ -130,7 +130,7 @@ class OwnTables:
         self.files[place] = target
 
     def listed(self) -> list[dict[str, Any]]:
-        """Which files are here, with their columns' names; nothing that is in them."""
+        """The files that are here, with their columns' names; nothing that is in them."""
         return [
             {"place": place, "name": file.name, "size": file.stat().st_size, "columns": self._columns(file)}
             for place, file in sorted(self.files.items())
@@ -141,7 +141,7 @@ class OwnTables:
         return [f"{name}={self.files[place]}" for place, name in enumerate(names)]
 
     def read(self, names: Sequence[str], reading: TableReading, keys: Mapping[str, Any]) -> TablesRead:
-        """What they give under these keys of a plan; a mistake is part of the answer."""
+        """What the tables give under these keys of a plan; a mistake is part of the answer."""
         heard = {name: keys[name] for name in (WITH_THE_RULE if reading.by_rule else ENCODING) if name in keys}
         asked = repr((names, sorted(self.files.items()), reading, heard))
         # One at a time: a second question while a large file is read waits for the same answer.
@@ -153,7 +153,7 @@ class OwnTables:
             return self._read[asked]
 
     def close(self) -> None:
-        """Nothing of them stays on the disk."""
+        """Delete all copies of tables from the disk."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -171,7 +171,7 @@ class OwnTables:
             return TablesRead(mistake=str(error))
 
     def _count(self, names: Sequence[str], reading: TableReading, keys: Mapping[str, Any]) -> TablesRead:
-        """Late imports: a lab without tables starts without pyarrow."""
+        """Count rows and columns; imported late, so that a lab without tables starts without pyarrow."""
         from plumbob.lab.simulate import files
 
         named = {name: self.files[place] for place, name in enumerate(names)}
@@ -216,7 +216,7 @@ class OwnTables:
 
     @contextmanager
     def _without_folder(self) -> Iterator[None]:
-        """A complaint names the user's file, not where this lab keeps its copy."""
+        """Make a complaint name the user's file, not this lab's copy of it."""
         try:
             yield
         except DataError as error:
@@ -227,7 +227,7 @@ class OwnTables:
 
 
 def _unidentified(names: Sequence[str], ids: Sequence[Sequence[str]]) -> str:
-    """What is missing before rows can be paired by their ids; nothing where nothing is."""
+    """What is missing before rows can be paired by their ids; empty where nothing is."""
     counts = [len(ids[place]) if place < len(ids) else 0 for place in range(len(names))]
     if not any(counts):
         return CHOOSE_ID
@@ -240,7 +240,7 @@ def _unidentified(names: Sequence[str], ids: Sequence[Sequence[str]]) -> str:
 
 
 def _plan(names: Sequence[str], keys: Mapping[str, Any]) -> Plan:
-    """Any plan with these parties and this encoding: only how columns become numbers is asked of it."""
+    """A plan with these parties and this encoding, which only says how columns become numbers."""
     first, *others = names
     parties = (Party(first, "label", 1), *(Party(name, "features", 1) for name in others))
     return Plan(parties, protocol="clear", **{name: value for name, value in keys.items() if name in ENCODING})
@@ -263,7 +263,7 @@ def _summary(table: "Table", plan: Plan) -> dict[str, Any]:
 
 
 def _plain_name(name: str) -> str:
-    """The file's own name, which its kind is told by; never a way to another folder."""
+    """The file's own name, whose ending tells its kind; it never leads to another folder."""
     plain = "".join(letter for letter in name.replace("\\", "/").rpartition("/")[2] if letter.isprintable())
     if not plain.strip(". ") or len(plain) > LONGEST_NAME:
         raise DataError(f"expected a file's name of 1 to {LONGEST_NAME} letters")

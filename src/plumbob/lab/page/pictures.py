@@ -1,4 +1,4 @@
-"""What an attacker sees, as a small picture for each attack, with the plan's own numbers in it.
+"""Pictures of what an attacker sees, one for each attack, with the plan's own numbers in it.
 
 The catalogue of attacks says what stands in it. Colours come from the page, so that they follow light and dark; every
 word in it is escaped.
@@ -21,12 +21,12 @@ from plumbob.report.markup import tag
 CELL, GAP = 15, 26
 TOP, MARGIN, LINE = 6.0, 4.0, 15.0
 LETTER = 6.3
-"""Width of a letter of a caption, about."""
+"""The approximate width of a letter of a caption."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Of one attack by one party: two sentences, a drawing, and what follows for this plan."""
+    """The picture of one attack by one party: two sentences, a drawing, and the conclusion for this plan."""
 
     story: str
     svg: str
@@ -34,7 +34,7 @@ class Picture:
 
 
 def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
-    """What this party would have before it; what is no attack on training has a story and no drawing."""
+    """The picture of what this party would have; an attack that is not on training has a story and no drawing."""
     name, (plan, by) = by, _as_one_party(plan, by)
     rule = rule_for(attack, _role(plan, by), target)
     figures = Figures.of(plan)
@@ -47,18 +47,18 @@ def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
 
 
 def _role(plan: Plan, by: str) -> str:
-    """Empty for an arbiter and whoever joins it."""
+    """The role of the attacker; empty for an arbiter and whoever joins it."""
     return next((party.role for party in plan.learners if party.name == by), "")
 
 
 def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
-    """A coalition is drawn as one party with all its members' columns."""
+    """A coalition as one party with all its members' columns."""
     merged = next((one.plan for one in coalitions(plan) if one.name == by), None)
     return (plan, by) if merged is None else (merged, JOINT)
 
 
 def _unseen(drawing: AttackDrawing, figures: Figures, attack: str, by: str) -> AttackDrawing:
-    """The same on shares, where what the attacker would start from is seen by nobody."""
+    """The same drawing on shares, where nobody sees what the attacker would start from."""
     *others, last = drawing.blocks
     hidden = replace(last, kind="unknown", mark="?", caption=("in shares:", "seen by nobody"), empty_from=None)
     opened = f"Only the weights opened at the end are seen: {figures.columns(by)} equations in the whole run."
@@ -105,7 +105,7 @@ def _block(block: Block, size: tuple[int, int], x: float, width: float, tallest:
 
 
 def _cells(count: int, largest: int) -> int:
-    """As many as there are, or fewer, so that the largest side fits; by roots, or small sides would hardly show."""
+    """How many cells to draw: all, or fewer, so that the largest side fits; by roots, so that small sides show."""
     return max(1, count if largest <= MOST_CELLS else min(count, round(MOST_CELLS * math.sqrt(count / largest))))
 
 

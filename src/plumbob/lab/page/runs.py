@@ -26,7 +26,7 @@ class Runs:
     opened: Path | None = None
 
     def names(self) -> list[str]:
-        """The opened run first, then oldest to newest."""
+        """The names of all runs: the opened one first, then oldest to newest."""
         found = [path.name for path in self.folder.iterdir() if NAME.fullmatch(path.name)] if self._exists else []
         return [*([OPENED] if self.opened is not None else []), *sorted(found)]
 
@@ -35,13 +35,13 @@ class Runs:
         return self.folder.is_dir()
 
     def path(self, name: str) -> Path:
-        """A run's folder; a name that is not in the list is no way to any other file."""
+        """A run's folder; a name that is not in the list leads to no other file."""
         if name not in self.names():
             raise DataError("there is no such run")
         return self.opened if name == OPENED and self.opened is not None else self.folder / name
 
     def next(self, protocol: str) -> tuple[str, Path]:
-        """The name and the folder of a run that is to begin."""
+        """The name and the folder of a new run."""
         numbers = [int(name.partition("-")[0]) for name in self.names() if name != OPENED]
         name = f"{max(numbers, default=0) + 1:03d}-{protocol}"
         return name, self.folder / name
@@ -62,7 +62,7 @@ class Runs:
         return file.read_text(encoding="utf-8") if file.is_file() else summary_of(self.record(name))
 
     def listed(self) -> Iterator[dict[str, Any]]:
-        """For the comparison; what cannot be read is left out."""
+        """All runs for the comparison; those that cannot be read are left out."""
         for name in self.names():
             try:
                 yield described(name, self.record(name), self.path(name))
@@ -71,7 +71,7 @@ class Runs:
 
 
 def described(name: str, record: RunRecord, folder: Path) -> dict[str, Any]:
-    """One run as the page compares it: what it was, how good its model is, the worst that was found."""
+    """One run for the comparison: what it was, how good its model is, the worst that was found."""
     plan = record.parsed_plan
     rows = plan.rows or record.rows
     quality = next(iter(record.quality.values()), {}).get("joint", {})

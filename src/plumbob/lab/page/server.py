@@ -1,4 +1,4 @@
-"""The lab's web application: a page, what it asks for, and the stream of a run's events. Loopback only.
+"""The lab's web application: a page, its requests, and the stream of a run's events. Loopback only.
 
 serve(Lab(runs, tools, first), port)      # returns when it is stopped
 """
@@ -39,7 +39,7 @@ from plumbob.report.glossary import GLOSSARY
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 EXPLAINED = ("attack", "by", "target")
 MOST_LISTENERS = 8
-"""Streams that may be open at once: a few pages, not a flood."""
+"""Most streams that may be open at once: a few pages, not a flood."""
 SECONDS_TO_CLOSE = 2
 # A report is one file with its own style and, where it has one, its own script. It is shown apart from the lab: without
 # the lab's origin it can neither read the lab's answers nor send it anything.
@@ -51,7 +51,7 @@ REPORT_POLICY = (
 
 @dataclass(frozen=True)
 class Tools:
-    """What the command line lends: its own estimate, and the command that carries a run out in a process."""
+    """What the command line provides: its own estimate, and the command that runs a job in a process."""
 
     estimate: Callable[[Plan], dict[str, Any]]
     worker: Sequence[str]
@@ -64,13 +64,13 @@ class Lab:
     runs: Runs
     tools: Tools
     first: dict[str, Any]
-    """What the controls hold when the page is opened."""
+    """The state of the controls when the page is first opened."""
     data_dir: Path | None = None
     workroom: RunSlot = field(init=False)
     tables: OwnTables = field(default_factory=OwnTables)
     checked: CheckedPlans = field(default_factory=CheckedPlans)
     last: Any = None
-    """The controls as they were checked last: who opens the page again, in another browser too, finds them so."""
+    """The controls as they were checked last, for whoever opens the page again, in another browser too."""
     listeners: int = 0
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Lab:
         return asset(request.path_params["name"])
 
     async def start(self, _request: Request) -> Response:
-        """What the page needs once."""
+        """The data that the page needs once."""
         work = self.workroom.work
         return JSONResponse(
             {
@@ -108,13 +108,13 @@ class Lab:
     # The user's own tables.
 
     async def keep_table(self, request: Request) -> Response:
-        """One party's file; the answer lists the files that are here, by the names of their columns."""
+        """Keep one party's file; the answer lists the files that are here, with their columns' names."""
         name = unquote(request.headers.get("x-file-name", ""))
         await self.tables.keep(request.path_params["place"], name, request.stream())
         return JSONResponse({"tables": await anyio.to_thread.run_sync(self.tables.listed)}, 201)
 
     async def _tables_read(self, parts: Parts) -> TablesRead | None:
-        """What own tables give, where the draft is about them."""
+        """What own tables give, if the draft is about them."""
         if parts.data != OWN:
             return None
         return await anyio.to_thread.run_sync(self.tables.read, parts.names, parts.reading, parts.keys)
@@ -142,13 +142,13 @@ class Lab:
         return JSONResponse({**answer, "tables": None if tables is None else asdict(tables)})
 
     async def estimate(self, request: Request) -> Response:
-        """Minutes and megabytes; the first for a kind of key takes a second or two."""
+        """Estimate minutes and megabytes; the first estimate for a kind of key takes a second or two."""
         draft = await self._draft(await _json(request))
         async with self._one_estimate:
             return JSONResponse(await anyio.to_thread.run_sync(self.tools.estimate, draft.plan))
 
     async def explain(self, request: Request) -> Response:
-        """One attack's story and picture."""
+        """The story and picture of one attack."""
         body = await _json(request)
         if not isinstance(body, dict) or not all(isinstance(body.get(name), str) for name in EXPLAINED):
             raise DataError(f"expected a draft, and words for {', '.join(EXPLAINED)}")
@@ -168,7 +168,7 @@ class Lab:
         return _page(page, _as_attachment(f"findings-{plan.hash()[:8]}.html") if is_saved else {})
 
     async def plan_summary(self, request: Request) -> Response:
-        """The same on one side of paper."""
+        """The decision sheet of a plan that was checked here, as a page."""
         plan = self.checked.plan(request.path_params["hash"])
         return _page(await anyio.to_thread.run_sync(choices.summary, plan))
 
@@ -203,7 +203,7 @@ class Lab:
         return JSONResponse({})
 
     async def events(self, request: Request) -> Response:
-        """What the run of this name tells; a page that lost its connection says what it heard last."""
+        """The events of the run of this name; a page that lost its connection says what it heard last."""
         work = self.workroom.work
         if work is None or work.name != request.path_params["name"]:
             raise DataError("there is no such run here; its folder may hold what it left")
@@ -233,7 +233,7 @@ class Lab:
         return JSONResponse({"runs": listed, "chart": charts.comparison(listed)})
 
     async def curve(self, request: Request) -> Response:
-        """The epochs so far of the run under way."""
+        """The curve of the epochs so far of the run under way."""
         work = self.workroom.work
         if work is None or work.name != request.path_params["name"]:
             raise DataError("there is no such run here")
@@ -241,23 +241,21 @@ class Lab:
         return JSONResponse({"chart": charts.curve(epochs)})
 
     async def report(self, request: Request) -> Response:
-        """A run's page as it lies in its folder, apart from the lab's own origin."""
+        """A run's page as it lies in its folder, isolated from the lab's own origin."""
         name = request.path_params["name"]
         is_saved = "download" in request.query_params
         return _page(self.runs.report(name), _as_attachment(f"{name}-report.html") if is_saved else {})
 
     async def summary(self, request: Request) -> Response:
-        """A run's decision sheet."""
         return _page(self.runs.summary(request.path_params["name"]))
 
     async def run_plan(self, request: Request) -> Response:
-        """A run's plan, as its record has it."""
         name = request.path_params["name"]
         return PlainTextResponse(self.runs.record(name).plan, headers=_as_attachment(f"{name}-plan.toml"))
 
     @asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        """A lab that closes takes its run along, and its copies of tables."""
+        """End the run and delete the copies of tables when the lab closes."""
         yield
         await self.workroom.cancel()
         self.tables.close()
@@ -295,7 +293,7 @@ def application(lab: Lab, gate: LabAccess, announce: Callable[[str], None]) -> G
 
 
 def asset(name: str) -> Response:
-    """One of the page's own files, or of the report's; nothing else in the package has a name here."""
+    """A file of the page or of the report; nothing else in the package has a name here."""
     found = {
         path.name: path
         for room in ("report", "lab.page")
@@ -322,7 +320,7 @@ def bound(port: int) -> socket.socket:
 
 
 def serve(lab: Lab, gate: LabAccess, listener: socket.socket, announce: Callable[[str], None]) -> None:
-    """Until Ctrl-C. Nothing is logged of requests: their addresses may hold the token."""
+    """Serve until Ctrl-C. No request is logged: its address may hold the token."""
     config = uvicorn.Config(
         application(lab, gate, announce),
         access_log=False,
@@ -360,5 +358,5 @@ def _page(page: str, more: dict[str, str] | None = None) -> Response:
 
 
 def _as_attachment(name: str) -> dict[str, str]:
-    """Names are ours: digits, letters and dashes."""
+    """Headers for a download; names are ours: digits, letters and dashes."""
     return {"Content-Disposition": f'attachment; filename="{name}"'}

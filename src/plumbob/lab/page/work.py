@@ -1,4 +1,4 @@
-"""One run at a time, in a process of its own, and what it told so far.
+"""One run at a time, in its own process, and its events so far.
 
 The process is the command line's: it reads one job and writes one JSON object a line. What it told is kept, numbered,
 so that a page that lost its connection, or was opened late, misses nothing.
@@ -16,13 +16,13 @@ from plumbob.errors import DataError
 LONGEST_LINE = 2**20
 SECONDS_TO_STOP = 5.0
 LAST_WORDS = 2000
-"""Characters of standard error that are shown when a process ends without saying why."""
+"""How many characters of standard error are shown when a process ends without saying why."""
 ENDS = ("done", "failed", "cancelled")
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a run told; numbers grow, with gaps where a step was overtaken by the next."""
+    """An event of a run; numbers grow, with gaps where a step was overtaken by the next."""
 
     number: int
     kind: str
@@ -38,7 +38,7 @@ class LabRun:
     told: int = 0
     process: asyncio.subprocess.Process | None = None
     is_unwanted: bool = False
-    """Whether somebody asked for its end: then however it ends, that is why."""
+    """Whether somebody asked for its end: that is then the reason, however it ends."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -46,7 +46,7 @@ class LabRun:
         return bool(self.events) and self.events[-1].kind in ENDS
 
     def tell(self, kind: str, **content: Any) -> None:
-        """Add an event; of steps only the newest is kept, or an hour's run would be a long list."""
+        """Add an event; only the newest step is kept, or an hour's run would be a long list."""
         self.told += 1
         self.events = [event for event in self.events if not event.kind == kind == "step"]
         self.events.append(Event(self.told, kind, content))
@@ -66,7 +66,7 @@ class LabRun:
 
 
 class RunSlot:
-    """Keeps a second run from starting while one is under way."""
+    """Holds the current run, and keeps a second one from starting."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
@@ -78,7 +78,7 @@ class RunSlot:
         return self.work is not None and not self.work.is_over
 
     async def start(self, name: str, job: dict[str, Any]) -> LabRun:
-        """Begin; refused while another run is under way, because two would take each other's cores."""
+        """Start a run; refused while another is under way, because two would compete for cores."""
         if self.is_busy:
             raise DataError("a run is under way: wait for its end, or cancel it")
         # Before anything is awaited, so that a second request finds the room taken.

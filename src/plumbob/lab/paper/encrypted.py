@@ -1,4 +1,4 @@
-"""The curves of section 7 are drawn in the clear; here a small piece of the data is trained encrypted beside it.
+"""An encrypted run beside section 7's curves, which are drawn in the clear, on a small piece of the data.
 
 The widest columns of the data set, 16 for each party where there are as many, and batches of no more rows than the
 feature party has columns: it can solve them, from the real messages of the encrypted run as from the clear one.
@@ -33,7 +33,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class EncryptedSample:
-    """How much of the data set, and how it is encrypted."""
+    """The part of the data set that is used, and how it is encrypted."""
 
     rows: int = 256
     key_bits: int = 2048
@@ -107,7 +107,7 @@ def _run(study: Study, piece: EncryptedSample, split: tuple[int, int], tables: d
 
 
 def _course(run: Run) -> dict[str, Vector]:
-    """After each step: accuracy on all rows, the share of all labels that the feature party read, and the norm."""
+    """The course of a run: after each step, accuracy on all rows, the share of labels read, and the norm."""
     joint = JointRun.of(Truth.of(run))
     ends = np.concatenate([one.weights for one in run.transcripts.values()])
     weights: Matrix = np.vstack([joint.weights[1:], ends])

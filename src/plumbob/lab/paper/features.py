@@ -1,4 +1,4 @@
-"""Section 3 and the appendices on features, each theorem as a small experiment, and how far beyond them one gets."""
+"""Section 3 and the appendices on features: each theorem as a small experiment, and how far one gets beyond them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -102,7 +102,7 @@ def _reverse(effort: Effort, seed: int) -> dict[str, Any]:
 
 
 def _error(found: dict[str, Any]) -> float:
-    """The largest one; where nothing is determined, a whole standard deviation."""
+    """The largest error; where nothing is determined, a whole standard deviation."""
     value = found.get(ERROR)
     return 1.0 if value is None else float(value)
 
@@ -170,7 +170,7 @@ def hardness(effort: Effort) -> ExperimentOutcome:
 
 
 def _turn(X: Matrix, angle: float) -> Matrix:
-    """The last two columns, which are the feature party's, turned in their plane."""
+    """The columns with the feature party's, the last two, turned in their plane."""
     turned = X.copy()
     plane = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     turned[:, -2:] = X[:, -2:] @ plane
@@ -218,7 +218,7 @@ def geometry(effort: Effort) -> ExperimentOutcome:
 
 
 def _geometry(columns: int, seed: int) -> tuple[float, float]:
-    """(relative error of the inner products, largest error of a value with known rows)."""
+    """The relative error of the inner products, and the largest error of a value with known rows."""
     views = views_of((16, columns), made_up(160, 16 + columns, seed), batch_size=16, epochs=20, seed=seed)
     truth, claim = views["features"].X, recover_geometry(views["label"])
     if not isinstance(claim, ValueClaim):

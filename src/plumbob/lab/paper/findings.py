@@ -1,4 +1,4 @@
-"""What an experiment leaves: points with their spread, curves, figures, and claims that agree with them or do not."""
+"""The results of an experiment: points with their spread, curves, figures, and claims that agree or do not."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 
 ClaimVerdict = Literal["agrees", "disagrees", "not run"]
 COLUMNS = ("experiment", "series", "metric", "x_name", "x", "mean", "standard_error", "n")
-"""Of a table of curves."""
+"""The columns of a table of curves."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Curve:
     series: str
     points: tuple[MeanPoint, ...]
     is_reference: bool = False
-    """A bound or a formula, not a measurement."""
+    """Whether it is a bound or a formula, not a measurement."""
 
     @classmethod
     def of(
         cls, series: str, x: Sequence[float], values: Sequence[float | Sequence[float]], is_reference: bool = False
     ) -> "Curve":
-        """For each x one value, or all repetitions."""
+        """A curve from one value, or all repetitions, for each x."""
         points = (MeanPoint.of(at, np.atleast_1d(value).tolist()) for at, value in zip(x, values, strict=True))
         return cls(series, tuple(points), is_reference)
 
@@ -67,7 +67,7 @@ class Figure:
     is_share: bool = False
     """Whether the quantity lies between 0 and 1."""
     is_logarithmic: bool = False
-    """Whether only its order of magnitude says something."""
+    """Whether only the quantity's order of magnitude matters."""
     has_logarithmic_x: bool = False
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -80,40 +80,37 @@ class Figure:
 
 @dataclass(frozen=True)
 class PaperClaim:
-    """What is said, and what was measured."""
+    """A statement of the paper, and what was measured."""
 
     name: str
     reference: str
-    """Where the paper says it, or that it does not."""
+    """The place in the paper, or a word that it is not there."""
     says: str
     reading: str
-    """Under which settings it was put to the test."""
+    """The settings under which it was tested."""
     needed: str
-    """When it counts as true, in words."""
+    """The condition for it to count as true, in words."""
     measured: str
     verdict: ClaimVerdict
     values: Mapping[str, float] = field(default_factory=dict)
     """The numbers behind `measured`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as they stand in the JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class ExperimentOutcome:
-    """What one experiment found."""
+    """The result of one experiment."""
 
     figures: tuple[Figure, ...]
     claims: tuple[PaperClaim, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as they stand in the JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "ExperimentOutcome":
-        """The inverse of `to_dict`."""
         return cls(
             tuple(_figure(figure) for figure in stored["figures"]),
             tuple(PaperClaim(**claim) for claim in stored["claims"]),
@@ -130,7 +127,7 @@ def _figure(stored: Mapping[str, Any]) -> Figure:
 
 @dataclass(frozen=True)
 class Group:
-    """Figures that are looked at together; a folded one is opened by those who want it."""
+    """Figures that belong together; a folded group is opened by those who want it."""
 
     heading: str
     figures: tuple[Figure, ...]
@@ -139,7 +136,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One reading, or one theorem."""
+    """The results for one reading, or for one theorem."""
 
     heading: str
     sentences: tuple[str, ...]
@@ -148,7 +145,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Headline:
-    """One number that says most."""
+    """One telling number."""
 
     what: str
     value: str
@@ -157,7 +154,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Book:
-    """All that one command found."""
+    """All results of one command."""
 
     name: str
     title: str
@@ -165,17 +162,17 @@ class Book:
     claims: tuple[PaperClaim, ...]
     chapters: tuple[Chapter, ...]
     tables: tuple[Figure, ...]
-    """Every curve, those that are drawn nowhere too."""
+    """All curves, including those that are not drawn."""
     headlines: tuple[Headline, ...] = ()
 
     @property
     def figures(self) -> list[Figure]:
-        """Those that are drawn, in order."""
+        """The figures that are drawn, in order."""
         return [figure for chapter in self.chapters for group in chapter.groups for figure in group.figures]
 
 
 def kept_claim(name: str, reference: str, says: str, reading: str, needed: str, kept: Sequence[bool]) -> PaperClaim:
-    """About a bound that must hold every time it is tried."""
+    """A claim about a bound that must hold every time it is tried."""
     count = sum(kept)
     values = {"kept": count, "of": len(kept)}
     return PaperClaim(
@@ -184,5 +181,5 @@ def kept_claim(name: str, reference: str, says: str, reading: str, needed: str, 
 
 
 def judged(is_true: bool) -> ClaimVerdict:
-    """A verdict in its word."""
+    """The verdict as a word."""
     return "agrees" if is_true else "disagrees"

@@ -1,4 +1,4 @@
-"""Section 4 and the appendices: -sign(f) is the label (Criterion 4.2), for how long, from which start, among whom.
+"""Section 4 and the appendices: for how long, from which start and among whom -sign(f) is the label (Criterion 4.2).
 
 And labels where the criterion does not reach: a label party without columns, and batches larger than the columns.
 """
@@ -58,13 +58,13 @@ def _rates(effort: Effort) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Tried:
-    """One learning rate and start; a number for each seed, because each has its own start, and so its own bound."""
+    """One learning rate and start, with a number for each seed: each has its own start, and so its own bound."""
 
     promised: list[int]
     printed: list[int]
     """The same bound as the paper prints it, for rows of norm 1."""
     measured: list[int]
-    """First steps without a wrong sign."""
+    """How many first steps have no wrong sign."""
     row_norm: float
 
     @property
@@ -97,7 +97,7 @@ def _try(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoid:
 
 
 def _short_rows(effort: Effort, sigmoid: str, reference: str, name: str) -> ExperimentOutcome:
-    """Rows of norm 1, as the theorems assume."""
+    """The experiment with rows of norm 1, as the theorems assume."""
     rates, curves, kept = _rates(effort), list[Curve](), list[bool]()
     for start in ("zero", "xavier"):
         found = [_try(rate, start, effort, UNIT_ROWS, sigmoid) for rate in rates]
@@ -274,7 +274,7 @@ def parties(effort: Effort) -> ExperimentOutcome:
 
 
 def _seen_rate(run: Run, attack: Attack, party: str) -> float:
-    """Among the rows that came into a batch."""
+    """The share of labels read among the rows that came into a batch."""
     view = View.of(run.transcripts[party])
     claim = attack(view)
     if not isinstance(claim, LabelClaim):
@@ -355,7 +355,7 @@ def no_features(effort: Effort) -> ExperimentOutcome:
 
 
 def _drawn_rows(y: NDArray[np.int64], size: int, seed: int) -> NDArray[np.intp]:
-    """Random ones, with both classes among them."""
+    """Random rows, with both classes among them."""
     order = np.random.default_rng(seed).permutation(len(y))
     first = [int(order[np.argmax(y[order] == label)]) for label in (0, 1)]
     others = order[~np.isin(order, first)][: size - 2]

@@ -87,13 +87,13 @@ def _cut_claim(curve: Curve) -> PaperClaim:
 
 
 def _data(effort: Effort, size: int) -> Samples:
-    """At least two batches, and enough rows for both classes."""
+    """Data with at least two batches, and enough rows for both classes."""
     X, y = effort.credit(max(2 * size, 16))
     return X[:, : sum(FEW)], y
 
 
 def _determined_share(effort: Effort, size: int) -> float:
-    """Without cheating: the share of residuals that own sums fix."""
+    """The share of residuals that own sums fix without cheating."""
     return float(label_rates(trained(FEW, *_data(effort, size), batch_size=size, epochs=1), LABEL_SIGN)["determined"])
 
 

@@ -38,11 +38,11 @@ METRICS: Mapping[str, str] = {
     "attack_without_own_scores": "label attack that subtracts its own scores",
 }
 Curves = dict[Setting, dict[str, Curve]]
-"""For each setting and each of `METRICS`."""
+"""The curve of each setting and each of `METRICS`."""
 
 
 def curves_of(study: Study, settings: Sequence[Setting], results: ResultStore, effort: Effort) -> Curves:
-    """Every setting with every seed; what is in the store is not run again."""
+    """The curves of every setting, over all seeds; what is in the store is not run again."""
     work = _StudyRuns(study, study.tables("train"), study.tables("test"))
     total, done = len(settings) * len(effort.all_seeds), 0
     found: Curves = {}
@@ -82,7 +82,7 @@ class _StudyRuns:
 
 
 def _refuse_shortened(run: Run, tables: Mapping[str, Table]) -> None:
-    """The settings promise rows as they are."""
+    """Refuse a run with shortened rows: the settings promise rows as they are."""
     for name, part in run.model.parts.items():
         given = np.linalg.norm(part.encode(tables[name]), axis=1)
         used = np.linalg.norm(run.transcripts[name].X, axis=1)
@@ -96,13 +96,13 @@ class Released:
 
     residuals: Matrix
     own_scores: Matrix
-    """The reader's own part in them."""
+    """The reader's own part of the residuals."""
     own: View
     y: NDArray[np.int8]
 
     @classmethod
     def of(cls, run: Run) -> "Released":
-        """Of a run in the clear between two parties; refuses one whose residuals do not give its own sums."""
+        """The residuals of a run in the clear between two parties; refused if they do not give the run's sums."""
         truth = Truth.of(run)
         if truth.plan.kind.is_encrypted or len(truth.views) != 2:
             raise DataError("expected a run in the clear between two parties")
@@ -117,12 +117,12 @@ class Released:
 
     @property
     def without_own_scores(self) -> Matrix:
-        """What is left when the reader takes away what it knows: the other party's score, the label and noise."""
+        """The residuals without what the reader knows: the other party's score, the label and noise are left."""
         return self.residuals - self.own_scores
 
 
 def measured(run: Run, test: Mapping[str, Table]) -> dict[str, list[float]]:
-    """For each of `METRICS` one number an epoch."""
+    """One number per epoch for each of `METRICS`."""
     released = Released.of(run)
     plan, parts = run.model.plan, run.model.parts
     weights = {
@@ -146,7 +146,7 @@ def measured(run: Run, test: Mapping[str, Table]) -> dict[str, list[float]]:
 
 @cache
 def majority(study: Study, part: str = "test") -> float:
-    """What always saying the larger class would give."""
+    """The accuracy of always saying the larger class."""
     share = float(np.mean(np.asarray(study.tables(part)["label"].labels)))
     return max(share, 1.0 - share)
 
@@ -176,6 +176,6 @@ def _refuse_others(sums: Vector, used: Vector) -> None:
 
 
 def success(y: NDArray[np.int8], values: Matrix) -> list[float]:
-    """For each epoch the share of labels that -sign(value) gives correctly (Criterion 4.2), of the rows in a batch."""
+    """The share of labels that -sign(value) gives correctly in each epoch (Criterion 4.2), of the rows in a batch."""
     is_read = np.isfinite(values)
     return [metrics.accuracy(y[read], -one[read]) for one, read in zip(values, is_read, strict=True)]

@@ -1,4 +1,4 @@
-"""Section 7 as plans: two data sets, two readings of its text, all settings of its figures, and how much is run.
+"""Section 7 as plans: two data sets, two readings of its text, and all settings of its figures.
 
 The text says batches of 256; its figures match one reading only: pixels / 255 as they are, and one update over all rows
 for each plotted epoch. Both are here.
@@ -28,13 +28,13 @@ from plumbob.protocol.defences import noise_std
 
 @dataclass(frozen=True)
 class Effort:
-    """How thorough a reproduction is; handed to every experiment."""
+    """How thorough a reproduction is; passed to every experiment."""
 
     seeds: int = 5
     is_quick: bool = False
     tell: Callable[[str], None] = lambda _: None
     data_dir: str | None = None
-    """Where the larger data sets are; None: as the environment says."""
+    """The folder of the larger data sets; None = as the environment says."""
 
     @property
     def all_seeds(self) -> range:
@@ -50,12 +50,12 @@ NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
 
 @dataclass(frozen=True)
 class ResultStore:
-    """A folder of finished results: whoever was interrupted starts again where it stopped."""
+    """A folder of finished results, so that an interrupted command resumes where it stopped."""
 
     folder: Path
 
     def get_or_run(self, name: str, settings: Mapping[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The stored result of these settings, or else the work's, which is stored."""
+        """The stored result of these settings, or else that of the work, which is then stored."""
         stored = self.result(name, settings)
         if stored is not None:
             return stored
@@ -64,7 +64,7 @@ class ResultStore:
         return result
 
     def result(self, name: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What is stored under this name, if it came from exactly these settings."""
+        """The result stored under this name, if it came from exactly these settings."""
         try:
             stored = json.loads(self._file(name).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
@@ -87,7 +87,7 @@ class ResultStore:
 
 
 def _comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """As they are after a way through JSON, with the version that did the work."""
+    """The settings as JSON gives them back, with the version that did the work."""
     found: dict[str, Any] = json.loads(json.dumps({**settings, "plumbob": __version__}))
     return found
 
@@ -108,15 +108,15 @@ class Study:
     epochs: int
     scale: str
     row_norm: float
-    """A plan with noise must bound its rows; this shortens none of them, because no row is as long."""
+    """A bound for plans with noise, which need one; it shortens no row, because none is as long."""
     batch_size: int = 256
     rows: int | None = None
-    """Only this many training rows, from the first."""
+    """How many training rows are used, from the first; None = all."""
     data_dir: str | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides its results: not where the files lie."""
+        """The settings that decide its results; not where the files are."""
         return {name: value for name, value in asdict(self).items() if name != "data_dir"}
 
     def tables(self, part: str) -> dict[str, Table]:
@@ -138,9 +138,9 @@ class Setting:
     start: str
     epsilon: float | None = None
     intercept: bool = False
-    """Not in the paper, whose model has none."""
+    """Whether there is an intercept, which the paper's model does not have."""
     has_unit_rows: bool = False
-    """Rows clipped to norm 1, which the paper's theorems assume and its figures do not show."""
+    """Whether rows are clipped to norm 1, which the paper's theorems assume and its figures do not show."""
 
     @property
     def name(self) -> str:
@@ -154,7 +154,7 @@ class Setting:
         return noise + more
 
     def plan(self, study: Study, rows: int, seed: int) -> Plan:
-        """What these settings mean as a plan for so many rows."""
+        """These settings as a plan for this many rows."""
         noise: dict[str, Any] = {}
         if self.epsilon is not None:
             # T = 30 and G = 1 are the text's, and the plan's defaults; e is the number of epochs really run.
@@ -180,7 +180,7 @@ class Setting:
 
 
 def settings_of(preset: str, is_quick: bool) -> list[Setting]:
-    """What is run: for every start and budget, and what the paper leaves out; quickly, one start with and without."""
+    """The settings to run: every start and budget, and what the paper leaves out; if quick, one start."""
     if is_quick:
         return [Setting(preset, "xavier"), Setting(preset, "xavier", 0.5)]
     as_in_the_paper = [Setting(preset, start, epsilon) for start in STARTS for epsilon in BUDGETS]

@@ -1,4 +1,4 @@
-"""Small runs in the clear, and what an attack reaches on them: what the experiments and the benchmarks share."""
+"""Small runs in the clear, and what an attack reaches on them; experiments and benchmarks share them."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ SMALL_STEPS: dict[str, Any] = {**PAPER, "protocol": "clear", "learning_rate": 0.
 
 
 def trained(split: Sequence[int], X: Matrix, y: Any, **keys: Any) -> Run:
-    """A run with small steps, in the clear unless said otherwise."""
+    """A run with small steps, in the clear unless stated otherwise."""
     plan = Plan.for_columns(split, **(SMALL_STEPS | keys))
     tables = split_array(X, y, split)
     return train(plan, {party.name: table for party, table in zip(plan.learners, tables, strict=True)})
@@ -51,7 +51,7 @@ def credit(
 
 @cache
 def _credit(data_dir: str | None) -> Samples:
-    """Read once: its text takes longer than most experiments."""
+    """The credit data, read once: parsing them takes longer than most experiments."""
     X, y = datasets.load("credit", data_dir=data_dir)
     return X, y.astype(np.int64)
 
@@ -65,7 +65,7 @@ def made_up(rows: int, columns: int, seed: int) -> Samples:
 
 
 def even_split(columns: int, parties: int) -> list[int]:
-    """As even as it goes, the later ones with one more."""
+    """Columns split as evenly as possible, with one more for the later parties."""
     return [columns // parties + (1 if place >= parties - columns % parties else 0) for place in range(parties)]
 
 
@@ -122,7 +122,7 @@ def column_errors(attack: Callable[[View], Any], view: View, truth: Vector) -> d
 
 
 def exact_readings(run: Run, by: str, hook: Hook) -> list[NDArray[np.bool_]]:
-    """For each reading of an active attacker, which of its values are what the honest peer encrypted, as integers."""
+    """Which values of each reading are what the honest peer encrypted, as integers."""
     peer = View.of(next(transcript for name, transcript in run.transcripts.items() if name != by))
     unit = 2.0**peer.plan.residual_bits
     released = {}

@@ -1,4 +1,4 @@
-"""Section 7 as a whole: every setting run under each reading, its statements judged, its figures laid out."""
+"""Section 7 as a whole: runs every setting under each reading, judges its statements, and lays out its figures."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -11,7 +11,7 @@ from plumbob.lab.paper.statements import ALMOST_ALL, Evidence, claims_of, first_
 
 
 def chapter_of(evidence: Evidence) -> Chapter:
-    """The paper's figures, the other starts, and what it leaves out."""
+    """A chapter with the paper's figures, the other starts, and what it leaves out."""
     curves = evidence.curves
     paper = [setting for setting in curves if not setting.intercept and not setting.has_unit_rows]
     by_start = {start: [one for one in paper if one.start == start] for start in STARTS}
@@ -53,7 +53,7 @@ def _group(
     metrics: Sequence[str],
     is_folded: bool = False,
 ) -> Group:
-    """The same settings in one figure for each metric; none where nothing was run."""
+    """One figure for each metric with the same settings; none where nothing was run."""
     starts = {setting.start for setting in settings}
     figures = []
     for metric in metrics if len(settings) > 1 or name == "xavier" else ():
@@ -71,7 +71,7 @@ def _group(
 
 
 def _own_scores_figure(evidence: Evidence, settings: Sequence[Setting]) -> Figure:
-    """Both attackers, from every start but Kaiming, which is as Xavier."""
+    """A figure of both attackers, from every start but Kaiming, which is like Xavier."""
     curves = [
         replace(evidence.curves[setting][metric], series=f"{setting.start}, {words}")
         for setting in settings
@@ -106,7 +106,7 @@ def _in_words(evidence: Evidence) -> tuple[str, ...]:
 
 
 def tables_of(evidence: Evidence) -> Iterator[Figure]:
-    """Every metric of every setting, for the table of curves."""
+    """Figures with every metric of every setting, for the table of curves."""
     for metric, words in METRICS.items():
         curves = tuple(curves[metric] for curves in evidence.curves.values())
         yield Figure(f"{evidence.study.name}-{evidence.preset}", words, "epoch", metric, curves)
@@ -116,7 +116,7 @@ def tables_of(evidence: Evidence) -> Iterator[Figure]:
 
 
 def book_of(study: Study, presets: Sequence[str], results: ResultStore, effort: Effort, piece: EncryptedSample) -> Book:
-    """Run what is not in the store yet, and judge."""
+    """Run what is not in the store yet, and judge it."""
     rows = len(study.tables("train")["label"])
     evidence = [
         Evidence(study, preset, curves_of(study, settings_of(preset, effort.is_quick), results, effort), rows)
@@ -142,7 +142,7 @@ def book_of(study: Study, presets: Sequence[str], results: ResultStore, effort: 
 
 
 def _headlines(evidence: Evidence) -> Iterator[Headline]:
-    """The attack and the model, of the first reading."""
+    """Headlines about the attack and the model, from the first reading."""
     remark = f"{evidence.preset}, Xavier start"
     plain = evidence.curve("attack", "xavier")
     reached = f"{first_epochs(plain)} of {len(plain.points)} epochs" if plain.means[0] >= ALMOST_ALL else "never"

@@ -1,4 +1,4 @@
-"""Every statement of section 7, and some that it leaves out, put to the test under one reading."""
+"""The statements of section 7, and some that it leaves out, tested under one reading."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from plumbob.lab.paper.quality import Curves, majority
 from plumbob.lab.paper.readings import BUDGETS, Setting, Study, noise_of
 
 ALMOST_ALL = 0.999
-"""An attack that is right about this share counts as 100 %: one wrong label in a thousand is not seen in a plot."""
+"""The share of right labels that counts as 100 %: one wrong label in a thousand is not seen in a plot."""
 COIN = (0.48, 0.53)
-"""What counts as tossing a coin; MNIST's larger class has 53 %."""
+"""The range that counts as tossing a coin; MNIST's larger class has 53 %."""
 NOT_IN_THE_PAPER = "not in the paper"
 
 
 class NotRunError(LookupError):
-    """A statement needs a setting that was left out."""
+    """Raised where a statement needs a setting that was left out."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -28,14 +28,14 @@ class Evidence:
     rows: int
 
     def curve(self, metric: str, start: str, epsilon: float | None = None, **more: bool) -> Curve:
-        """Of one setting; raises NotRunError where it was left out."""
+        """The curve of one setting; raises NotRunError where it was left out."""
         setting = Setting(self.preset, start, epsilon, **more)
         if setting not in self.curves:
             raise NotRunError(setting.name)
         return self.curves[setting][metric]
 
     def defended(self, metric: str) -> list[Curve]:
-        """Of every setting with noise."""
+        """The curves of every setting with noise."""
         found = [curves[metric] for setting, curves in self.curves.items() if setting.epsilon is not None]
         if not found:
             raise NotRunError("noise")
@@ -44,7 +44,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Tested:
-    """What came out for one statement."""
+    """The result for one statement."""
 
     is_true: bool
     measured: str
@@ -73,7 +73,7 @@ class Statement:
 
 
 def claims_of(evidence: Evidence) -> list[PaperClaim]:
-    """Every statement about this data set."""
+    """The claims of every statement about this data set."""
     return [statement.claim(evidence) for statement in STATEMENTS[evidence.study.name]]
 
 
@@ -135,7 +135,7 @@ def _zero_lasts_longer(evidence: Evidence) -> Tested:
 
 
 def _zero_is_faster(evidence: Evidence) -> Tested:
-    """By the accuracy of the first third of the run."""
+    """Test by the accuracy in the first third of the run."""
     third = max(1, evidence.study.epochs // 3)
     zero, xavier = (sum(evidence.curve("train_accuracy", start).means[:third]) / third for start in ("zero", "xavier"))
     measured = f"training accuracy over the first {third} epochs: {zero:.3f} from zero, {xavier:.3f} from Xavier"
@@ -143,7 +143,7 @@ def _zero_is_faster(evidence: Evidence) -> Tested:
 
 
 def _xavier_is_slower(evidence: Evidence) -> Tested:
-    """By the area under both curves: what is reached later counts less."""
+    """Test by the area under both curves: what is reached later counts less."""
     values: dict[str, float] = {}
     words = []
     for metric, name in (("train_accuracy", "training accuracy"), ("test_auc", "test AUC")):

@@ -1,4 +1,4 @@
-"""Every theorem as an experiment, in the paper's order, then what goes beyond it."""
+"""The theorems as experiments, in the paper's order, then what goes beyond it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from plumbob.lab.paper.readings import Effort, ResultStore
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of them, under the name of its file."""
+    """One experiment, under the name of its file."""
 
     name: str
     heading: str
@@ -39,7 +39,7 @@ EXPERIMENTS = (
 
 
 def book_of(results: ResultStore, effort: Effort, experiments: tuple[Experiment, ...] = EXPERIMENTS) -> Book:
-    """Run what is not in the store yet, and judge."""
+    """Run what is not in the store yet, and judge it."""
     found = {}
     for place, experiment in enumerate(experiments, start=1):
         effort.tell(f"{experiment.name} ({place} of {len(experiments)})")
@@ -60,7 +60,7 @@ def book_of(results: ResultStore, effort: Effort, experiments: tuple[Experiment,
 
 
 def _headlines(outcomes: Iterable[ExperimentOutcome]) -> Iterator[Headline]:
-    """What goes furthest beyond the paper, where it was tried."""
+    """Headlines on what goes furthest beyond the paper, if it was tried."""
     values = {claim.name: claim.values for outcome in outcomes for claim in outcome.claims}
     if "stacked" in values:
         auc = values["stacked"]["reshuffled"]

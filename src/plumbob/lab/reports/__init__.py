@@ -1,1 +1,1 @@
-"""Pages that compare runs: the defences side by side, the demo's ways, the paper."""
+"""Pages that compare runs: defences side by side, the demo's ways, the paper."""

@@ -21,7 +21,7 @@ REST = "All other attacks were blocked in every run, or had nothing to work on; 
 
 @dataclass(frozen=True)
 class LabelsRead:
-    """Of all labels: the share that is guessed right, and the share that the best attack gets right."""
+    """The share of all labels that is guessed right, and the share that the best attack gets right."""
 
     guessed: float
     read: float
@@ -44,16 +44,16 @@ class ComparedRun:
     outcome: DefenceOutcome
     labels: LabelsRead
     page: str
-    """Where its own page is, from here."""
+    """The address of its own page, from this one."""
 
 
 def page_of(title: str, about: str, sentences: Sequence[str], runs: Sequence[ComparedRun]) -> str:
-    """What decides first; the last run is the one that we recommend."""
+    """The page, with what decides first; the last run is the recommended one."""
     return render(title, list(sections_of(sentences, runs)), about)
 
 
 def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[Section]:
-    """Each heading names the run that it is about."""
+    """The sections; each heading names the run that it is about."""
     best = runs[-1]
     plan, judgement = best.record.parsed_plan, judged(best.record)
     warned = list(dict.fromkeys(line for run in runs for line in warnings(run.record)))
@@ -70,7 +70,7 @@ def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterat
 
 
 def _card(run: ComparedRun) -> Markup:
-    """What is read in one sentence, how that came about, and what the run is worth and costs."""
+    """A card: what is read in one sentence, how that came about, and what the run is worth and costs."""
     verdict = run.outcome.verdicts[LABELS]
     numbers = (
         ("labels right by attack", percent(run.labels.read)),
@@ -116,7 +116,7 @@ def _worth(record: RunRecord) -> str:
 
 
 def _pairs_table(runs: Sequence[ComparedRun]) -> PageTable:
-    """Each pair of party and target under both assumptions, in every run."""
+    """A table of each pair of party and target under both assumptions, in every run."""
     judged = [pairs_of(run.record.parsed_plan, run.record.findings) for run in runs]
     rows = [
         [f"{by}: {about}", HEADINGS[assumes].lower(), *(_verdict(pairs, (by, about), assumes) for pairs in judged)]
@@ -132,7 +132,7 @@ def _verdict(pairs: Mapping[Pair, Mapping[str, Finding]], pair: Pair, assumes: s
 
 
 def _attacks_table(runs: Sequence[ComparedRun]) -> PageTable:
-    """What every attack that got anywhere in any run reached in each of them."""
+    """A table of every attack that got anywhere in any run, with what it reached in each."""
     found: dict[tuple[str, str, str], list[Finding | None]] = {}
     for place, run in enumerate(runs):
         for one in run.record.findings:

@@ -1,4 +1,4 @@
-"""Defences side by side: what each costs in utility, and what every attack still reaches."""
+"""Defences side by side: what each costs in quality, and what every attack still reaches."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -25,12 +25,12 @@ LABELS_ONLY = (
 
 
 def page_of(title: str, outcomes: Sequence[DefenceOutcome], warnings: Sequence[str] = ()) -> str:
-    """The page that `audit --defences` leaves."""
+    """The page that `audit --defences` writes."""
     return render(title, list(sections_of(outcomes, warnings)), f"{len(outcomes)} defences on the same data")
 
 
 def sections_of(outcomes: Sequence[DefenceOutcome], warnings: Sequence[str] = ()) -> Iterator[Section]:
-    """The chart, the table, what to type for each, and what could not be had."""
+    """The chart, the table, what to type for each, and what was refused."""
     charts = [*tradeoff_charts(outcomes), *defence_bars(outcomes)]
     yield Section("Defences side by side", [*warnings, *sentences(outcomes)], charts=charts)
     yield Section("Attack by attack", table=badged_table(outcomes))
@@ -39,7 +39,7 @@ def sections_of(outcomes: Sequence[DefenceOutcome], warnings: Sequence[str] = ()
 
 
 def tradeoff_charts(outcomes: Sequence[DefenceOutcome]) -> Iterator[Chart]:
-    """Utility against leakage: of labels, and of columns and scores where any attack found something of them."""
+    """Charts of utility against leakage of labels, and of columns and scores if any attack found something."""
     for kind, word in ((LABELS, "labels"), (VALUES, "columns and scores")):
         known = [(one, leakage(one, kind)) for one in outcomes if one.auc is not None]
         points = [(one, leak) for one, leak in known if leak is not None]
@@ -61,7 +61,7 @@ def tradeoff_charts(outcomes: Sequence[DefenceOutcome]) -> Iterator[Chart]:
 
 
 def _lowest_auc(values: Sequence[float]) -> float:
-    """From guessing to certainty: a difference that does not matter should not look as if it did.
+    """The lower end of the AUC axis: 0.5 for guessing, so that unimportant differences do not look important.
 
     Lower only where a model is worse than guessing, so that no point stands where its value is not.
     """
@@ -69,7 +69,7 @@ def _lowest_auc(values: Sequence[float]) -> float:
 
 
 def defence_bars(outcomes: Sequence[DefenceOutcome]) -> Iterator[Chart]:
-    """The same, defence by defence."""
+    """Bars of the same, defence by defence."""
     shown_ones = [one for one in outcomes if not one.refused]
     if shown_ones:
         yield Chart(
@@ -87,7 +87,7 @@ def defence_bars(outcomes: Sequence[DefenceOutcome]) -> Iterator[Chart]:
 
 
 def _point_series(points: Sequence[tuple[DefenceOutcome, float]]) -> Iterator[Series]:
-    """Few of them have a mark each; many are told apart by their names alone."""
+    """Points as series: a few have their own mark each; many are told apart by their names alone."""
     groups = [[one] for one in points] if len(points) <= COLOURS else [points]
     for group in groups:
         names = [one.defence for one, _ in group]
@@ -95,7 +95,7 @@ def _point_series(points: Sequence[tuple[DefenceOutcome, float]]) -> Iterator[Se
 
 
 def leakage(outcome: DefenceOutcome, kind: str) -> float | None:
-    """The largest advantage about labels, or about the rest; 0 % where no attack had anything to work on."""
+    """The largest advantage about labels, or about the rest; 0 where no attack had anything to work on."""
     if outcome.refused:
         return None
     found = [one for one in outcome.findings if (one.target == "labels") == (kind == LABELS)]
@@ -103,7 +103,7 @@ def leakage(outcome: DefenceOutcome, kind: str) -> float | None:
 
 
 def sentences(outcomes: Sequence[DefenceOutcome]) -> Iterator[str]:
-    """What the table does not say by itself."""
+    """Sentences on what the table does not say by itself."""
     if not any(one.measured for one in outcomes):
         yield CALCULATED
     yield LABELS_ONLY
@@ -115,14 +115,14 @@ def sentences(outcomes: Sequence[DefenceOutcome]) -> Iterator[str]:
 
 
 def defences_table(outcomes: Sequence[DefenceOutcome]) -> PageTable:
-    """Quality, verdicts, every attack that had something to work on anywhere, time and traffic."""
+    """A table of quality, verdicts, every attack that had something to work on anywhere, time and traffic."""
     attacks = _attacks(outcomes)
     header = ["defence", "AUC", "accuracy", LABELS, VALUES, *attacks, "time", "traffic"]
     return PageTable(header, [_line(one, attacks) for one in outcomes if not one.refused], CAPTION)
 
 
 def badged_table(outcomes: Sequence[DefenceOutcome]) -> PageTable:
-    """The same for the page, with the verdicts' marks."""
+    """The same table for the page, with the verdicts' marks."""
     plain = defences_table(outcomes)
     rows = [[*row[:3], badge(row[3]), badge(row[4]), *row[5:]] for row in plain.rows]
     return PageTable(plain.header, rows, plain.caption)

@@ -1,4 +1,4 @@
-"""What the paper's experiments found, as a page, as figures in files, and as tables."""
+"""The results of the paper's experiments as a page, as figures in files, and as tables."""
 
 import csv
 import io
@@ -17,9 +17,9 @@ LOOKS: dict[ClaimVerdict, str] = {"agrees": "blocked", "disagrees": "leaks", "no
 """The page's classes for good news, bad news and none."""
 MIXED = ("degrades", "depends")
 FLAT = 0.002
-"""Shares this near to each other, or to 1, are not told apart."""
+"""The difference below which shares are not told apart, or from 1."""
 FEW = 3
-"""So many statements that agree are not worth a sentence of their own."""
+"""How many agreeing statements are not worth a sentence of their own."""
 CLAIM_COLUMNS = ("name", "reference", "says", "reading", "needed", "measured", "verdict", "values")
 
 
@@ -41,7 +41,7 @@ def page_of(book: Book, seconds: float) -> str:
 
 
 def in_short(book: Book) -> Iterator[str]:
-    """For each reading how many statements agree, and which do not."""
+    """Sentences on how many statements agree under each reading, and which do not."""
     for reading in dict.fromkeys(claim.reading for claim in book.claims):
         tried = [claim for claim in book.claims if claim.reading == reading and claim.verdict != "not run"]
         missed = [claim.says for claim in tried if claim.verdict == "disagrees"]
@@ -65,7 +65,7 @@ def claims_csv(claims: Sequence[PaperClaim]) -> str:
 
 
 def curves_csv(tables: Sequence[Figure]) -> str:
-    """Every point of every curve."""
+    """The text of a CSV file with every point of every curve."""
     return _csv(COLUMNS, [row for table in tables for row in table.rows()])
 
 
@@ -75,7 +75,7 @@ def figure_file(one: Figure) -> str:
 
 
 def chart_of(one: Figure) -> Chart:
-    """As the charts have it."""
+    """A figure as a chart."""
     unit: Unit = "percent" if one.is_share else "number"
     says = f"{one.caption} {_last_values(one, unit)}".strip()
     return Chart(
@@ -88,7 +88,7 @@ def chart_of(one: Figure) -> Chart:
 
 
 def _y_axis(one: Figure, unit: Unit) -> Axis:
-    """Shares that are all the same are shown on the whole range, and none above 1."""
+    """The y axis: shares that are all the same are shown on the whole range, and none above 1."""
     values = [mean for curve in one.curves for mean in curve.means]
     is_flat = max(values) - min(values) < FLAT
     low = 0.0 if one.is_share and is_flat else None
@@ -127,7 +127,7 @@ def _group(group: Group, key: str) -> Markup:
 
 
 def _facts(book: Book) -> Markup:
-    """How many agree, and what says most, as large numbers."""
+    """Large numbers: how many agree, and what is most telling."""
     agreeing = sum(claim.verdict == "agrees" for claim in book.claims)
     tried = sum(claim.verdict != "not run" for claim in book.claims)
     facts = [("statements that agree", f"{agreeing} of {tried}", "of those that were tried")]
@@ -137,7 +137,7 @@ def _facts(book: Book) -> Markup:
 
 
 def _cards(claims: Sequence[PaperClaim]) -> Markup:
-    """One card a statement, with what came out under each reading."""
+    """One card per statement, with the result under each reading."""
     names = dict.fromkeys(claim.name for claim in claims)
     cards = (_card([claim for claim in claims if claim.name == name]) for name in names)
     return tag("ul", *cards, class_="verdicts")

@@ -1,4 +1,4 @@
-"""All parties in one process, without a short cut past the bytes; and the scikit-learn estimator on top of it."""
+"""All parties in one process, exchanging the same bytes as on a network; and the scikit-learn estimator on top."""
 
 from pathlib import Path
 
@@ -8,5 +8,5 @@ __all__ = ["JointModel", "Run", "load", "train"]
 
 
 def load(folder: str | Path) -> JointModel:
-    """The model of a run's folder, where all parties' parts are here."""
+    """Load the model of a run's folder that holds all parties' parts."""
     return JointModel.load(Path(folder))

@@ -1,4 +1,4 @@
-"""What lets a simulated run be killed at any moment and resume: now and then, where all parties stand after one step.
+"""The checkpoint of a simulated run, which can be killed at any moment: where all parties stand after one step.
 
 On a network every party keeps a journal of its own, with each message in it, because its peers continue without it.
 Parties in one process stop together. So they go back together, to the last step that all had finished and that is on
@@ -33,7 +33,7 @@ SECONDS = "/seconds"  # Beside the parties' states, as what the run is about; no
 
 
 class Checkpoint:
-    """Where all parties of one run stand; they tell it from threads of their own."""
+    """The place of all parties of one run; each reports from its own thread."""
 
     def __init__(self, store: SqliteJournal, about: State) -> None:
         self._store = store
@@ -43,27 +43,27 @@ class Checkpoint:
         self._roots: dict[str, bytes] = {}
         self._waiting: dict[int, dict[str, tuple[State, State]]] = {}
         self._results: dict[str, list[State]] = {}
-        """Of every step since the last write."""
+        """The results of every step since the last write."""
         self._started = time.monotonic()
         self._due = self._started + SECONDS_BETWEEN_WRITES
         found = store.resumed()
         self.step = 0 if found is None else found.step
         """The last step that is on the disk; 0 if none is."""
         self.seconds = 0.0 if found is None else float(found.state[SECONDS])
-        """What earlier starts spent on it."""
+        """The seconds that earlier starts spent on it."""
 
     def journal(self, name: str) -> "PartyJournal":
-        """One for each party, before any of them begins."""
+        """A journal for one party, made before any of them begins."""
         self._parties += 1
         return PartyJournal(name, self)
 
     def root(self, name: str, fresh: bytes) -> bytes:
-        """What a party draws from: where the run goes on, as it was begun."""
+        """The root of a party's draws: the first start's, if the run resumes."""
         self._roots[name] = (self._store.fact(f"root/{name}") if self.step else None) or fresh
         return self._roots[name]
 
     def finish(self, name: str, step: int, result: State, state: State) -> None:
-        """One party's step is over; the last one to say so completes it."""
+        """Note that one party finished a step; the last one to do so completes it."""
         with self._lock:
             parts = self._waiting.setdefault(step, {})
             parts[name] = result, state
@@ -75,7 +75,7 @@ class Checkpoint:
         return time.monotonic() >= self._due
 
     def resumed(self, name: str) -> Resumed | None:
-        """Where one party stood when the run was interrupted."""
+        """The state of one party when the run was interrupted."""
         with self._lock:
             found = self._store.resumed()
         if found is None:
@@ -108,7 +108,7 @@ class Checkpoint:
 
 
 class PartyJournal(NoJournal):
-    """One party's side of a checkpoint; of messages it remembers nothing."""
+    """One party's side of a checkpoint; it remembers no messages."""
 
     def __init__(self, name: str, checkpoint: Checkpoint) -> None:
         self._name = name
@@ -127,7 +127,7 @@ class PartyJournal(NoJournal):
 
 @contextmanager
 def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool = False) -> Iterator[Checkpoint]:
-    """The checkpoint of a run into this folder: what an interrupted one left there, unless the run shall be new.
+    """The checkpoint of a run into this folder: what an interrupted one left there, unless `is_new`.
 
     It vanishes when the block ends well, when resuming would end as badly again, and when there is nothing to resume
     from. Raises DataError where what was left is of another plan or other data, JournalError where it cannot be
@@ -158,7 +158,7 @@ def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool 
 
 
 def _about(plan: Plan, tables: Mapping[str, Table]) -> dict[str, bytes]:
-    """What a run must have in common with the one that it resumes."""
+    """The digests that a run must share with the one that it resumes."""
     digests = [field for name, table in sorted(tables.items()) for field in (name.encode(), table.digest())]
     return {"/plan": plan.hash().encode(), "/data": hash_fields(*digests), "/version": __version__.encode()}
 

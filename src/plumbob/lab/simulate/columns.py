@@ -1,4 +1,4 @@
-"""Whose columns are whose in one X that holds everybody's: by counts from the left, or by a frame's column names."""
+"""Which party owns which columns of a joint X: by counts from the left, or by a frame's column names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +22,14 @@ class Owners:
     """The places of each party's columns in X, label party first."""
 
     names: tuple[str, ...]
-    """Of all columns of X, in its order."""
+    """The names of all columns of X, in order."""
     places: tuple[tuple[int, ...], ...]
     parties: tuple[str, ...] = ()
-    """As the split names them; empty where it does not."""
+    """The parties' names, if the split gives them."""
 
     @classmethod
     def of(cls, split: Split | None, names: Sequence[str] | None, columns: int) -> "Owners":
-        """From counts, from lists of names, or from lists of names by party; `names` is None where X has none."""
+        """The owners by counts, by lists of names, or by lists of names by party; `names` is None where X has none."""
         known = tuple(names) if names is not None else tuple(f"x{place}" for place in range(columns))
         if split is None or not _is_by_name(split):
             counts = column_counts(columns, _counts(split, columns))
@@ -44,7 +44,6 @@ class Owners:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many columns each party has."""
         return tuple(map(len, self.places))
 
     def names_of(self, party: int) -> list[str]:
@@ -62,7 +61,7 @@ class Owners:
     def tables_of_frame(
         self, frame: Any, labels: ArrayLike | None, readings: Sequence[ColumnChoices] | None = None
     ) -> tuple[Table, ...]:
-        """The same from a frame with texts among its columns; `readings` say how training read each party's."""
+        """One table per party from a frame with texts; `readings` say how training read each party's columns."""
         chosen = readings or [_reading(frame, self.names_of(party)) for party in range(len(self.places))]
         return tuple(
             table_from(frame, labels=labels if party == 0 else None, choices=reading)
@@ -100,7 +99,7 @@ def _frame(X: Any) -> "nw.DataFrame[Any] | None":
 
 
 def _reading(frame: Any, names: Sequence[str]) -> ColumnChoices:
-    """A column that its owner made a category is one, also where its levels look like numbers."""
+    """The choices for a party's columns: what its owner made a category is one, even if levels look like numbers."""
     kinds = nw.from_native(frame, eager_only=True).schema
     types = {name: "category" for name in names if kinds[name] in (nw.Categorical, nw.Enum)}
     return ColumnChoices(tuple(names), types=types)
@@ -122,7 +121,7 @@ def _is_by_name(split: Split) -> bool:
 
 
 def _counts(split: Any, columns: int) -> Any:
-    """As given; without a split, half and half, and one column alone belongs to the second party."""
+    """The split as given; without one, half and half, and a single column belongs to the second party."""
     return split if split is not None or columns > 1 else (0, 1)
 
 

@@ -187,7 +187,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         return page
 
     def __getattr__(self, name: str) -> Any:
-        """Weights that stay shared are missing for a reason, which whoever asks for them should hear."""
+        """Explain why weights that stay shared are missing."""
         if name in ("coef_", "intercept_") and "model_" in self.__dict__:
             raise AttributeError(f"{name} does not exist: {self._why_no_coefficients()}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -226,12 +226,12 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         return validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite())
 
     def _chosen_encoding(self) -> dict[str, Any]:
-        """What was said about how columns become numbers."""
+        """The parameters about how columns become numbers, if any were set."""
         own = self.get_params(deep=False)
         return {name: own[name] for name in ENCODING_KEYS if not (isinstance(own[name], str) and own[name] == AUTO)}
 
     def _finite(self) -> bool | str:
-        """Whether gaps may come: where they are filled, or have a bin of their own."""
+        """Whether gaps are allowed: they are where they are filled, or have their own bin."""
         return "allow-nan" if self._is_drafted or self._takes_gaps() else True
 
     def _takes_gaps(self) -> bool:
@@ -273,7 +273,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         return StepProgress(plan.protocol, quiet=False, noun=plan.step_nouns[0])
 
     def _plan(self, owners: Owners, tables: Sequence[Table]) -> Plan:
-        """The plan that these parameters are; a batch larger than the data means all of it."""
+        """The plan with these parameters; a batch larger than the data means all of it."""
         own = self.get_params(deep=False)
         keys = {key.name: _plain(own[key.name]) for key in KEYS if key.name in own}
         keys = {name: None if isinstance(value, str) and value == AUTO else value for name, value in keys.items()}
@@ -347,7 +347,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
 
 
 def _weight_line(name: str, weight: float, factor: float, deviation: float | None) -> str:
-    """`factor` turns a weight into a change of log-odds; categories have no standard deviation to speak of."""
+    """A line about one weight; `factor` turns it into a change of log-odds, and categories have no deviation."""
     with np.errstate(over="ignore"):
         odds = np.exp(weight * factor)
         per_deviation = "" if deviation is None or np.isnan(deviation) else f"{np.exp(weight * factor * deviation):.6g}"
@@ -368,12 +368,12 @@ def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's numbers as Python's, which is what a plan holds."""
+    """A value with numpy's numbers as Python's, which a plan holds."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _bounded(sample_weight: ArrayLike, X: Any) -> Vector:
-    """One weight per row, none above 1."""
+    """One weight per row, divided so that none is above 1."""
     weights: Vector = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise DataError("sample_weight: every row has weight 0; give some of them more")

@@ -32,7 +32,7 @@ MISSING_EXTRA = (
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LinearScores:
-    """`clip(X, low, high) @ coefficients + intercept`; without limits, X as it is.
+    """Scores `clip(X, low, high) @ coefficients + intercept`; without limits, X is not clipped.
 
     `fill` stands for missing values, `classes` is None for one party's part.
     """
@@ -44,15 +44,15 @@ class LinearScores:
     fill: Vector | None
     classes: tuple[Any, Any] | None
     limits: tuple[Vector, Vector] | None = None
-    """(low, high) of each column."""
+    """The (low, high) limits of each column."""
     sources: tuple[dict[str, Any], ...] = ()
-    """How the columns of the parties' tables become these, in order: bins, levels, or as they are."""
+    """How the columns of the parties' tables become these, in order: as bins, as levels, or unchanged."""
     raw: RawScores | None = None
     """The same model on the tables' own columns, where these are cut into bins and levels."""
 
 
 def merged(model: JointModel) -> LinearScores:
-    """All parts as one model, columns in the plan's order."""
+    """All parts as one model, with columns in the plan's order."""
     parts = list(model.parts.values())
     return _join(parts, model.classes)
 
@@ -85,7 +85,7 @@ def export(
 
 
 def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: ScorecardScale) -> Path:
-    """One party's own table; a model belongs to nobody alone, so a party must be named."""
+    """Write one party's scorecard; a joint one belongs to nobody alone, so a party must be named."""
     if party is None:
         raise DataError("a scorecard is one party's own table; name the party with --party")
     run = RunFolder(folder)
@@ -97,7 +97,7 @@ def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: 
 
 
 def refuse_unfinished(folder: Path) -> RunRecord:
-    """The record of a run that came to its end; any other has no model."""
+    """The record of a finished run; any other has no model and is refused."""
     record = RunFolder(folder).record()
     if not record.is_finished:
         raise DataError(f"{folder}: this run is not finished ({record.status}), so it has no model; train again")
@@ -105,7 +105,7 @@ def refuse_unfinished(folder: Path) -> RunRecord:
 
 
 def as_json(model: LinearScores) -> bytes:
-    """One object with everything that is needed to calculate a score."""
+    """One JSON object with everything needed to calculate a score."""
     stored = {
         "format": FORMAT,
         "kind": "logistic regression" if model.classes is not None else "partial score",
@@ -157,7 +157,7 @@ def as_onnx(model: LinearScores) -> bytes:
 
 
 def as_estimator(model: LinearScores) -> Any:
-    """A fitted scikit-learn estimator with these weights, behind what fills gaps and clips columns, where they are."""
+    """A fitted scikit-learn estimator with these weights, after steps that fill gaps and clip columns, if needed."""
     from sklearn.linear_model import LinearRegression, LogisticRegression
 
     if model.classes is None:
@@ -182,7 +182,7 @@ def as_estimator(model: LinearScores) -> Any:
 
 
 def _filling(fill: Vector | None) -> list[tuple[str, Any]]:
-    """Fitted on one row, the mean of each column is that row."""
+    """A step that fills gaps: fitted on one row, the mean of each column is that row."""
     if fill is None:
         return []
     from sklearn.impute import SimpleImputer
@@ -191,7 +191,7 @@ def _filling(fill: Vector | None) -> list[tuple[str, Any]]:
 
 
 def _clipping(limits: tuple[Vector, Vector] | None) -> list[tuple[str, Any]]:
-    """Two scalers: the first takes what lies between the limits to [0, 1] and clips it, the second takes it back."""
+    """Two scalers that clip: the first maps the range between the limits to [0, 1] and clips, the second maps back."""
     if limits is None:
         return []
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -231,7 +231,7 @@ def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> Linear
 
 
 def _limits(parts: Sequence[ModelPart]) -> tuple[Vector, Vector] | None:
-    """A plan clips the columns of all parties or of none."""
+    """The limits of all columns; a plan clips those of all parties or of none."""
     found = [limits for part in parts if (limits := part.input_limits()) is not None]
     if not sum(len(low) for low, _ in found):
         return None

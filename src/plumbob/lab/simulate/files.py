@@ -1,4 +1,4 @@
-"""From what the command line names, a known data set or one file a party, to aligned tables.
+"""Loads aligned tables from what the command line names: a known data set, or one file per party.
 
 Whatever would stop a run later for the data's sake stops it here, with the party's name, before a key is made.
 """
@@ -45,31 +45,31 @@ FEWEST_ROWS = 10
 SHOWN_COLUMNS = 6
 SHOWN_IDS = 3
 NEWEST_SHARE = 0.2
-"""Of the rows that are held out when they are split by time."""
+"""The share of rows that are held out when they are split by time."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LoadedTables:
-    """Aligned tables, one a party; `test` holds the rows that the data set itself keeps for testing, if it does."""
+    """Aligned tables, one per party; `test` holds the rows that the data set itself keeps for testing, if any."""
 
     source: str
     tables: dict[str, Table]
     test: dict[str, Table] = field(default_factory=dict)
     rows_read: dict[str, int] = field(default_factory=dict)
-    """How many rows each party's file has; in the tables are those that all of them have."""
+    """How many rows each party's file has; the tables hold those that all of them have."""
     unseen: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Of rows to predict, by party and column: levels and gaps that training never saw."""
+    """Levels and gaps in rows to predict that training never saw, by party and column."""
     rare: dict[str, dict[str, RareRows]] = field(default_factory=dict)
-    """Of rows to predict, by party and column: levels that count as rare."""
+    """Levels in rows to predict that count as rare, by party and column."""
     id_columns: IdColumns = None
-    """How the rows of files were paired; None for a data set, whose rows were never apart."""
+    """How the rows of files were paired; None for a data set, whose rows were never separate."""
     remarks: tuple[str, ...] = ()
-    """On the ids of each party's file, in words."""
+    """Remarks on the ids of each party's file."""
     drafted: str = ""
     """Why the plan is encoded as it is, where it was drafted from these tables."""
 
     def summary_lines(self, plan: Plan) -> list[str]:
-        """What each party's file gives, with the columns that have texts, gaps or a remark. Of files only."""
+        """Lines on what each party's file gives, with the columns that have texts, gaps or a remark; only for files."""
         if not self.rows_read:
             return []
         found = {name: summarise(table, choices_of(plan)) for name, table in self.tables.items()}
@@ -77,7 +77,7 @@ class LoadedTables:
 
     @property
     def has_ids(self) -> bool:
-        """Whether rows have ids of their own, and are not known by their place only."""
+        """Whether rows have their own ids, and are not identified only by their place."""
         return self.id_columns is not None and not self.is_by_place
 
     @property
@@ -87,7 +87,7 @@ class LoadedTables:
 
     @property
     def left_out(self) -> str:
-        """Whether rows of some party were left out, in words; nothing where none were."""
+        """A sentence on rows of some party that were left out; empty where none were."""
         common = min(map(len, self.tables.values()))
         if all(rows == common for rows in self.rows_read.values()):
             return ""
@@ -96,12 +96,12 @@ class LoadedTables:
 
 @dataclass(frozen=True)
 class Testing:
-    """On which rows the model is judged, where neither a data set nor the plan says so."""
+    """The rows that the model is judged on, where neither a data set nor the plan says so."""
 
     files: Sequence[str] = ()
-    """PARTY=FILE for each party."""
+    """The files of test rows, PARTY=FILE for each party."""
     split_by: str | None = None
-    """A column with dates or numbers: the newest rows are held out."""
+    """A column with dates or numbers, by which the newest rows are held out."""
 
 
 def load_tables(
@@ -113,7 +113,7 @@ def load_tables(
     reading: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
     testing: Testing = Testing(),  # noqa: B008  # Frozen.
 ) -> LoadedTables:
-    """Training data: the name of a known data set, whose columns the plan cuts up, or PARTY=FILE for each party."""
+    """Load training data: a known data set by name, whose columns the plan splits, or PARTY=FILE for each party."""
     if (name := _dataset_name(given)) is not None:
         if reading != ColumnChoices():
             raise DataError(
@@ -141,7 +141,7 @@ def _load_files(
     reading: ColumnChoices,
     testing: Testing,
 ) -> LoadedTables:
-    """One file for each party, with files of test rows beside them or the newest rows held out, if that is wished."""
+    """Load one file for each party, with files of test rows or the newest rows held out, if asked for."""
     if testing.split_by is not None:
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
     read = read_training_files(plan, files, id_columns, label_column, reading)
@@ -185,7 +185,7 @@ def drafted_plan(
 def draft_for(
     tables: Mapping[str, Table], keys: Mapping[str, Any], rows: int | None = None
 ) -> tuple[Plan, DraftedEncoding | None]:
-    """The same from tables, whose common rows may not be known yet."""
+    """A plan that fits these tables, whose common rows may not be known yet, and why it is encoded so."""
     if any(table.weights is not None for table in tables.values()):
         keys = {"row_weights": "label party", **keys}
     chosen, drafted = suggested_keys(keys, sizes_of(tables.values(), keys), rows)
@@ -213,7 +213,7 @@ def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
 
 
 def _refuse_nothing_to_learn_from(table: Table) -> None:
-    """Only the label party may come without columns."""
+    """Refuse a table without columns, except the label party's."""
     names = [repr(column.name) for column in table.columns]
     if not names:
         raise DataError("its file has no column to learn from beside the id; expected one at least")
@@ -242,7 +242,7 @@ def _newest(
 
 
 def _refuse_few_rows(aligned: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
-    """Too few to learn from: most likely the ids do not mean the same thing."""
+    """Refuse too few rows to learn from: most likely the ids do not mean the same thing."""
     rows = min(map(len, aligned.values()))
     if rows < FEWEST_ROWS:
         raise DataError(
@@ -265,7 +265,7 @@ def load_new_rows(
     gaps: Sequence[str] = (),
     is_strict: bool = False,
 ) -> LoadedTables:
-    """Rows to predict: a known data set's test part, or PARTY=FILE; of a file, only the model's columns are read."""
+    """Load rows to predict: a known data set's test part, or PARTY=FILE, of which only the model's columns are read."""
     if (name := _dataset_name(given)) is not None:
         return LoadedTables(name, split_dataset(model.plan, name, "test", data_dir))
     tables = {}
@@ -306,7 +306,7 @@ def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | N
 
 
 def _dataset_name(given: Sequence[str]) -> str | None:
-    """The one word without `=`, if that is what was given."""
+    """The name of a data set, if one word without `=` was given."""
     if not given:
         raise DataError(f"no data: give --data with PARTY=FILE for each party or one of {', '.join(datasets.names())}")
     if "=" in "".join(given):
@@ -317,7 +317,7 @@ def _dataset_name(given: Sequence[str]) -> str | None:
 
 
 def _files(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
-    """PARTY=FILE for every party that holds columns, once each."""
+    """The PARTY=FILE of every party that holds columns, once each."""
     expected = [party.name for party in plan.learners]
     files = files_by_party(given)
     if strange := [party for party in files if party not in expected]:
@@ -331,7 +331,7 @@ def _files(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
 
 
 def files_by_party(given: Sequence[str]) -> dict[str, Path]:
-    """PARTY=FILE, once for each party."""
+    """The PARTY=FILE of each party, once each."""
     files: dict[str, Path] = {}
     for word in given:
         party, separator, file = word.partition("=")
@@ -372,7 +372,7 @@ def read_training_files(
 
 
 def _refuse_unpaired(files: Mapping[str, Path], id_columns: IdColumns, label_column: str | None = None) -> None:
-    """Which rows belong together must be said: files of the same length say nothing about it."""
+    """Refuse files without a word on how rows are paired: equal lengths say nothing about it."""
     refuse_other_parties(id_columns, files)
     if id_columns is not None:
         return
@@ -383,7 +383,7 @@ def _refuse_unpaired(files: Mapping[str, Path], id_columns: IdColumns, label_col
 
 
 def _suggested_ids(files: Mapping[str, Path], label_column: str | None) -> str:
-    """Columns that may be the rows' id, in words: of one name in all files, or the only one of each that is likely."""
+    """A suggestion of columns that may be the rows' id: of one name in all files, or each file's only likely one."""
     found = {}
     for party, file in files.items():
         with _naming_party(party):
@@ -412,7 +412,7 @@ def _refuse_no_rows(table: Table) -> None:
 
 
 def _refuse_label_column(table: Table, label_column: str) -> None:
-    """A label that travels as a feature would make every number about the model meaningless."""
+    """Refuse a label that travels as a feature: it would make every number about the model meaningless."""
     if any(column.name == label_column for column in table.columns):
         raise DataError(f"its file has the label's column {label_column!r} too; only the label party may hold it")
 
@@ -447,7 +447,7 @@ def _enumerate_sizes(sizes: Mapping[str, int]) -> str:
 
 
 def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_columns: IdColumns) -> None:
-    """Every party's columns as the plan wants them, and enough rows for one batch."""
+    """Refuse tables whose columns are not as the plan wants them, or with too few rows for one batch."""
     for name, table in tables.items():
         with _naming_party(name):
             encoder = fit_encoder(table, np.arange(len(table)), plan)
@@ -460,13 +460,13 @@ def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_columns: IdColumns)
 
 
 def _refuse_cells(table: Table, encoder: Encoder) -> None:
-    """What the encoder would refuse later, where nobody says any more whose table it is."""
+    """Refuse cells that the encoder would refuse later, where nobody says any more whose table it is."""
     for piece in store.pieces(len(table)):
         encoder.encode(table, piece)
 
 
 def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_columns: IdColumns) -> None:
-    """With the columns that were counted, and what most likely was not meant to be one, or was."""
+    """Refuse another width than the plan's, with the columns that were counted and a likely mistake."""
     features = plan.party(party).features
     if width == features:
         return
@@ -486,7 +486,7 @@ def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_col
 
 @contextmanager
 def _naming_party(party: str) -> Iterator[None]:
-    """A complaint about a table begins with whose it is."""
+    """Begin a complaint about a table with whose it is."""
     try:
         yield
     except DataError as error:

@@ -1,4 +1,4 @@
-"""How good a run's model is, beside what the label party could do alone and what pooling all columns would give.
+"""The quality of a run's model, beside the label party's columns alone and all columns pooled.
 
 All three are judged on the same rows: the data set's own test part, else the held-out rows, else, and then the name
 says so, the rows that they were trained on. Where there are very many rows, the two comparisons are fitted, and the
@@ -29,7 +29,7 @@ TEST_PART, TRAINING = "test part", "training rows"
 
 SAMPLED = "Very many rows: local-only and pooled models were fitted, and epochs judged, on some of them, evenly spread."
 MANY_ROWS = 100_000
-"""Enough to settle a regression's weights, and what scikit-learn copies in memory."""
+"""Rows that are enough to settle a regression's weights, and that scikit-learn can copy in memory."""
 
 ADDS_NOTHING = (
     "these rows show nothing that the peers' columns add; try more rows, fewer columns (--drop), or a larger --l2"
@@ -81,7 +81,7 @@ def _remarks(
     trained_on: Mapping[str, Table],
     judged_on: Mapping[str, Table],
 ) -> Iterator[str]:
-    """How plain columns would do, lest somebody takes the encoding for the ceiling; and whether joining forces paid."""
+    """Remarks on how plain columns would do, lest the encoding be taken for the limit, and on whether joining paid."""
     plain = measured(_labels(plan, judged_on), _plain_scores(plan, _some(trained_on), judged_on))
     yield (
         "Plain columns with scikit-learn's C = 1, pooled, would reach"
@@ -105,7 +105,7 @@ def _shown(value: float | None) -> str:
 
 
 def _plain_scores(plan: Plan, trained_on: Mapping[str, Table], judged_on: Mapping[str, Table]) -> Vector:
-    """Of scikit-learn's default model on everybody's columns as they are; levels are told apart, gaps marked."""
+    """The scores of scikit-learn's default model on all columns as they are; levels are separate, gaps marked."""
     as_they_are = Plan.for_columns((1, 1), protocol="clear", rare=plan.rare, **encoding_of(0))
     encoders = {
         name: fit_encoder(replace(table, slots=None), np.arange(len(table)), as_they_are)
@@ -149,7 +149,7 @@ def baseline_scores(
 
 
 def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
-    """Joint scores after each epoch; none where no party knew its weights before the end."""
+    """The joint scores after each epoch; none where no party knew its weights before the end."""
     plan, parts = run.model.plan, run.model.parts
     if not plan.kind.shows_gradients:
         return
@@ -161,7 +161,7 @@ def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
 
 
 def epoch_weights(plan: Plan, transcript: Transcript, penalties: Vector | Matrix) -> Iterator[Vector]:
-    """A party's weights after each epoch, by walking again from its start along the sums that it learnt."""
+    """A party's weights after each epoch, by repeating its steps from its start and the sums that it learnt."""
     sigmoid = SIGMOIDS[plan.sigmoid]
     descent = logistic.Descent.from_start(transcript.start)
     epoch = 1
@@ -184,7 +184,7 @@ def _take(tables: Mapping[str, Table], rows: Any) -> dict[str, Table]:
 
 
 def _some(tables: Mapping[str, Table]) -> dict[str, Table]:
-    """All rows, or as many as are enough."""
+    """The tables with all rows, or with as many as are enough."""
     rows = len(next(iter(tables.values())))
     chosen = np.arange(rows) if rows <= MANY_ROWS else np.linspace(0, rows - 1, MANY_ROWS).astype(np.intp)
     return _take(tables, chosen)
@@ -200,7 +200,7 @@ def _encode(model: JointModel, tables: Mapping[str, Table], names: list[str], ro
 
 
 def _fit(plan: Plan, X: Matrix, y: Vector, weights: Vector | None = None) -> Callable[[Matrix], Vector]:
-    """How it scores rows; with the plan's intercept, weights and penalty, C = 1 where it has none."""
+    """A fitted scorer of rows, with the plan's intercept, weights and penalty, or C = 1 where it has none."""
     if X.shape[1] == 0:
         # Without columns all that can be learnt is how frequent the classes are.
         share = float(np.average(y, weights=weights)) if plan.intercept and plan.class_weight == "none" else 0.5

@@ -1,4 +1,4 @@
-"""Models with bins and levels for other programs, from the columns as the parties' tables have them.
+"""Exports models with bins and levels in terms of the columns that the parties' tables have.
 
 What each column adds to the score is written as steps, so that every program can calculate it: a number adds the weight
 of its first bin and one step for each cut that it is above, a text the weight of its level. A level that training never
@@ -17,12 +17,12 @@ from plumbob.lab.simulate.scorecard import slot_weights
 from plumbob.protocol.part import ModelPart
 
 BELOW_ALL = -1e300
-"""What a gap becomes where a program compares numbers: below every cut."""
+"""The number for a gap where a program compares numbers: below every cut."""
 
 
 @dataclass(frozen=True)
 class NumberScore:
-    """`base`, and a step for each cut that the number is above; `gap` instead of both where it is missing."""
+    """A score of `base`, plus a step for each cut that the number is above; `gap` instead where it is missing."""
 
     name: str
     base: float
@@ -33,7 +33,7 @@ class NumberScore:
 
 @dataclass(frozen=True)
 class SlopeScore:
-    """`slope` times the number, clipped where there are limits.
+    """A score of `slope` times the number, clipped where there are limits.
 
     `fill` stands for a gap, None where gaps are refused, and `at_gap` is added there.
     """
@@ -47,7 +47,7 @@ class SlopeScore:
 
 @dataclass(frozen=True)
 class LevelScore:
-    """The weight of each level; `others` for every other text, `gap` for none."""
+    """The weight of each level; `others` for every other text, `gap` for a missing one."""
 
     name: str
     weights: dict[str, float]
@@ -60,7 +60,7 @@ ColumnScore = NumberScore | SlopeScore | LevelScore
 
 @dataclass(frozen=True)
 class RawScores:
-    """`intercept` and the sum over columns; `classes` is None for one party's part."""
+    """A score of `intercept` plus the sum over columns; `classes` is None for one party's part."""
 
     columns: tuple[ColumnScore, ...]
     intercept: float
@@ -73,7 +73,7 @@ def has_slots(parts: Sequence[ModelPart]) -> bool:
 
 
 def raw_scores(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> RawScores:
-    """Column by column; names must be different from party to party."""
+    """The scores column by column; names must differ between parties."""
     columns = [column for part in parts for column in _columns(part)]
     # A party's column may be there twice: as it is, and in bins.
     names = [name for part in parts for name in {source.name for source in part.encoder.sources}]
@@ -224,7 +224,7 @@ def as_onnx_graph(model: RawScores) -> bytes:
 
 
 class _Graph:
-    """Nodes and constants, by name."""
+    """A graph's nodes and constants, by name."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -243,7 +243,7 @@ class _Graph:
         return output
 
     def term(self, column: ColumnScore, at: str) -> str:
-        """What one column adds, as the name of a result of shape (rows, 1)."""
+        """Add what one column contributes; returns the name of a result of shape (rows, 1)."""
         if isinstance(column, LevelScore):
             return self._level(column, at)
         is_gap = self.add("IsNaN", [column.name], f"{at}_gap")

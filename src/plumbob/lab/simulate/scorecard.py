@@ -57,7 +57,7 @@ class Line:
 
 
 def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
-    """The base first, then the columns in the table's order."""
+    """All lines: the base first, then the columns in the table's order."""
     if part.weights is None:
         raise DataError(
             'a scorecard needs the weights, which were never opened (open = "never"); train with open = "own", and see'
@@ -82,7 +82,7 @@ def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
 
 
 def as_csv(party: str, lines: list[Line]) -> bytes:
-    """Points as whole numbers, everything else to the last digit."""
+    """The scorecard as CSV: points as whole numbers, everything else to the last digit."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEADER)
@@ -96,7 +96,7 @@ def as_csv(party: str, lines: list[Line]) -> bytes:
 def _slots(
     source: EncodedColumn, own: list[float], slope: float = 0.0, at_gap: float = 0.0
 ) -> Iterator[tuple[str, float | None, float]]:
-    """(slot, share, weight) of all slots; the reference's weight is 0, but for what the plain column's slope adds."""
+    """(slot, share, weight) of all slots; the reference's weight is 0, plus what the plain column's slope adds."""
     if isinstance(source, Bins) and slope:
         middles = [*source.means, at_gap][: len(source.slots)]
         weights = (weight + slope * middle for weight, middle in zip(slot_weights(source, own), middles, strict=True))

@@ -46,7 +46,7 @@ SECONDS_TO_STOP = 30.0  # After Ctrl-C, for what a party is calculating just the
 
 @dataclass(frozen=True, repr=False, eq=False)
 class JointModel:
-    """The parts of all parties, for those who have them all."""
+    """The parts of all parties, for whoever has them all."""
 
     plan: Plan
     parts: dict[str, ModelPart]
@@ -72,7 +72,7 @@ class JointModel:
         return classes
 
     def save(self, folder: Path) -> None:
-        """Each part in its party's own folder."""
+        """Save each part in its party's own folder."""
         place = RunFolder(folder)
         for name, part in self.parts.items():
             place.make_party_folder(name)
@@ -80,7 +80,7 @@ class JointModel:
 
     @classmethod
     def load(cls, folder: Path) -> "JointModel":
-        """Where all parts of a run are here."""
+        """Load a model from a folder that holds all parts of a run."""
         place = RunFolder(folder)
         plan = place.plan()
         return cls(plan, {party.name: ModelPart.load(place.part_file(party.name)) for party in plan.learners})
@@ -88,18 +88,18 @@ class JointModel:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run:
-    """What a simulated run leaves: the record that may be shown, the transcripts and the model."""
+    """The result of a simulated run: the record that may be shown, the transcripts and the model."""
 
     record: RunRecord
     transcripts: dict[str, Transcript]
-    """Of each party with columns."""
+    """The transcript of each party with columns."""
     model: JointModel
     arbiter: ArbiterTranscript | None = None
     parties: dict[str, AnyParty] = field(default_factory=dict)
-    """The party objects themselves, for who must look inside: an active attack keeps what it read there."""
+    """The party objects themselves, for whoever must look inside: an active attack keeps there what it read."""
 
     def save(self, folder: Path) -> None:
-        """Record, plan, parts and transcripts; a party's own files lie in its own folder."""
+        """Save record, plan, parts and transcripts; a party's own files lie in its own folder."""
         self.model.save(folder)
         place = RunFolder(folder)
         for name, transcript in self.transcripts.items():
@@ -154,7 +154,7 @@ def train(
 
 
 def _begun(name: str, roots: Mapping[str, bytes], checkpoint: Checkpoint | None) -> bytes:
-    """What a party's draws begin from: as a test says, or as an earlier start did."""
+    """The root of a party's draws: a test's, or an earlier start's."""
     fresh = roots.get(name) or new_root()
     return fresh if checkpoint is None else checkpoint.root(name, fresh)
 
@@ -196,7 +196,7 @@ def _parties_at(
     progress: AfterStep | None,
     instead: Mapping[str, type[TrainingParty]],
 ) -> dict[str, AnyParty]:
-    """Who sits where; the label party alone reports how far they are."""
+    """The party at each participant; only the label party reports progress."""
     return {
         name: party_at(
             one, tables.get(name), progress if name == one.plan.label_party.name else None, instead.get(name)
@@ -206,7 +206,7 @@ def _parties_at(
 
 
 def _finish(plan: Plan, parties: dict[str, AnyParty], results: Iterable[Transcript | ArbiterTranscript]) -> Run:
-    """What is left of a run in which everybody came to the end."""
+    """The result of a run in which everybody finished."""
     ends = [replace(end, frames=_frames(parties[end.party].participant)) for end in results]
     transcripts = {end.party: end for end in ends if isinstance(end, Transcript)}
     arbiter = next((end for end in ends if isinstance(end, ArbiterTranscript)), None)
@@ -270,7 +270,7 @@ def connected_participants(
 def run_together(
     tasks: Mapping[str, Callable[[], Result]], participants: Mapping[str, Participant]
 ) -> dict[str, Result]:
-    """Each task in a thread of its own. The first real failure is raised; that others then lost their peer is not."""
+    """Run each task in its own thread. The first real failure is raised, not that others then lost their peer."""
     results: dict[str, Result] = {}
     failures: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Which rows a simulated run trained on and which it held out: a file beside the label party's part.
+"""The rows that a simulated run trained on and held out: a file beside the label party's part.
 
 Only rows with an id of their own are kept. Rows that are known by their place would be taken for rows of another file.
 """
@@ -16,7 +16,7 @@ HEADER = ["id", "held_out"]
 
 
 def keep_rows(run: Run, loaded: LoadedTables, folder: RunFolder) -> None:
-    """For the label party alone, as its part is; nothing where rows have no ids."""
+    """Keep the rows for the label party alone, like its part; nothing where rows have no ids."""
     if not loaded.has_ids:
         return
     name = run.model.plan.label_party.name
@@ -30,7 +30,7 @@ def keep_rows(run: Run, loaded: LoadedTables, folder: RunFolder) -> None:
 
 
 def kept_rows(folder: RunFolder, party: str) -> dict[str, bool] | None:
-    """Of every row that was there in training, whether it was held out; None where nobody kept that."""
+    """Whether each row that was there in training was held out; None where nobody kept that."""
     file = folder.rows_file(party)
     if not file.exists():
         return None
@@ -42,7 +42,7 @@ def kept_rows(folder: RunFolder, party: str) -> dict[str, bool] | None:
 
 
 def _rows_of(run: Run, loaded: LoadedTables) -> dict[str, bool]:
-    """A row of a test file that is in the training file too was trained on."""
+    """Whether each row was held out; a row of a test file that is also in the training file was trained on."""
     name, plan = run.model.plan.label_party.name, run.model.plan
     ids = loaded.tables[name].ids
     _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record.seed))

@@ -18,13 +18,13 @@ from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 @dataclass(frozen=True)
 class _Ones:
-    """In place of a table of powers."""
+    """Stands in place of a table of powers."""
 
     ring: Ring
 
 
 class UnhiddenEngine:
-    """Leaves to a real engine what is no ciphertext of this form."""
+    """An engine that calculates on ciphertexts of the form 1 + m n, and leaves everything else to a real one."""
 
     name = "unhidden"
 
@@ -67,7 +67,7 @@ class UnhiddenEngine:
         )
 
     def table(self, ring: Ring, bases: Limbs, window: int) -> PreparedPowers:
-        """Of what hides ciphertexts, which is 1 here; proofs use no table."""
+        """A table of the powers that hide ciphertexts, which are 1 here; proofs use no table."""
         return _Ones(ring)
 
     def look_up(self, table: PreparedPowers, digits: Digits) -> Limbs:
@@ -91,7 +91,7 @@ class UnhiddenEngine:
 
 
 def messages(ring: Ring, values: Limbs) -> list[mpz] | None:
-    """m of each 1 + m n; None if one of them is of another form."""
+    """The m of each 1 + m n; None if one of them has another form."""
     if ring.degree != 2:
         return None
     root = mpz(ring.root)
@@ -100,7 +100,7 @@ def messages(ring: Ring, values: Limbs) -> list[mpz] | None:
 
 
 def ones(ring: Ring, count: int) -> Limbs:
-    """What stands in for random factors: it hides nothing."""
+    """Ones in place of random factors, which hide nothing."""
     return from_ints([1] * count, ring.width)
 
 
@@ -110,6 +110,6 @@ def is_one(values: Limbs) -> bool:
 
 
 def ciphertexts(ring: Ring, found: Sequence[mpz]) -> Limbs:
-    """1 + m n of each m."""
+    """The ciphertexts 1 + m n of each m."""
     root = mpz(ring.root)
     return from_ints((1 + value % root * root for value in found), ring.width)

@@ -1,4 +1,4 @@
-"""Joint quality after each epoch, while the parties still train: for who sits in front of the simulation.
+"""The joint quality after each epoch, while the parties still train: for whoever watches the simulation.
 
 On a network nobody has all parts, and nobody could draw this curve. In `shares` nobody has any part before the end, and
 `clear` is over before a curve could grow: both have none.
@@ -35,7 +35,7 @@ class EpochWatch:
         self._scores: dict[int, dict[str, Vector]] = {}
 
     def watched(self) -> dict[str, type[TrainingParty]]:
-        """The protocol's own parties, which tell in addition when an epoch is over."""
+        """The protocol's own parties, which also tell when an epoch is over."""
         if self._plan.protocol not in WATCHABLE:
             return {}
         return {party.name: _telling(party_class(self._plan.kind), self._note) for party in self._plan.learners}

@@ -116,7 +116,7 @@ class Init(
     ] = False
     table: TableFlags = NOTHING_SAID
     reading: "ColumnChoices | None" = None
-    """In Python, instead of the flags about the table."""
+    """Replaces the flags about the table, in Python."""
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.settings import HomeSettings
@@ -220,7 +220,7 @@ class Propose(PartyVerb, words="party propose", section=AGREE, example="party pr
     table: TableFlags = NOTHING_SAID
     keys: PlanKeys = field(default_factory=dict)
     reading: "ColumnChoices | None" = None
-    """In Python, instead of the flags about the table."""
+    """Replaces the flags about the table, in Python."""
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.propose import propose

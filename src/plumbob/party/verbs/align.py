@@ -1,4 +1,4 @@
-"""`party align`: the rows that all parties share, found with the peers and kept in this party's folder."""
+"""`party align`: finds the rows that all parties share and keeps them in this party's folder."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ CHOSEN_BY_COLUMN = "all parties know which, and nothing else about the column th
 
 
 def align(options: Align, caller: Caller) -> Result:
-    """The rows that all parties have; with `at_least`, only if there are at least that many."""
+    """Find the rows that all parties have; with `at_least`, only if there are at least that many."""
     home, plan, tell = Home.open(options.home), plan_of(options.plan), caller.tell
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
@@ -101,7 +101,7 @@ def _sizes(found: Alignment) -> str:
 
 @contextmanager
 def _folder_if_met(party_run: PartyRun) -> Iterator[PartyRun]:
-    """A session that ends before any peer was there leaves no folder: nobody could resume it, and it is no run."""
+    """Remove the folder of a session that ends before it met any peer: nobody could resume it."""
     is_new = not party_run.folder.exists()
     make_run_folder(party_run.folder)
     peers_met: list[str] = []
@@ -123,7 +123,7 @@ def _folder_if_met(party_run: PartyRun) -> Iterator[PartyRun]:
 
 
 class _Chunk:
-    """What the progress bar asks of a batch."""
+    """The part of a batch that the progress bar needs."""
 
     def __init__(self, step: int, steps: int) -> None:
         self.step, self.epoch, self.told, self.done = step, 0, "", step / steps

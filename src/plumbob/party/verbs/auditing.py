@@ -20,7 +20,7 @@ STATEMENT = "statement.json"
 
 
 def auditor_key(asked: AuditorKey) -> Result:
-    """New keys on the auditor's machine."""
+    """Make new keys on the auditor's machine."""
     made = AuditorKeys.create(asked.out, asked.name)
     fingerprint = made.public.fingerprint
     lines = [
@@ -32,7 +32,7 @@ def auditor_key(asked: AuditorKey) -> Result:
 
 
 def open_head(asked: OpenHead) -> Result:
-    """The keys of one run's evidence."""
+    """Unwrap the keys of one run's evidence."""
     auditor, head = AuditorKeys(asked.auditor), read_head(asked.head)
     if head.auditor != auditor.public.fingerprint:
         raise DataError(f"{asked.head}: this evidence is sealed for another auditor")
@@ -47,13 +47,13 @@ def open_head(asked: OpenHead) -> Result:
 
 
 def sign(asked: SignStatement) -> Result:
-    """Signs a statement, on the auditor's machine."""
+    """Sign a statement, on the auditor's machine."""
     signed = sign_statement(AuditorKeys(asked.auditor), asked.statement)
     return {**signed.statement, "lines": [f"signed: {signed.statement['verdict']}"]}
 
 
 def replay_run(asked: ReplayRun, caller: Caller) -> Result:
-    """Computes the run again, on the party's premises."""
+    """Compute the run again, on the party's premises."""
     try:
         keys = msgspec.json.decode(asked.key.read_bytes(), type=dict[str, str])
     except (OSError, msgspec.DecodeError) as error:
@@ -76,7 +76,7 @@ def replay_run(asked: ReplayRun, caller: Caller) -> Result:
 
 
 def _trained_part(session: Path, statement: Path | None) -> str:
-    """By the training's signed statement: the one that was named, or the one in the folder of the session's run."""
+    """The model part in the training's signed statement: the one named, or the one beside the session's run."""
     head, beside = read_head(session / FOLDER / HEAD), session.resolve().parent.parent / STATEMENT
     if statement is None and (head.purpose != "predict" or not beside.exists()):
         return ""

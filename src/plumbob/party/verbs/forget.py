@@ -1,4 +1,4 @@
-"""`party forget`: what a run keeps for peers that will not come back leaves the disk."""
+"""`party forget`: erases what a run keeps for peers that will not come back."""
 
 import shutil
 from contextlib import suppress
@@ -14,7 +14,7 @@ from plumbob.verb import Result
 
 
 def forget(asked: Forget) -> Result:
-    """Erase a run's secrets; results stay, a run without them goes."""
+    """Erase a run's secrets; results stay, and a run without results is deleted."""
     home, run = Home.open(asked.home), asked.run
     place = next((place for place in home.runs.glob("*") if place.name == run), None)
     if place is None:

@@ -1,4 +1,4 @@
-"""`party predict`: scores of aligned rows at the label party; at the others, one session of answers."""
+"""`party predict`: gets scores of aligned rows at the label party, and answers one session at the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ from plumbob.verb import Caller, Result
 TEST = "test"  # The name under which test rows are aligned.
 MOST_NAMED = 5  # Ids in a sentence.
 SECONDS_FOR_PEERS = 20.0
-"""That the label party waits for absent peers: whoever asks wants an answer, and a service that is up comes by then."""
+"""How long the label party waits for absent peers: a service that is running comes by then."""
 IF_AWAY = (
     "Nothing was scored. Let the peer type plumbob party serve (or predict), then type this again; --wait SECONDS "
     "waits longer, --local-if-away scores with your own model instead"
@@ -48,7 +48,7 @@ NEW_ROWS = (
 
 
 def predict(options: Predict, tell: Tell) -> Result:
-    """Scores of aligned rows at the label party; at the others, one session of answers."""
+    """Get scores of aligned rows at the label party; answer one session at the others."""
     home, plan = Home.open(options.home), plan_of(options.plan)
     if options.test is None:
         return _predict_aligned(home, plan, options, None, tell)
@@ -60,7 +60,7 @@ def predict(options: Predict, tell: Tell) -> Result:
 
 
 def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
-    """With the labels of test rows, by id, how good the scores are."""
+    """Predict, and tell how good the scores are if labels of test rows are given, by id."""
     if home.identity.name == plan.label_party.name:
         return _ask(home, plan, options, labels, tell)
     if options.local_if_away:
@@ -70,7 +70,7 @@ def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str,
 
 
 def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
-    """At the label party."""
+    """Ask for scores, as the label party."""
     name = checked_list_name(options.name)
     runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
@@ -134,7 +134,7 @@ def answer_once(
     tell: Tell,
     meeting: float | None = None,
 ) -> Result:
-    """At a feature party: one session about whichever of these lists is asked for; each comes with its file."""
+    """Answer one session, as a feature party, about whichever of these lists is asked for; each has its file."""
     runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
     # Peers that wait for another list hear of it in that list's session.
@@ -171,7 +171,7 @@ def _unusual(part: ModelPart, table: Table) -> list[str]:
 
 
 def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> Keeping | None:
-    """Evidence of a session lies with the run whose model it uses."""
+    """How evidence of a session is kept: beside the run whose model it uses."""
     if not plan.keeps_evidence:
         return None
     sessions = run.path / SESSIONS
@@ -203,7 +203,7 @@ def _table_to_predict(
 
 
 def _refuse_lost_rows(table: Table, ids: Sequence[str], place: int) -> None:
-    """Rows that were there when they were aligned. They are named to the label party, which has their ids too."""
+    """Refuse rows that are gone since they were aligned, by ids, which the label party has too."""
     known = set(canonical_ids(table.ids))
     lost = [identity for identity in ids if own_row(identity, place) not in known]
     if not 0 < len(lost) < len(ids):
@@ -230,7 +230,7 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]
 
 
 def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
-    """Of every row that was aligned for training, whether the run held it out."""
+    """Whether the run held out each row that was aligned for training, by id."""
     aligned = kept_for(home, plan)
     ids = aligned.ids
     if plan.held_out_by and aligned.held_out is not None:
@@ -241,7 +241,7 @@ def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
 
 
 def _test_labels(home: Home, plan: Plan, options: Predict) -> dict[str, int] | None:
-    """By id, at the label party; read before anybody is met, so that a file without labels is refused here."""
+    """The labels by id, at the label party; read first, so that a file without any is refused before peers come."""
     if options.name or options.data is not None or options.ids:
         raise DataError("--test goes without --name, --data and --ids: all rows of that file are aligned and judged")
     run = PlanRuns(home, plan).last_finished()

@@ -1,4 +1,4 @@
-"""`party propose`: one plan from everybody's tables, written to the same file at every party."""
+"""`party propose`: makes one plan from everybody's tables, and writes the same file at every party."""
 
 import shutil
 import tempfile
@@ -25,11 +25,11 @@ from plumbob.plan.encodings import DraftedEncoding, TableSize, suggested_keys
 from plumbob.verb import Result
 
 NO_SIZE = TableSize(1, 0, 1)
-"""Of a table that nobody has counted yet."""
+"""The size of a table that nobody has counted yet."""
 
 
 def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> Result:
-    """The plan, its file, and what this party's own table gives under it."""
+    """Agree on a plan and write its file; shows what this party's own table gives under it."""
     home = Home.open(folder)
     with tell_refusals_at(home, tell):
         home = _with_choices(home, reading)
@@ -57,7 +57,7 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
 
 
 def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
-    """What keeping it gives and costs, or what it would take."""
+    """What keeping evidence gives and costs, or what it would take."""
     if not plan.keeps_evidence:
         if home.settings.evidence_key:
             yield (
@@ -81,20 +81,20 @@ def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
 
 @dataclass
 class _Drafts:
-    """What the label party drafts: with noise for whole rows first, unless it is told which noise to take."""
+    """The label party's drafts: with noise for whole rows first, unless it is told which noise to take."""
 
     table: Table
     keys: Mapping[str, Any]
     forecast: NoiseForecast | None = None
     """What noise would cost, once everybody's columns are known."""
     sizes: Sequence[TableSize] = (NO_SIZE,)
-    """Of everybody's table, once they are known."""
+    """The sizes of everybody's tables, once they are known."""
 
     def first(self, parties: tuple[Party, ...]) -> Plan:
         return self._plan(parties, self.noise) if self._may_add_noise else self.without(parties)
 
     def choose(self, first: Plan, sizes: Sequence[TableSize]) -> tuple[DraftFor, DraftedEncoding | None]:
-        """The same again where noise is cheap, or was asked for; and what the encoding is chosen from."""
+        """The first draft again if its noise is cheap, else one without; and what its encoding is chosen from."""
         self.sizes = sizes
         if self._may_add_noise:
             self.forecast = NoiseForecast.of(first, self.without(first.learners), self.table, self._most_rows)
@@ -111,12 +111,12 @@ class _Drafts:
 
     @property
     def _most_rows(self) -> int:
-        """That can be common to all; before the others have said how many they have, one's own."""
+        """The most rows that can be common to all: own ones, until the others have said how many they have."""
         return min([len(self.table), *(size.rows for size in self.sizes if size is not NO_SIZE)])
 
     @cached_property
     def _may_add_noise(self) -> bool:
-        """Whether nobody said anything about noise, and the other keys go with it."""
+        """Whether nobody said anything about noise, and the other keys allow it."""
         if {"noise", "epsilon", "label_flip_epsilon"} & set(self.keys):
             return False
         try:
@@ -137,7 +137,7 @@ class _Drafts:
 
 
 def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
-    """What this party proposes with its table."""
+    """The proposal of this party, with its table."""
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
     has_label = bool(home.settings.label_column)
@@ -150,14 +150,14 @@ def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:
-    """What is said about the columns is kept for the commands that follow."""
+    """The home with what is said about the columns, kept for the commands that follow."""
     if reading == ColumnChoices():
         return home
     return home.with_settings(replace(home.settings, reading=_merge_choices(reading, home.settings.reading)))
 
 
 def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
-    """Where nothing is said now, what was said before holds."""
+    """The choices made now; where there are none, those made before."""
     return ColumnChoices(
         now.columns or before.columns,
         now.drop or before.drop,
@@ -179,7 +179,7 @@ def _own_table(home: Home) -> Table:
 
 
 def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> tuple[Plan, DraftedEncoding | None]:
-    """A session leaves nothing behind: proposed again, everything is said again."""
+    """Agree in a session that leaves nothing behind: proposed again, everything is said again."""
     place = Path(tempfile.mkdtemp(prefix="propose-", dir=home.folder))
     try:
         with open_journal(place) as journal:

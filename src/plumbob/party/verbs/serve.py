@@ -67,7 +67,7 @@ def _trained(home: Home, plan: Plan, options: Serve, events: Tell) -> Result:
 
 
 def _answer(home: Home, plan: Plan, options: Serve, events: Tell) -> Result:
-    """Session after session. What a peer does wrong, or asks for too much of, ends a session and never the service."""
+    """Answer one session after the other; what a peer does wrong ends a session and never the service."""
     sessions = rows = refused = 0
     own = home.identity.name
     lists = _lists(options)
@@ -94,7 +94,7 @@ def _answer(home: Home, plan: Plan, options: Serve, events: Tell) -> Result:
 
 
 def _lists(options: Serve) -> dict[str, str | None]:
-    """Every list that is answered, with its file; none where the settings name it."""
+    """Every list that is answered, with its file; None where the settings name it."""
     names = [checked_list_name(name) for name in options.names] or [""]
     files: dict[str, str | None] = dict.fromkeys(names)
     for given in options.data:
@@ -109,7 +109,7 @@ def _lists(options: Serve) -> dict[str, str | None]:
 
 
 def _repeat_until_done(work: Callable[[], Done], events: Tell) -> Done:
-    """Until it succeeds: a peer that is away or interrupted is waited for, one that makes mistakes only so often."""
+    """Repeat until it succeeds: absent peers are waited for; those that make mistakes, only a few times."""
     restarts = 0
     while True:
         try:
@@ -128,7 +128,7 @@ def _repeat_until_done(work: Callable[[], Done], events: Tell) -> Done:
 
 
 def _events(tell: Tell) -> Tell:
-    """For a log: what happened, without a line every few seconds that nothing did, or that the same did again."""
+    """Messages for a log: only what happened, without repetitions."""
     last = ""
 
     def told(words: str) -> None:

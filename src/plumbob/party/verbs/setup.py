@@ -1,4 +1,4 @@
-"""`party init / renew / invite / join / doctor`: one organisation's identity, its peers, and whether all is ready."""
+"""`party init / renew / invite / join / doctor`: an organisation's identity, its peers, and whether all is ready."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -23,11 +23,11 @@ from plumbob.plan.encodings import ENCODING_KEYS, suggested_keys
 from plumbob.verb import Caller, Result
 
 MOST_EPSILON = 6.0
-"""For all runs together, of a new party: enough for two of the plans that `propose` drafts."""
+"""A new party's limit for all runs together: enough for two of the plans that `propose` drafts."""
 
 
 def init(folder: Path, settings: HomeSettings, days: int, is_encrypted: bool = False) -> Result:
-    """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
+    """Set up a new party and summarise its table; a table that cannot be read is refused first."""
     table = _own_table(settings)
     summary, drafted = _summary(table)
     label = None if table is None else _label(settings, table)
@@ -68,7 +68,7 @@ def _summary(table: Table | None) -> tuple[TableSummary | None, str]:
 
 
 def _missing(settings: HomeSettings) -> Iterator[str]:
-    """What this party will need before it can run anything."""
+    """Sentences on what this party will need before it can run anything."""
     if settings.data and not Path(settings.data).is_file():
         yield f"{settings.data}: there is no such file yet; `party propose` will need it"
     if settings.listen and not settings.dialled_at:
@@ -77,7 +77,7 @@ def _missing(settings: HomeSettings) -> Iterator[str]:
 
 @dataclass(frozen=True, repr=False)
 class Label:
-    """What is to be predicted; it is shown to its owner alone."""
+    """The column that is to be predicted; it is shown to its owner alone."""
 
     column: str
     positive: str
@@ -108,7 +108,7 @@ def _label(settings: HomeSettings, table: Table) -> Label | None:
 
 
 def renew(folder: Path, days: int) -> Result:
-    """The same key for longer."""
+    """Extend the certificate of the same key."""
     home = Home.open(folder).renewed(days)
     certificate = home.identity.certificate
     lines = [
@@ -121,7 +121,7 @@ def renew(folder: Path, days: int) -> Result:
 
 
 def encrypt_key(folder: Path, remove: bool) -> Result:
-    """The key's file under another passphrase, or under none."""
+    """Encrypt the key's file under another passphrase, or under none."""
     identity = Home.open(folder).identity
     # The usual variable has the old one, if there is an old one.
     identity.encrypt("" if remove else new_passphrase(NEW_VARIABLE if identity.password else VARIABLE))
@@ -130,7 +130,7 @@ def encrypt_key(folder: Path, remove: bool) -> Result:
 
 
 def invite(folder: Path) -> Result:
-    """Our own invitation, alone on its line."""
+    """Print our own invitation, alone on its line."""
     home = Home.open(folder)
     invitation, listens = home.invitation(), home.settings.listen
     described = _certificate_fields(invitation.certificate)
@@ -143,7 +143,7 @@ def invite(folder: Path) -> Result:
 
 
 def join(asked: Join) -> Result:
-    """Pin the peer of an invitation."""
+    """Pin the certificate of the peer that invites."""
     invitation = Invitation.parse(asked.token)
     home = Home.open(asked.home)
     known = home.pinned.get(invitation.name)
@@ -176,7 +176,7 @@ def join(asked: Join) -> Result:
 
 
 def doctor(asked: Doctor, caller: Caller) -> Result:
-    """Every check; each is told as soon as it is made, because peers may take their time."""
+    """Make every check; each is told as soon as it is made, because peers may take their time."""
     # Late: it needs the protocol's widths, and with them numpy.
     from plumbob.party import doctor as doctors
 
@@ -204,6 +204,6 @@ def _certificate_fields(certificate: Certificate) -> dict[str, object]:
 
 
 def _fingerprint(certificate: Certificate) -> list[str]:
-    """Two lines, so that neither is too long to be read out."""
+    """The fingerprint in two lines, so that neither is too long to be read out."""
     first, second = certificate.fingerprint[:39], certificate.fingerprint[40:]
     return [f"fingerprint of {certificate.name}:", f"  {first}", f"  {second}"]

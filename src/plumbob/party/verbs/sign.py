@@ -1,4 +1,4 @@
-"""`party sign`: what a plan leaks and opens is shown, and then this party's word is given."""
+"""`party sign`: shows what a plan leaks and opens, and then signs it for this party."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -27,7 +27,7 @@ NOT_ALIGNED_YET = (
 
 
 def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
-    """This party's word for a plan, and for what it accepts by name; UnsafePlanError where it must accept more.
+    """Sign a plan, and what this party accepts by name; UnsafePlanError where it must accept more.
 
     `ask` shows the lines, and may say no; without it the lines are among those of the result.
     """
@@ -88,14 +88,14 @@ def few_of_drafted(given: GivenPlan, plan: Plan, rows: int | None) -> str:
 
 
 def _next(file: str, *, is_aligned: bool) -> str:
-    """Rows are aligned before anybody trains; an arbiter has none."""
+    """The next command: rows are aligned before anybody trains; an arbiter has none."""
     if is_aligned:
         return f"next, once all parties have signed: plumbob party train {file}"
     return f"next, on all sides: plumbob party align {file}; then plumbob party train {file}"
 
 
 def _notes(plan: Plan, rows: int | None) -> list[str]:
-    """All that `check` notes, and first what was assumed about rows that are not aligned yet."""
+    """All notes of `check`, after what was assumed about rows that are not aligned yet."""
     from plumbob.checking.check import notes
 
     return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]

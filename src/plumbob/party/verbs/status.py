@@ -1,4 +1,4 @@
-"""`party status`: every run of this party, how far it is, and whom it waits for."""
+"""`party status`: lists every run of this party, how far it is, and whom it waits for."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ SHOWN = ("step", "steps", "connected", "absent", "waiting_for")
 
 
 def status(folder: Path) -> Result:
-    """Every run of this party: how far it is, and whom it waits for."""
+    """List every run of this party, how far it is, and whom it waits for."""
     home = Home.open(folder)
     places = sorted(home.runs.glob("*"))
     runs = [_run_fields(home, place) for place in places]
@@ -49,7 +49,7 @@ def _run_fields(home: Home, place: Path) -> dict[str, object]:
 
 
 def _rows_left(home: Home, record: RunRecord) -> str:
-    """How many rows may still be scored, at a party that counts them; the label party's peers do."""
+    """How many rows may still be scored, at a party that counts them, as the label party's peers do."""
     plan = record.parsed_plan
     if is_arbiter(home, plan):
         return ""
@@ -63,7 +63,7 @@ def _rows_left(home: Home, record: RunRecord) -> str:
 
 
 def _title(place: Path) -> str:
-    """What a folder's name stands for: it is made of the hash that `plumbob plan hash` prints."""
+    """What a folder's name stands for: it contains the hash that `plumbob plan hash` prints."""
     session, separator, _ = place.name.partition("-")
     if separator and session in SESSIONS:
         return f"{SESSIONS[session]} ({place.name})"
@@ -72,7 +72,7 @@ def _title(place: Path) -> str:
 
 
 def _state(place: Path, latest: Status | None, journal: JournalContents) -> tuple[bool, str]:
-    """Whether a run is finished, and in words; one record that cannot be read hides no other run."""
+    """Whether a run is finished, and its state in words; a record that cannot be read hides no other run."""
     try:
         # Results that were on their way to the disk when the process died are made again from the journal.
         if (training.OVER in journal.facts or not journal.has_secrets) and RunFolder(place).is_finished():

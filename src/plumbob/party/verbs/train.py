@@ -1,4 +1,4 @@
-"""`party train`: this party's part in a run, its page and its signed receipt."""
+"""`party train`: takes part in a run, and makes its page and its signed receipt."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def train(asked: Train, caller: Caller) -> Result:
-    """This party's part in a run, from its beginning or from where it was interrupted."""
+    """Take part in a run, from its beginning or from where it was interrupted."""
     home, plan, tell = Home.open(asked.home), plan_of(asked.plan), caller.tell
     refuse_strangers(home, plan)
     with tell_refusals_at(home, plan, "train", tell):
@@ -77,7 +77,7 @@ def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> "Keeping | No
 
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
-    """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
+    """Refuse short keys unless they are allowed here: a plan is as much the peer's proposal as ours."""
     if plan.test_only_keys and plan.kind.has_key_bits and not are_allowed:
         raise UnsafePlanError(
             f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
@@ -86,7 +86,7 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
 
 
 def _book(home: Home, party_run: PartyRun, journal: SqliteJournal, tell: Tell) -> None:
-    """What the run will give away of this party's rows, before it does; once, however often it is resumed."""
+    """Book what the run will give away of this party's rows before it does; once, however often it is resumed."""
     if journal.resumed() is not None:
         tell("resuming a run that was interrupted")
     plan, table = party_run.plan, party_run.table
@@ -108,7 +108,7 @@ def _book_labels(home: Home, plan: Plan, run: str, ids: Sequence[str]) -> None:
 
 
 def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
-    """Its page and its signed receipt; what was signed once keeps its date."""
+    """Write the page and the signed receipt; what was signed once keeps its date."""
     from plumbob.party.judged import judged_record
     from plumbob.report.results import write_report
 

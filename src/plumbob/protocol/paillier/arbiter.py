@@ -53,7 +53,7 @@ class ArbitratedParty(GradientParty):
         return sums
 
     def joint_residuals(self, batch: Batch, released: Encoded) -> EncryptedVector:
-        """The sum of all parties' parts, under the arbiter's key, at every party."""
+        """The sum of all parties' parts of the residuals, under the arbiter's key, at every party."""
         own = self.arbiter_key.encrypt(released)
         if not self._is_label_party:
             label_party = self.participant.channels[self.plan.label_party.name]
@@ -108,7 +108,7 @@ class Arbiter(AnyParty):
     """Holds the key, and no data."""
 
     key: PrivateKey
-    """Made in `run`; it stays in this object."""
+    """The arbiter's key, made in `run`; it stays in this object."""
 
     def __init__(self, participant: Participant) -> None:
         self.participant = participant
@@ -157,7 +157,7 @@ class Arbiter(AnyParty):
 
 
 def public_mask(slots: Slots) -> list[int]:
-    """No mask at all: a number that everybody knows, and that only keeps negative sums from wrapping around n."""
+    """A number that everybody knows in place of a mask, which only keeps negative sums from wrapping around n."""
     return [1 << slots.masked_bits] * slots.replies
 
 

@@ -71,7 +71,7 @@ class ExchangeParty(GradientParty):
         return sums
 
     def lend(self, batch: Batch, released: Encoded) -> None:
-        """One encryption and one draw of noise, the same ciphertexts to every learner."""
+        """Encrypt once, with one draw of noise, and send the same ciphertexts to every learner."""
         enc_released = self.key.encrypt(released)
         for helper in self._helpers.values():
             helper.lend(batch.step, enc_released)
@@ -87,7 +87,7 @@ class ExchangeParty(GradientParty):
         return masks
 
     def answer(self, batch: Batch) -> None:
-        """Nothing is opened before everybody has signed what it asked for."""
+        """Open what learners asked for, after everybody has signed it."""
         opened = {learner: helper.open(batch.step) for learner, helper in self._helpers.items()}
         self.participant.check_seals(batch.step)
         self.participant.mark()
@@ -96,7 +96,7 @@ class ExchangeParty(GradientParty):
         self.participant.seal(batch.step)
 
     def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
-        """The sum over all helpers, and nothing of any single one."""
+        """Collect the sum over all helpers, and nothing of any single one."""
         replies = [learner.collect(batch.step) for learner in self._learners.values()]
         self.participant.check_seals(batch.step)
         if not replies:
@@ -107,7 +107,7 @@ class ExchangeParty(GradientParty):
         return self.widths.decode_sums(sums)
 
     def _hidden_among_helpers(self, learner: str, step: int, opened: Sequence[int]) -> list[int]:
-        """With masks that cancel in the sum over all helpers; a single helper has none."""
+        """The opened sums with masks that cancel in the sum over all helpers; a single helper has none."""
         keys, name, session = self.pair_keys, self.participant.name, self.session.identity
         return [
             value + zero_sum_mask(keys, session, name, learner, step, index, modulus)
@@ -129,7 +129,7 @@ class ExchangeParty(GradientParty):
 
     @cached_property
     def _helpers(self) -> dict[str, Helper]:
-        """Toward every peer that has columns to learn for."""
+        """A helper toward every peer that has columns to learn for."""
         return {
             peer: Helper(self.participant.channels[peer], self.key, self._peer_slots[peer])
             for peer in self.peer_keys

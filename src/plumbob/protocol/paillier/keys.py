@@ -10,7 +10,7 @@ from plumbob.protocol.paillier.widths import profile_of
 
 
 def make_key(participant: Participant) -> PrivateKey:
-    """Makes this party's Paillier key."""
+    """Make this party's Paillier key."""
     key = paillier.generate(profile_of(participant.plan), participant.engine, participant.draws.of("own key"))
     key.prepare()
     participant.keys.append(key)
@@ -18,14 +18,14 @@ def make_key(participant: Participant) -> PrivateKey:
 
 
 def offer_key(participant: Participant, identity: bytes, own: PrivateKey) -> None:
-    """Our public key to every peer, with a proof made for that peer and this session."""
+    """Send our public key to every peer, with a proof made for that peer and this session."""
     for peer, channel in participant.channels.items():
         proof = prove(own, ProofContext(identity, participant.name, peer))
         channel.send(Kind.PUBLIC_KEY, 0, own.public.to_bytes() + proof)
 
 
 def admit_key(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
-    """A peer's key, if it passes every check; `known` are moduli that it must not repeat."""
+    """Admit a peer's key if it passes every check; `known` are moduli that it must not repeat."""
     try:
         key = _admit_paillier(participant, session, peer, known)
     except KeyRefusedError as error:

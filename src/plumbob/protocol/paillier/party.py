@@ -52,7 +52,7 @@ class GradientParty(TrainingParty):
         return self.widths.features.encode(self.shard.X[batch.rows], "features")
 
     def own_scores(self, batch: Batch) -> Vector:
-        """This party's part of the scores. The guard stands here, so that nothing is released from a diverged run."""
+        """This party's part of the scores; a run that diverged is stopped here, before anything is released."""
         scores: Vector = self.shard.X[batch.rows] @ self.weights
         logistic.stop_if_diverging(scores, np.zeros(0), self.sigmoid, batch.step)
         return scores
@@ -77,13 +77,13 @@ class GradientParty(TrainingParty):
         )
 
     def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
-        """Update the weights with the gradient that these sums are."""
+        """Update the weights with the gradient from these sums."""
         gradient = logistic.gradient(sums, len(batch), self.sigmoid)
         logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
         self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
 
     def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
-        """What leaves encrypted: this party's part of the residuals, with its noise.
+        """Encode what leaves encrypted: this party's part of the residuals, with its noise.
 
         Noise is added to the integers, so that no floating-point number stands between the sampler and the cipher. The
         budget is spent first: what was refused must not have left.

@@ -30,12 +30,12 @@ class Helper:
         self._channel.send(Kind.RESIDUALS, step, data)
 
     def has_lent(self, data: bytes) -> None:
-        """Ciphertexts that the learner has: none of them may come back as it is."""
+        """Note ciphertexts that the learner has: none of them may come back unchanged."""
         size = self._key.public.ciphertext_bytes
         self._lent = frozenset(data[start : start + size] for start in range(0, len(data), size))
 
     def open(self, step: int) -> list[int]:
-        """The learner's masked sums, decrypted: this side's share."""
+        """Decrypt the learner's masked sums: this side's share."""
         data = self._channel.receive(Kind.MASKED_SUMS, step)
         return self._key.decrypt(admit_from(self._channel, self._key.public, data, self._slots.replies, self._lent))
 
@@ -52,7 +52,7 @@ class Learner:
         self._slots = slots
 
     def lent(self, step: int, count: int) -> EncryptedVector:
-        """What the helper lent: this many ciphertexts."""
+        """Receive the ciphertexts that the helper lent."""
         data = self._channel.receive(Kind.RESIDUALS, step)
         return admit_from(self._channel, self._key, data, count)
 
@@ -66,14 +66,14 @@ class Learner:
         return mask
 
     def collect(self, step: int) -> list[int]:
-        """What the helper handed back, still masked."""
+        """Receive what the helper handed back, still masked."""
         return self._slots.from_bytes(self._channel.receive(Kind.OPENED_SUMS, step))
 
 
 def admit_from(
     channel: Channel, key: PublicKey, data: bytes, count: int, sent: Collection[bytes] = ()
 ) -> EncryptedVector:
-    """`admit`, with the peer's name in what it refuses."""
+    """The same as `admit`, with the peer's name in its refusals."""
     try:
         return admit(key, data, count, sent=sent)
     except CiphertextRefusedError as error:

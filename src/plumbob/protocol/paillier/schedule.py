@@ -1,4 +1,4 @@
-"""Who sends what in `exchange` and `arbiter`, in which order and in how many bytes."""
+"""The messages of `exchange` and `arbiter`: who sends what, in which order and in how many bytes."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -14,7 +14,7 @@ from plumbob.protocol.widths import columns_of
 
 
 class PaillierSchedule(TrainingSchedule):
-    """What `exchange` and `arbiter` have in common: keys with their proofs, ciphertexts and replies."""
+    """The common parts of `exchange` and `arbiter`: keys with their proofs, ciphertexts and replies."""
 
     @property
     def ciphertext(self) -> int:
@@ -23,7 +23,7 @@ class PaillierSchedule(TrainingSchedule):
 
     @property
     def public_key(self) -> int:
-        """Bytes of one with its proof."""
+        """Bytes of one public key with its proof."""
         return self.plan.key_bits // 8 * (1 + ROOTS)
 
     @cached_property
@@ -61,7 +61,7 @@ class ExchangeSchedule(PaillierSchedule):
 
 
 class ArbiterSchedule(PaillierSchedule):
-    """Everybody's scores to the label party, joint residuals back, and sums that the arbiter opens."""
+    """The arbiter's protocol: scores to the label party, joint residuals back, and sums that the arbiter opens."""
 
     def set_up(self) -> Iterator[Due]:
         for name in names_of(self.plan):

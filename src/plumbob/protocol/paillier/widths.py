@@ -46,13 +46,13 @@ class Widths:
 
 
 def widths_for(plan: Plan, training_rows: int) -> Widths:
-    """From the plan and the number of training rows."""
+    """The widths for a plan and this many training rows."""
     residuals = Encoding(plan.residual_bits, _residual_integer_bits(plan))
     return Widths(feature_encoding(plan, training_rows), residuals)
 
 
 def _residual_integer_bits(plan: Plan) -> int:
-    """Scores up to the guard's limit, labels, and eight standard deviations of noise."""
+    """Integer bits of a residual: scores up to the guard's limit, labels, and eight standard deviations of noise."""
     return math.ceil(math.log2(2.0**SCORE_BITS + largest_released(plan)))
 
 

@@ -21,24 +21,24 @@ KIND = "prediction"
 
 @dataclass(frozen=True, repr=False)
 class BoundLattice:
-    """One party's end toward one peer: the seed of its key, and the requests supplied and got.
+    """One party's end toward one peer: the seed of its key, and the requests sent and received.
 
     As secret as the shares themselves.
     """
 
     session: bytes
-    """Of the training, which the keys belong to."""
+    """The session of the training, which the keys belong to."""
     lattice_set: int
     """The profile of parameter sets that training worked with."""
     seed: bytes
-    """Own key is derived from it."""
+    """The seed from which the party's own key is derived."""
     own_key: bytes
     peers_key: bytes
     supplied: bytes
     received: bytes
 
     def hash(self) -> str:
-        """The same at both parties."""
+        """A hash that is the same at both parties."""
         ends = sorted([self.own_key + self.supplied, self.peers_key + self.received])
         return hash_fields(b"bound lattice", self.session, *ends).hex()
 
@@ -71,7 +71,7 @@ AnyBound = BoundLattice | BoundLattices
 
 
 def ends_of(bound: AnyBound, peers: list[str]) -> dict[str, BoundLattice]:
-    """By peer, however many there are; a missing one is a KeyError."""
+    """The ends by peer, however many there are; a missing one is a KeyError."""
     if isinstance(bound, BoundLattice):
         [peer] = peers
         return {peer: bound}
@@ -85,7 +85,7 @@ def bind_lattice(
     shape: LatticeShape,
     held: Mapping[str, list[int]],
 ) -> AnyBound:
-    """Supply our share of each peer's weights, and get the peers' shares of ours."""
+    """Send our share of each peer's weights, encrypted, and receive the peers' shares of ours."""
     name = participant.name
     channels = {peer: participant.channels[peer] for peer in held if peer != name}
     contexts = [KeyContext(session.identity, *ends, KIND, 0) for peer in channels for ends in _ordered(name, peer)]
@@ -111,7 +111,7 @@ def bind_lattice(
 
 
 def _joint_hash(participant: Participant, session: Session, names: list[str], ends: Mapping[str, BoundLattice]) -> str:
-    """Everybody tells everybody what its pairs hash to; a pair whose two ends differ ends the run."""
+    """Compare what the pairs hash to with everybody; a pair whose two ends differ ends the run."""
     own = [bytes.fromhex(ends[peer].hash()) for peer in names if peer != participant.name]
     for peer in ends:
         participant.channels[peer].send(Kind.BOUND_HASHES, 0, b"".join(own))

@@ -1,4 +1,4 @@
-"""Who takes part in `shares` by lattices, seen from one of them, and what hides one party's share among the others'."""
+"""The parties of `shares`, seen from one of them, and what hides one party's share among the others'."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ class ColumnHolders:
 
     @property
     def place(self) -> int:
-        """Of this party, from 0."""
+        """This party's place, from 0."""
         return self.names.index(self.name)
 
     @property
@@ -47,7 +47,7 @@ class ColumnHolders:
 
     @property
     def is_first(self) -> bool:
-        """Of two, the label party rounds down, the other one up."""
+        """Whether this is the label party: of two, it rounds down and the other one up."""
         return self.name == self.label
 
     @property
@@ -59,19 +59,19 @@ class ColumnHolders:
 
     @property
     def shares(self) -> local.AnyShares:
-        """What the shares of weights and gradients are."""
+        """The kind of shares of weights and gradients."""
         return local.WrappedShares(self.is_first) if self.is_pair else local.WholeShares()
 
 
 def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
-    """The readable one or the cluster where the other engine is that, otherwise the kernel where it was built."""
+    """The lattice engine: readable or cluster where the other engine is that, otherwise the kernel if it was built."""
     name = participant.engine.name
     return lattice.choose(name if name in ("python", "ray") else "auto", getattr(participant.engine, "threads", None))
 
 
 @contextmanager
 def said_by(peer: str) -> Iterator[None]:
-    """A refusal of a peer's bytes names the peer; an engine of ours that fails does not."""
+    """Name the peer whose bytes are refused; a failing engine of our own names nobody."""
     try:
         yield
     except EngineError:
@@ -89,5 +89,5 @@ def zero_sum_masks(
     indices: Sequence[int],
     modulus: int,
 ) -> Share:
-    """One for each number toward a receiver; those of all senders add up to nothing. Two parties have none."""
+    """A mask for each number toward a receiver; those of all senders add up to zero. Two parties have none."""
     return [zero_sum_mask(pair_keys, session.identity, name, receiver, step, index, modulus) for index in indices]

@@ -38,7 +38,7 @@ PASSED, AGAIN = b"\1", b"\0"
 
 
 class KeyedProduct(NamedTuple):
-    """What needs a key of its own, with one evaluator or with several; each of them tests the key."""
+    """A product that needs its own key, with one evaluator or with several; each of them tests the key."""
 
     context: KeyContext
     parameters: ParameterSet
@@ -55,28 +55,28 @@ class KeyedProduct(NamedTuple):
 
 
 def key_context(session: bytes, kind: str, last: int, owner: str, evaluators: Sequence[str]) -> KeyContext:
-    """Up to that pass. The evaluators' names stand together, because they share the key."""
+    """The context of a key up to that pass. The evaluators' names stand together, because they share the key."""
     return KeyContext(session, owner, " & ".join(evaluators), kind, last)
 
 
 @dataclass(frozen=True, repr=False)
 class Keys:
-    """All ends at one party: own keys, and those of its peers that passed their test."""
+    """All keys at one party: its own, and those of its peers that passed their test."""
 
     own: dict[KeyContext, OwnerKey]
     tested: dict[KeyContext, TestedKey]
     seeds: dict[KeyContext, bytes]
-    """What own keys are derived from."""
+    """The seeds that own keys are derived from."""
     own_public: dict[KeyContext, bytes]
     peers_public: dict[KeyContext, bytes]
 
     def add(self, others: "Keys") -> None:
-        """Those agreed on with another peer."""
+        """Add the keys agreed on with another peer."""
         for ours, theirs in zip(self._every, others._every, strict=True):
             ours.update(theirs)
 
     def forget(self, number: int) -> None:
-        """The keys that no pass after this one needs."""
+        """Drop the keys that no pass after this one needs."""
         for keys in self._every:
             for context in [context for context in keys if context.last == number]:
                 del keys[context]
@@ -92,7 +92,7 @@ def settled_keys(
     products: Iterable[KeyedProduct],
     agree: Callable[[Sequence[KeyedProduct]], Keys],
 ) -> Keys:
-    """The keys of a whole run: agreed on now, or as an earlier start left them, without those of passes that are over.
+    """The keys of a whole run: agreed on now, or as an earlier start left them, without those of finished passes.
 
     The last thing before the first pass: what a key is made of leaves the journal with the last pass that needs it.
     """
@@ -111,7 +111,7 @@ def settled_keys(
 
 
 def _needed(products: Sequence[KeyedProduct], keys: Keys, number: int) -> bytes:
-    """Up to one pass: seeds of own keys, and the peers' keys, in the order of the products."""
+    """What one pass needs: seeds of own keys, and the peers' keys, in the order of the products."""
     either = {**keys.seeds, **keys.peers_public}
     return msgspec.msgpack.encode([either[each.context] for each in products if each.context.last == number])
 
@@ -139,13 +139,13 @@ def known_key(engine: LatticeEngine, parameters: ParameterSet, context: KeyConte
 
 
 Talk = Generator[None, None, Keys]
-"""Stops wherever something was said and an answer is due."""
+"""An exchange that pauses wherever something was sent and an answer is due."""
 
 
 def agree_keys(
     participant: Participant, engine: LatticeEngine, channels: Mapping[str, Channel], products: Iterable[KeyedProduct]
 ) -> Keys:
-    """Make ours, get the peers', and test all of them; what fails ends the run."""
+    """Make our keys, receive the peers', and test all of them; one that fails ends the run."""
     listed = list(products)
     joint = _made(participant, engine, listed)
     talks = [
@@ -158,7 +158,7 @@ def agree_keys(
 
 
 def _goes_on(talk: Talk, joint: Keys) -> bool:
-    """Hear what is due and say the next; at the end of it, keep the keys."""
+    """Receive what is due and send the next message; at the end, keep the keys."""
     try:
         next(talk)
     except StopIteration as end:
@@ -168,7 +168,7 @@ def _goes_on(talk: Talk, joint: Keys) -> bool:
 
 
 def _made(participant: Participant, engine: LatticeEngine, listed: Sequence[KeyedProduct]) -> Keys:
-    """This party's own keys, each from a draw of its own."""
+    """Make this party's own keys, each from its own draw."""
     mine = [product for product in listed if product.context.owner == participant.name]
     seeds = {
         product.context: participant.draws.of("key", product.context.in_words).draw(SEED_BYTES) for product in mine
@@ -183,7 +183,7 @@ def _made(participant: Participant, engine: LatticeEngine, listed: Sequence[Keye
 def _agreed(
     participant: Participant, engine: LatticeEngine, channel: Channel, made: Keys, listed: Sequence[KeyedProduct]
 ) -> Talk:
-    """The peer's keys, and ours shown to it."""
+    """Receive the peer's keys and show it ours."""
     mine = [product.context for product in listed if product.context.owner == participant.name]
     theirs = [product for product in listed if product.context.owner != participant.name]
     own = {context: made.own[context] for context in mine}
@@ -198,7 +198,7 @@ def _agreed(
 
 
 class _Tests:
-    """Both directions at once; a round for all keys, then further ones for those whose noise carried over."""
+    """Tests of keys in both directions at once; a round for all, then more for those whose noise carried over."""
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ class _Tests:
         public: dict[KeyContext, bytes],
         tested: dict[KeyContext, TestedKey],
     ) -> Generator[None, None, tuple[list[OwnerKey], list[KeyedProduct]]]:
-        """What has to be proved, and tested, once more."""
+        """Run one round; returns what has to be proved, and tested, once more."""
         tests = [self._test(product, public[product.context]) for product in testing]
         proofs = [
             KeyProof(key, self.own_public[key.context], self._draw("proof of a key", key.context)) for key in proving
@@ -281,7 +281,7 @@ class _Tests:
     def _swap(
         self, kind: Kind, number: int, said: Sequence[bytes], sizes: Sequence[int]
     ) -> Generator[None, None, list[bytes]]:
-        """Ours for theirs; whoever has nothing left to say in a round says nothing."""
+        """Exchange messages; a side that has nothing left to say in a round sends none."""
         if said:
             self.channel.send(kind, number, b"".join(said))
         yield
@@ -289,7 +289,6 @@ class _Tests:
 
 
 def _cut(body: bytes, sizes: Sequence[int]) -> list[bytes]:
-    """A message into its parts."""
     parts, start = [], 0
     for size in sizes:
         parts.append(body[start : start + size])

@@ -54,14 +54,14 @@ class Products:
     engine: lattice.LatticeEngine
     keys: Keys
     use: Use
-    """What this party does with a named quantity of its own: nothing."""
+    """Called with each named quantity of this party before it is used; an honest party changes nothing."""
     answering_key: bytes = b""
-    """What the replies and masks of a pass are drawn from; a new one for each."""
+    """The key that replies and masks of a pass are drawn from; a new one for each pass."""
     counts: PolynomialCounts = field(default_factory=PolynomialCounts)
     register: lattice.Register = field(default_factory=lattice.Register)
 
     def key_for(self, kind: str, number: int, owner: str, *evaluators: str) -> KeyContext:
-        """Of the key that a product of this pass uses."""
+        """The context of the key that a product of this pass uses."""
         return key_context(self.session.identity, kind, self.shape.last_pass_of_key(number), owner, evaluators)
 
     # With a private matrix.
@@ -69,7 +69,7 @@ class Products:
     def with_matrix(
         self, kind: str, number: int, lent: Mapping[str, Pairs], matrix: PrivateMatrix, block: int = 0
     ) -> dict[str, tuple[Pairs, Pairs]]:
-        """With each peer: shares of (own matrix with what it lends, its matrix with what we lend)."""
+        """Multiply with each peer: shares of (own matrix with what it lends, its matrix with what we lend)."""
         name, channels = self.holders.name, self.holders.channels
         owners = {
             peer: Owner(
@@ -100,13 +100,13 @@ class Products:
         return owner.open(self.holders.channels[peer].receive_view(Kind.LATTICE_REPLY, number))
 
     def layout(self, kind: str, evaluator: str, block: int = 0) -> Layout:
-        """Of a product with that party's matrix."""
+        """The layout of a product with that party's matrix."""
         return self.shape.scores(evaluator) if kind == SCORES else self.shape.gradients(evaluator)[block]
 
     # In slots.
 
     def begin_slots(self, number: int, piece: int, stage: Stage, layout: SlotLayout, values: SlotValues) -> "SlotEnds":
-        """This party's ends of a stage's products, with its own numbers; an owner's request is then under way."""
+        """Start this party's ends of a stage's products, with its own numbers; an owner sends its request."""
         names, kind = self.holders.names, slot_kind(piece, stage)
         owners, evaluators = ([names[place] for place in places] for places in (stage.owners, stage.evaluators))
         if self.holders.name not in owners:
@@ -125,7 +125,7 @@ class Products:
         return SlotEnds(layout, values, dict.fromkeys(evaluators, own))
 
     def end_slots(self, number: int, begun: "SlotEnds") -> Pairs:
-        """This party's share of a stage's products, once its peers are answered, or have answered."""
+        """Finish a stage's products: answer the peers, or receive their answers; returns this party's share."""
         shares = []
         for peer, end in begun.ends.items():
             if isinstance(end, SlotOwner):
@@ -142,7 +142,7 @@ class Products:
     # Three and more parties.
 
     def lift(self, number: int, kind: str, opening: MaskedOpening, share: Pairs) -> Pairs:
-        """A share (count, 2) as whole numbers, among the plan's first `holders` parties; the label party adds up."""
+        """Lift a share (count, 2) to whole numbers, among the plan's first `holders`; the label party adds up."""
         if self.holders.is_first:
             peers = self.holders.names[1 : opening.holders]
             hidden = [self._hidden_by(peer, number, opening, len(share)) for peer in peers]
@@ -172,10 +172,10 @@ class SlotEnds:
 
 
 def matrix_kind(kind: str, block: int) -> str:
-    """Of the products of one block of the rows."""
+    """The name of the products of one block of rows."""
     return f"{kind} {block}"
 
 
 def slot_kind(piece: int, stage: Stage) -> str:
-    """Of the products of one piece of the rows, in one stage of the sigmoid."""
+    """The name of the products of one piece of rows, in one stage of the sigmoid."""
     return f"{SIGMOID} {piece} in stage {stage.number}"

@@ -1,4 +1,4 @@
-"""Who sends what in `shares`, in which order and in how many bytes."""
+"""The messages of `shares`: who sends what, in which order and in how many bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -18,7 +18,7 @@ COMMITMENT_BYTES = 32  # Of one to the answer in a test of a key.
 
 
 class SharesSchedule(TrainingSchedule):
-    """`shares`: keys for all passes and their tests, then products; what is opened comes last."""
+    """The messages of `shares`: keys for all passes and their tests, then products, then openings."""
 
     @cached_property
     def shape(self) -> LatticeShape:
@@ -34,7 +34,7 @@ class SharesSchedule(TrainingSchedule):
             yield from tested_keys(ends, owned, theirs, "test of keys", "step 0")
 
     def _sets_between(self, owner: str, evaluator: str) -> list[ParameterSet]:
-        """Of all keys under which one party encrypts for another."""
+        """The parameter sets of all keys under which one party encrypts for another."""
         scores, gradients, _ = self.shape.sets_for(evaluator)
         names = names_of(self.plan)
         staged = sum(
@@ -60,7 +60,7 @@ class SharesSchedule(TrainingSchedule):
         yield from self._lifted_sums(number, shape)
 
     def _products(self, number: int, layouts: Mapping[str, Layout], where: str) -> Iterator[Due]:
-        """Everybody encrypts for everybody, and everybody multiplies; a layout belongs to the party that multiplies."""
+        """Messages of products among all parties; a layout belongs to the party that multiplies."""
         for owner, evaluator in permutations(layouts, 2):
             size = SEED_BYTES + layouts[evaluator].request_bytes
             yield Due(Kind.LATTICE_REQUEST, number, owner, evaluator, size, where)
@@ -68,7 +68,7 @@ class SharesSchedule(TrainingSchedule):
             yield Due(Kind.LATTICE_REPLY, number, evaluator, owner, layouts[evaluator].reply_bytes, where)
 
     def _stage(self, number: int, stage: Stage, layout: SlotLayout) -> Iterator[Due]:
-        """In every stage the owners ask the evaluators, and all of them lift what they hold."""
+        """Messages of one stage: the owners ask the evaluators, and all of them lift what they hold."""
         names = names_of(self.plan)
         pairs = [(names[owner], names[evaluator]) for owner in stage.owners for evaluator in stage.evaluators]
         for ends in pairs:
@@ -111,7 +111,7 @@ class SharesSchedule(TrainingSchedule):
 def tested_keys(
     ends: tuple[str, str], owned: Sequence[ParameterSet], theirs: Sequence[ParameterSet], test: str, where: str
 ) -> Iterator[Due]:
-    """What one end says: its keys at once, then its part in the tests of both ends' keys, which may repeat."""
+    """Messages of one end: its keys at once, then its part in the tests of both ends' keys, which may repeat."""
     owned_bytes, their_bytes = (sum(one.polynomial_bytes for one in sets) for sets in (owned, theirs))
     yield Due(Kind.LATTICE_KEYS, 0, *ends, owned_bytes, where)
     for kind, size in (

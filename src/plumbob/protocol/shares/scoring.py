@@ -39,7 +39,7 @@ def largest_reply(plan: Plan) -> int:
 
 
 class LatticePredictor:
-    """One of the parties when new rows are scored; only the label party gets the scores."""
+    """One party when new rows are scored; only the label party gets the scores."""
 
     def __init__(self, participant: Participant, table: Table) -> None:
         self.participant, self.plan, self.table = participant, participant.plan, table
@@ -50,18 +50,18 @@ class LatticePredictor:
     shape: LatticeShape
     session: Session
     pair_keys: dict[str, bytes]
-    """With three and more parties, what hides one party's share of a score among the others'."""
+    """Keys with three or more parties that hide one party's share of a score among the others'."""
     _predicted: lattice.Small
 
     def predict(self, part: ModelPart) -> Vector | None:
-        """Scores of this table's rows, where all parts are here."""
+        """The scores of this table's rows, where all parts are here."""
         rows = len(self.table)
         self.prepare_prediction(part, agree(self.participant, self.table.ids, "predict", part.model))
         self.participant.follow(partial(schedules.scored_rows, self.plan, part.training_rows, 1, rows))
         return self.open_scores(1, range(rows))
 
     def prepare_prediction(self, part: ModelPart, session: Session) -> None:
-        """The shares of the weights, the keys they were bound with, and this table's rows as numbers."""
+        """Prepare the shares of the weights, the keys they were bound with, and this table's rows as numbers."""
         lengths = {name: self.holders.columns(name) for name in self.holders.names}
         found = {name: len(share) for name, share in part.shares.items()}
         needed = BoundLattice if self.holders.is_pair else BoundLattices
@@ -77,7 +77,7 @@ class LatticePredictor:
         self.pair_keys = {} if self.holders.is_pair else agree_pair_keys(self.participant, session)
 
     def _entries(self, part: ModelPart) -> lattice.Small:
-        """In units of the last fraction bit, and no wider than a matrix's entries: new rows may lie far out."""
+        """The rows in units of the last fraction bit, no wider than a matrix's entries: new rows may lie far out."""
         limit = 2.0 ** (ENTRY_BITS - 1) - 1
         entries = np.empty((len(self.table), len(self.own)), dtype=np.int32)
         for piece in store.pieces(len(self.table)):
@@ -86,7 +86,7 @@ class LatticePredictor:
         return entries
 
     def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
-        """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""
+        """Open the scores of some rows to the label party; after `prepare_prediction`."""
         chosen = np.asarray(rows, dtype=np.intp)
         starts = range(0, len(chosen), schedules.ROWS_AT_ONCE)
         opened = [self._open(step, chosen[start : start + schedules.ROWS_AT_ONCE]) for start in starts]
@@ -108,7 +108,7 @@ class LatticePredictor:
         return OPENED_SCORES.opened(cut, [0] * len(cut))
 
     def _hidden(self, step: int, rows: list[int], cut: list[int]) -> list[int]:
-        """Among the shares of the other feature parties: masks that cancel in their sum, if all answered these rows."""
+        """The share with masks that cancel in the sum over the feature parties, if all answered these rows."""
         modulus, name, label = 1 << OPENED_SCORES.bits, self.holders.name, self.holders.label
         zero = zero_sum_masks(self.pair_keys, self.session, name, label, step, rows, modulus)
         return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
@@ -132,7 +132,7 @@ class LatticePredictor:
         return total
 
     def _cut(self, shared: NDArray[np.uint64]) -> list[int]:
-        """Without the low bits that nobody needs, modulo an honest score's width.
+        """The share without the low bits that nobody needs, modulo an honest score's width.
 
         A share modulo 2**32 becomes one modulo 2**22: what wraps there wraps here, so any number of parties can do it.
         """

@@ -43,21 +43,21 @@ def shared_series(products: Products, number: int, scores: Angles, row_weights: 
 
 
 class Stages:
-    """One pass at one party."""
+    """The stages of the sigmoid in one pass, at one party."""
 
     def __init__(self, products: Products, number: int, row_weights: RowWeights | None) -> None:
         self.products, self.number, self.row_weights = products, number, row_weights
         self.holders, self.shape = products.holders, products.shape
 
     def begin_pair(self, place: int, piece: slice, scores: Angles) -> SlotEnds:
-        """Two parties: one inner product of sines and cosines for each row."""
+        """Start the only product of two parties: one inner product of sines and cosines for each row."""
         [stage], layout = self.shape.stages, self.shape.slots(piece)
         factors = self._first_factors(scores, piece) if self.holders.is_first else self._last_factors(scores)
         factors = self.products.use("factors", self.number, factors)
         return self.products.begin_slots(self.number, place, stage, layout, factors)
 
     def of_many(self, place: int, piece: slice, scores: Angles) -> Pairs:
-        """Of three and more; a party brings its own factors to its first stage, and what it holds to the others."""
+        """Go through the stages of three or more parties; returns this party's share."""
         held: Pairs | None = None
         for stage in self.shape.stages:
             if self.holders.place not in stage.holders:
@@ -75,7 +75,7 @@ class Stages:
         return held
 
     def _rounded_off(self, place: int, stage: Stage, shared: Pairs) -> Pairs:
-        """Lifted and rounded off to what goes into the next stage, modulo the slots' t again; or to residuals."""
+        """Lift the share and round it off for the next stage, modulo the slots' t again; or to residuals."""
         modulus, flat = self.shape.profile[2].slot_modulus, shared.reshape(-1, 2)
         if stage.is_masked:
             lifted = self.products.lift(self.number, slot_kind(place, stage), self.shape.staged(stage), flat)
@@ -86,7 +86,7 @@ class Stages:
         return pairs.modulo(pairs.round_off(lifted, stage.fraction_bits - TURN_BITS), modulus).reshape(shared.shape)
 
     def _own_factors(self, scores: Angles, piece: slice) -> Small:
-        """Real parts first; the last party's have the amplitudes."""
+        """Own factors, real parts first; the last party's have the amplitudes."""
         if self.holders.is_first:
             factors = self._first_factors(scores, piece)
         elif self.holders.place < self.shape.parties - 1:
@@ -104,10 +104,10 @@ class Stages:
         return angles.owner_factors(self.products.engine, scores, HARMONICS)
 
     def _last_factors(self, scores: Angles, fraction_bits: int = angles.FACTOR_BITS) -> Small:
-        """Sines and cosines, with the amplitudes."""
+        """The last party's sines and cosines, with the amplitudes."""
         return angles.evaluator_factors(self.products.engine, scores, HARMONICS, AMPLITUDES, fraction_bits)
 
 
 def _halves_swapped(values: SlotValues) -> NDArray[Any]:
-    """Real and imaginary parts in each other's place."""
+    """The values with real and imaginary parts exchanged."""
     return np.roll(values, TERMS // 2, axis=0)

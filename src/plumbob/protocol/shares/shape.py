@@ -1,4 +1,4 @@
-"""Which lattice parameters a plan's run works with, from public numbers alone, and what they make sure of.
+"""The lattice parameters of a plan's run, from public numbers alone, and what they guarantee.
 
 Each opened number has a fixed number of bits, and a dishonest party can use them to carry out coefficients of a key.
 What the end of a run can carry toward one party is bounded by the bits opened to it and by what the weights' shares
@@ -48,16 +48,18 @@ LAST_BITS = 22
 """Fraction bits of the last party's factors: a residual is a sum of sixteen products with them, whose errors add up."""
 HIDING_BITS = 30
 STRAY_UNITS = 4
-"""For each party and block of rows. A sum's own low bits are dropped (one unit down), each peer's product is right to
-two units each way, by two roundings and its noise: neighbours' sums so differ by less than this many units more than
-exact ones would."""
+"""Units, per party and block of rows, by which neighbours' sums differ at most beyond exact ones.
+
+A sum's own low bits are dropped (one unit down), and each peer's product is right to two units each way, by two
+roundings and its noise.
+"""
 NOISE_BITS = 6
-"""All parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
+"""All parties' noise stays below 2**6 deviations of one party's, except with a chance of less than 2**-600."""
 ROWS_SUMMED = 1_900_000
-"""Of one product: in a sum over more than 1,950,000 numbers, noise could reach its last bit (docs/lattice.md)."""
+"""Most rows of one product: in a sum over more than 1,950,000 numbers, noise could reach its last bit."""
 LARGEST_SERIES = 0.502  # What the sigmoid's series reaches.
 PULLED = 4.0
-"""Residuals' sums with the penalty beside those without, on average over all columns: less than 3.64 times as large."""
+"""Factor of residuals' sums with the penalty over those without, on average over all columns: below 3.64."""
 MOST_ROWS = 1 << 32  # Where the largest accepted number of rows is looked for.
 ROWS_AT_ONCE = 1 << 17  # Of one product in slots: this many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
@@ -68,12 +70,12 @@ PROFILES = (
     (sets.SCORES_OPENED_WIDE, sets.GRADIENTS_OPENED, sets.SLOTS),
     (sets.SCORES_WIDEST, sets.GRADIENTS_WIDEST, sets.SLOTS),
 )
-"""What a plan's `lattice_set` numbers, from 1: the sets for scores, gradients and the sigmoid."""
+"""The parameter sets for scores, gradients and the sigmoid that a plan's `lattice_set` names, from 1."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Of the sigmoid: parties by their places in the plan. Owners encrypt, each once for all evaluators."""
+    """A stage of the sigmoid: parties by their places in the plan. Owners encrypt, each once for all evaluators."""
 
     number: int
     owners: range
@@ -83,7 +85,7 @@ class Stage:
 
     @property
     def holders(self) -> range:
-        """Who ends with a share."""
+        """The parties that end with a share."""
         places = (*self.owners, *self.evaluators)
         return range(min(places), max(places) + 1)
 
@@ -93,7 +95,7 @@ class Stage:
 
     @property
     def is_masked(self) -> bool:
-        """Two holders lift their shares alone."""
+        """Whether shares are lifted behind masks: two holders lift theirs alone."""
         return len(self.holders) > 2
 
     @property
@@ -127,9 +129,9 @@ class LatticeShape:
 
     plan: Plan
     trained: int
-    """Training rows."""
+    """How many training rows there are."""
     sampled: int = 0
-    """Of a level, how many of them its passes use; 0 = all."""
+    """How many of them the passes of this level use; 0 = all."""
 
     @property
     def rows(self) -> int:
@@ -137,7 +139,7 @@ class LatticeShape:
         return self.sampled or self.trained
 
     def at(self, rows: int) -> "LatticeShape":
-        """Of passes over this many rows."""
+        """The shape of passes over this many rows."""
         return replace(self, sampled=rows)
 
     @cached_property
@@ -152,7 +154,7 @@ class LatticeShape:
 
     @property
     def number(self) -> int:
-        """The plan's own choice, or the smallest profile that withstands what is opened."""
+        """The profile's number: the plan's own choice, or the smallest that withstands what is opened."""
         opened = most_opened_bits(self.plan, self.trained)
         allowed = [place for place, profile in enumerate(PROFILES, 1) if opened <= _withstood(self.plan, profile)]
         if not allowed:
@@ -169,17 +171,17 @@ class LatticeShape:
         return PROFILES[self.number - 1]
 
     def sets_for(self, evaluator: str) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
-        """Of the keys under which this party multiplies; the label party's need not withstand any opening to others."""
+        """The sets of keys under which this party multiplies; the label party's keys need not withstand openings."""
         owners = [party.name for party in self.plan.learners if party.name != evaluator]
         return PROFILES[0] if owners == [self.plan.label_party.name] and self.plan.is_closed else self.profile
 
     @property
     def input_bits(self) -> int:
-        """Of a weight's share, as far as scores modulo one period depend on it."""
+        """Bits of a weight's share, as far as scores modulo one period depend on it."""
         return _share_bits(self.plan)
 
     def scores(self, evaluator: str, rows: int | None = None) -> Layout:
-        """All columns of a party in one group where rows are predicted: what was encrypted then fits any rows."""
+        """The layout for scores; for prediction all columns are one group, so that what was encrypted fits any rows."""
         columns = columns_of(self.plan, evaluator)
         if rows is None:
             return Layout.choose(self.sets_for(evaluator)[0], "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
@@ -187,12 +189,12 @@ class LatticeShape:
 
     @property
     def sum_blocks(self) -> list[slice]:
-        """The rows of each product of the gradients; the last one has the penalty's too, where there are some."""
+        """The rows of each product of the gradients; the penalty's rows, if any, follow those of the last one."""
         starts = range(0, self.rows, ROWS_SUMMED)
         return [*(slice(start, start + ROWS_SUMMED) for start in starts[:-1]), slice(starts[-1], None)]
 
     def gradients(self, evaluator: str) -> list[Layout]:
-        """Of each block of rows, and of the penalty's matrix below the last one."""
+        """The layout of each block of rows, the last one with the penalty's matrix below it."""
         columns, parameters = columns_of(self.plan, evaluator), self.sets_for(evaluator)[1]
         last = self.rows + (columns if self.has_penalty_products else 0)
         return [
@@ -220,7 +222,7 @@ class LatticeShape:
         return stages_of(self.parties)
 
     def staged(self, stage: Stage) -> MaskedOpening:
-        """How products of a stage of the sigmoid are lifted; none of them reaches 2."""
+        """How products of a stage of the sigmoid are lifted; all of them are below 2."""
         return MaskedOpening(self.profile[2].slot_modulus, stage.fraction_bits + 1, len(stage.holders))
 
     @property
@@ -235,7 +237,7 @@ class LatticeShape:
 
     @property
     def pull_scale(self) -> int:
-        """By what weights are multiplied for a penalty in the units of the gradients' sums, which are over all rows."""
+        """The factor for weights in the penalty, in the units of the gradients' sums, which are over all rows."""
         bits = SLOT_BITS + self.plan.feature_bits - PENALTY_BITS - WEIGHT_BITS
         if bits < 0:
             raise PlanError(f"crypto.feature_bits: with l2, set it to at least {self.plan.feature_bits - bits}")
@@ -247,7 +249,7 @@ class LatticeShape:
         return SLOT_BITS + self.plan.feature_bits - DROPPED_BITS
 
     def last_pass_of_key(self, number: int) -> int:
-        """In which a key that is used in this pass is used for the last time.
+        """The last pass that uses a key of this pass.
 
         Between two parties a key serves all passes. Among more, masked numbers could carry out a whole key in one.
         """
@@ -262,7 +264,7 @@ class LatticeShape:
 
     @property
     def keys_in_all(self) -> int:
-        """Of a whole run, with those that prediction is bound to."""
+        """How many keys a whole run has, with those that prediction is bound to."""
         pairs = self.parties * (self.parties - 1)
         staged = sum(len(stage.owners) for stage in self.stages)
         bound = pairs if self.plan.is_closed else 0
@@ -292,7 +294,7 @@ class LatticeShape:
 
     @property
     def most_rows_proved(self) -> int:
-        """Of the same plan: every chance grows with the rows."""
+        """The most rows with which `prove` accepts this plan: every chance grows with the rows."""
         return bisect_left(range(1, MOST_ROWS), True, key=lambda rows: not LatticeShape(self.plan, rows).is_proved)
 
     @property
@@ -300,7 +302,7 @@ class LatticeShape:
         return FAILURE_BITS if self.parties == 2 else FAILURE_BITS_OF_STAGES
 
     def refuse_scores(self, held_out: int) -> None:
-        """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
+        """Refuse more held-out rows than the plan allows to be scored: all of them are when training ends."""
         most = self.plan.most_rows or self.trained
         if self.plan.is_closed and most < held_out:
             raise PlanError(
@@ -315,7 +317,7 @@ class LatticeShape:
 
     @property
     def _failure_of_a_pass(self) -> float:
-        """Products in slots, with the numbers that two lift by themselves; between two, the gradients' sums as well."""
+        """The chance of failure in one pass: products in slots, and between two parties also the gradients' sums."""
         slots = math.fsum(
             count * stage.pairs * self.slots(slice(0, rows), is_turn=stage.is_turn).failure_chance(_lifted_alone(stage))
             for rows, count in Counter(piece.stop - piece.start for piece in self.pieces).items()
@@ -342,18 +344,18 @@ class LatticeShape:
 
     @property
     def masked_numbers(self) -> int:
-        """How many numbers the label party sees behind masks in a pass; none between two."""
+        """How many numbers the label party sees behind masks in a pass; none between two parties."""
         return 0 if self.parties == 2 else sum(count for count, _ in self._masked_numbers())
 
     def _masked_numbers(self) -> Iterator[tuple[int, MaskedOpening]]:
-        """Sums of gradients, and products of the sigmoid's stages for every row."""
+        """The masked numbers: sums of gradients, and products of the sigmoid's stages for every row."""
         yield self.plan.columns + 1, self.lifted_sums
         for stage in self._masked_stages:
             yield self.rows * (TERMS if stage.is_turn else 1), self.staged(stage)
 
     @property
     def most_bits_behind_a_mask(self) -> int:
-        """What one masked number tells about what it hides, at most, however large that is made; 0 between two."""
+        """The most bits that one masked number tells, however large what it hides is made; 0 between two parties."""
         if self.parties == 2:
             return 0
         openings = (self.lifted_sums, *map(self.staged, self._masked_stages))
@@ -369,7 +371,7 @@ class LatticeShape:
 
     @property
     def largest_sum(self) -> float:
-        """Over a pass's rows, m of n, in the units of a gradient's share; on average over the columns.
+        """The largest sum over a pass's rows, m of n, in the units of a gradient's share; on average over the columns.
 
         A column whose mean square over all n rows is at most 1 adds up to no more than sqrt(m n) times the largest
         residual, by Cauchy and Schwarz: not to m times it, which holds where m is n. Under noise for whole rows no
@@ -401,7 +403,7 @@ class LatticeShape:
 
     @property
     def row_cost(self) -> "RowCost | None":
-        """What a run costs for one row, with noise in the units of the gradients' shares; None without a promise.
+        """The cost of a run for one row, with noise in the units of the gradients' shares; None without a promise.
 
         PrivacyError where the run fails too often for delta to pay for it.
         """
@@ -415,7 +417,7 @@ class LatticeShape:
 
 
 def most_opened_bits(plan: Plan, rows: int) -> int:
-    """How much of a key a dishonest party can have carried out to it: what is opened, or all that weights' shares hold.
+    """Bits of a key that can be carried out to a dishonest party: what is opened, or all that weights' shares hold.
 
     Between two, the weights of both count: scores show the label party what the peer's own weights hold, too. More
     parties are taken for honest. What is opened of rows is another number: `checking.rules.prediction_equations`.
@@ -428,7 +430,7 @@ def most_opened_bits(plan: Plan, rows: int) -> int:
 
 
 def _lifted_alone(stage: Stage) -> float:
-    """How large the numbers are, on average, that the two holders of a stage lift; 0 where masks do it."""
+    """The mean size of the numbers that the two holders of a stage lift; 0 where masks do it."""
     if stage.is_masked:
         return 0.0
     # The label party's and the second one's are as large as 1, those of the last two as the last one's amplitudes.
@@ -437,12 +439,12 @@ def _lifted_alone(stage: Stage) -> float:
 
 
 def _share_bits(plan: Plan) -> int:
-    """Of a weight's share, as far as scores modulo one period depend on it."""
+    """Bits of a weight's share, as far as scores modulo one period depend on it."""
     return PERIOD_BITS + plan.feature_bits + WEIGHT_BITS
 
 
 def _withstood(plan: Plan, profile: tuple[ParameterSet, ...]) -> int:
-    """Opened bits; keys for the sigmoid count where something is opened to a party that evaluates under one."""
+    """Opened bits that a profile withstands; the sigmoid's keys count if something is opened to an evaluator."""
     exposed = profile[:2] if plan.is_closed and plan.is_between_two else profile
     return min(each.most_opened_bits for each in exposed)
 
@@ -462,5 +464,5 @@ def _too_much(plan: Plan, opened: int) -> str:
 
 
 def has_penalty_products(plan: Plan) -> bool:
-    """Whitened columns make the penalty a private matrix; otherwise it is a public factor."""
+    """Whether the penalty is a private matrix, as with whitened columns; otherwise it is a public factor."""
     return plan.l2 > 0 and plan.is_whitened

@@ -71,11 +71,11 @@ class LatticeParty(TrainingParty):
     """This party's share of every party's weights."""
     velocities: dict[str, Share]
     row_noise: NDArray[np.int64] | None
-    """What this party adds to its shares of the sums, one row per pass, where the plan promises something for rows."""
+    """This party's noise on its shares of the sums, one row per pass, where the plan makes a promise about rows."""
     bound: AnyBound | None = None
-    """With weights that are never opened: what prediction works on."""
+    """What prediction works on, where weights are never opened."""
     pair_keys: Mapping[str, bytes]
-    """With three and more parties, what hides one party's share of an opened number among the others'."""
+    """Keys with three or more parties that hide one party's share of an opened number among the others'."""
 
     @cached_property
     def shape(self) -> LatticeShape:
@@ -119,7 +119,7 @@ class LatticeParty(TrainingParty):
         return whole_noise_of_a_run(cost, columns, self.participant.draws.of("noise").draw)
 
     def share_start(self) -> None:
-        """A random vector to each peer; what is left of the starting weights stays here."""
+        """Send a random vector to each peer; the rest of the starting weights stays here."""
         left = self.use("start", 0, [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights])
         # Whole numbers hide the start if they are many bits wider; those of a ring are uniform in it.
         bound = local.RING if self.holders.is_pair else 1 << START_BITS
@@ -158,7 +158,7 @@ class LatticeParty(TrainingParty):
         return KeyedProduct(context, parameters, evaluators)
 
     def step(self, batch: Batch) -> Vector:
-        """One pass; the numbers are those of docs/protocol.md, section 10."""
+        """Take one pass; the numbers are those of docs/protocol.md, section 10."""
         self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
         self._enter_level(batch.rows)
         weights = None if self._row_weights is None else self._row_weights[self.level.rows]
@@ -173,7 +173,7 @@ class LatticeParty(TrainingParty):
         return np.zeros(0)
 
     def _enter_level(self, rows: NDArray[np.intp]) -> None:
-        """Make what the passes of a level multiply with; what those of the one before did is let go."""
+        """Prepare what the passes of a level multiply with, and drop what the previous level used."""
         if self._entered is not None and len(self._entered.scores.entries) == len(rows):
             return
         self._entered = None  # Before the next one is made: both need not fit memory.
@@ -190,7 +190,7 @@ class LatticeParty(TrainingParty):
 
     @property
     def level(self) -> "LevelRows":
-        """What the pass that is under way multiplies with."""
+        """What the current pass multiplies with."""
         if self._entered is None:
             raise LocalProtocolError("no pass of this run is under way yet")
         return self._entered
@@ -226,7 +226,7 @@ class LatticeParty(TrainingParty):
 
     @cached_property
     def _shifts(self) -> lattice.Pairs | None:
-        """What the label party takes off its share: half a label, weighted."""
+        """What the label party subtracts from its share: half a label, weighted."""
         if self._signs is None or self.shard.y is None:
             return None
         weights = row_weights(self.plan, self.shard.y, self.shard.weights)
@@ -251,21 +251,21 @@ class LatticeParty(TrainingParty):
         return self._lifted_sums(number, self.use("sums", number, self._noisy(number, shared)))
 
     def _multiplied(self, block: slice, residuals: lattice.Pairs, name: str) -> lattice.Pairs:
-        """What one party's block of rows is multiplied with: residuals, and weights for the penalty below the last."""
+        """What one party's block of rows is multiplied with: residuals and, below the last, weights for the penalty."""
         if block.stop or not self.shape.has_penalty_products:
             return residuals[block]
         scale = self.products.shape.pull_scale
         return np.concatenate([residuals[block], local.pairs_of([scale * value for value in self.held[name]])])
 
     def _noisy(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
-        """With this party's noise on its share of every coordinate: before anything is cut, as the promise needs."""
+        """The shares with this party's noise on every coordinate: before anything is cut, as the promise needs."""
         if self.row_noise is None:
             return shared
         drawn = iter(self.row_noise[number - 1].tolist())
         return {name: [value + next(drawn) for value in share] for name, share in shared.items()}
 
     def _lifted_sums(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
-        """From the ring of the products to that of the weights."""
+        """Lift the sums from the ring of the products to that of the weights."""
         reduced = {name: [value % (1 << GRADIENT_RING) for value in share] for name, share in shared.items()}
         if self.holders.is_pair:
             is_first = self.holders.is_first
@@ -280,7 +280,6 @@ class LatticeParty(TrainingParty):
     # 4. Updates.
 
     def _descend(self, name: str, sums: Share, size: "LatticeStepSize") -> None:
-        """One party's weights and velocity after the step."""
         ring = self.holders.shares
         self.velocities[name] = [
             ring.reduce(ring.cut(u * size.momentum, MOMENTUM_BITS) + ring.cut(g * size.factor, size.shift) + p)
@@ -290,7 +289,7 @@ class LatticeParty(TrainingParty):
         self.held[name] = [ring.reduce(w - u) for w, u in moved]
 
     def _public_pulls(self, name: str) -> Share:
-        """rate l2 w, where the penalty is a public factor; the intercept, the label party's last, is not penalised."""
+        """The pulls rate l2 w, where the penalty is a public factor; the intercept is not penalised."""
         if not self.plan.l2 or self.shape.has_penalty_products:
             return [0] * len(self.held[name])
         factor = round(math.ldexp(self.plan.rate * self.plan.l2, PULL_BITS))
@@ -304,7 +303,7 @@ class LatticeParty(TrainingParty):
     def _used_rows(
         self, kind: str, number: int, honest: lattice.PrivateMatrix, block: int = 0
     ) -> tuple[lattice.Small, lattice.PrivateMatrix]:
-        """What this party multiplies with in a pass, one row for each of its level's, and the same prepared."""
+        """What this party multiplies with in a pass, one row for each of its level's; plain and prepared."""
         rows = self.use(f"rows for {kind}", number, honest.entries)
         if rows is honest.entries:
             return rows, honest
@@ -322,7 +321,7 @@ class LatticeParty(TrainingParty):
 
     @cached_property
     def _penalty(self) -> lattice.Small:
-        """Without rows where the penalty is a public factor."""
+        """The penalty's matrix; without rows where the penalty is a public factor."""
         if not self.shape.has_penalty_products:
             return np.zeros((0, self.columns), np.int32)
         return np.rint(np.ldexp(self.shard.penalties(self.plan.l2), PENALTY_BITS)).astype(np.int32)
@@ -375,13 +374,13 @@ class LatticeParty(TrainingParty):
         return [self.holders.shares.cut(value, dropped) % (1 << WEIGHTS.bits) for value in share]
 
     def _hidden(self, receiver: str, cut: Share) -> Share:
-        """Among the shares that others send there: masks that cancel in their sum."""
+        """The share with masks that cancel in the sum of all that is sent there."""
         name, modulus, every = self.holders.name, 1 << WEIGHTS.bits, range(len(cut))
         zero = zero_sum_masks(self.pair_keys, self.session, name, receiver, 0, every, modulus)
         return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
     def refuse_result(self) -> None:
-        """Said at home only, after the last message: a peer must not learn from it what the weights are like."""
+        """Refuse a diverged result at home only, after the last message: a peer must not learn about the weights."""
         if np.abs(self.weights).max(initial=0.0) > LARGEST_WEIGHT:
             raise DivergenceError(
                 f"training diverged: expected opened weights below {LARGEST_WEIGHT:g}, got larger ones; set "
@@ -389,7 +388,7 @@ class LatticeParty(TrainingParty):
             )
 
     def model_part(self) -> ModelPart:
-        """With weights that were never opened, the shares take their place."""
+        """The party's part of the model; shares take the place of weights that were never opened."""
         part = super().model_part()
         if self.plan.opens_weights:
             return part
@@ -411,7 +410,7 @@ class LevelRows:
     rows: NDArray[np.intp] | slice
     scores: lattice.PrivateMatrix
     gradients: list[lattice.PrivateMatrix]
-    """Of each block of rows, the last one with the penalty."""
+    """The matrix of each block of rows, the last one with the penalty."""
 
 
 @dataclass(frozen=True)
@@ -435,7 +434,7 @@ def added(left: Share, right: Share) -> Share:
 
 
 def to_bytes(share: Sequence[int]) -> bytes:
-    """16 bytes for each element."""
+    """A share as bytes, 16 for each element."""
     return b"".join(value.to_bytes(ELEMENT_BYTES, "little") for value in share)
 
 

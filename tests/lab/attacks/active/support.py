@@ -47,7 +47,7 @@ class Staged:
         return float(np.abs(weights_of(self.run) - weights_of(self.honest)).max())
 
     def is_right(self) -> NDArray[np.bool_]:
-        """For the rows that have an answer, whether it is the label."""
+        """Whether the answer of each row that has one is the label."""
         beliefs = self.label_claim().beliefs
         y = self.run.transcripts[self.plan.label_party.name].y
         assert y is not None
@@ -65,7 +65,7 @@ class Staged:
         )
 
     def _released(self) -> dict[int, Integers]:
-        """For each step, the encoded parts of all other parties, added up, by training row."""
+        """The encoded parts of all other parties, added up, by step and training row."""
         views = [View.of(self.run.transcripts[party.name]) for party in self.plan.learners if party.name != self.by]
         released: dict[int, Integers] = {}
         for view in views:

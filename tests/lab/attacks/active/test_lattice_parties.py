@@ -134,7 +134,7 @@ def test_three_parties_are_told_that_garbage_is_not_bounded() -> None:
 
 
 def test_other_protocols_have_no_lattice_products() -> None:
-    """Nothing to falsify and nothing to answer."""
+    """Other protocols have no lattice products, so there is nothing to falsify."""
     plan = Plan.for_columns(TWO, protocol="exchange", batch_size=16)
     assert {one.verdict for one in check(plan, ROWS) if one.attack in ON_LATTICES} == {"not applicable"}
 

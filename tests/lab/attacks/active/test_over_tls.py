@@ -20,7 +20,7 @@ KNOWN = np.arange(20, 60)
 
 @pytest.mark.parametrize("attack", ["false-residual", "chosen-labels"])
 def test_a_label_party_reads_a_row_over_tls(tmp_path: Path, attack: str) -> None:
-    """By another number in one residual, or by invented labels alone: the peer's command ends as always."""
+    """One number in a residual, or invented labels alone, read a row; the peer's command ends as always."""
     plan = lattice_plan(SPLIT, open="never")
     X, y = made_up(ROWS, plan.columns)
     truth = trained(plan.replace(protocol="clear", open="own"), (X, y)).transcripts["features"].X

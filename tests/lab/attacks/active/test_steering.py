@@ -25,7 +25,7 @@ ROWS = 40
 LARGE, MIDDLING = 100.0, 0.3
 """Pushes further than training ever moves a weight, and as far as the limit lets one, there and back."""
 EXACT = 0.1
-"""Of a standard deviation."""
+"""The largest error that counts as exact, in standard deviations."""
 # The victims have two columns together; the attacker reads ten rows in a step.
 SETTINGS: dict[str, tuple[str, str, tuple[int, ...]]] = {
     "exchange, by the label party": ("label", "exchange", (10, 2)),
@@ -70,7 +70,7 @@ class Steered:
 
 
 def steered(setting: str, push: float | None = None, **keys: Any) -> Steered:
-    """With the attack's own push, or one of this size."""
+    """A run with the attack's own push, or one of this size."""
     by, protocol, split = SETTINGS[setting]
     plan = steering_plan(protocol, split, **keys)
     armed = arm(plan, by)
@@ -130,7 +130,7 @@ def test_check_does_not_call_it_blurred(keys: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_audit_finds_what_check_says(setting: str) -> None:
-    """`leaks`, by a run of its own, for the chosen rows."""
+    """The audit finds that steering `leaks` for the chosen rows, in its own run."""
     by, protocol, split = SETTINGS[setting]
     plan = steering_plan(protocol, split)
     run = trained(plan, made_up(rows=ROWS, columns=12))

@@ -46,12 +46,12 @@ class Owner(ExchangeParty):
 
     @cached_property
     def replies(self) -> dict[int, int]:
-        """By step."""
+        """The replies by step."""
         return {}
 
     @cached_property
     def rows(self) -> dict[int, Any]:
-        """By step, in the order in which they were lent."""
+        """The rows by step, in the order in which they were lent."""
         return {}
 
     def chosen(self, batch: Batch, released: Encoded) -> Sendable:
@@ -171,6 +171,6 @@ def on_network(
 
 
 def factors_of(n: int, prime_sum: int) -> tuple[int, int]:
-    """p and q from their product and their sum."""
+    """The factors p and q from their product and their sum."""
     root = math.isqrt(prime_sum**2 - 4 * n)
     return (prime_sum + root) // 2, (prime_sum - root) // 2

@@ -36,7 +36,7 @@ SMALL_BITS = 24  # Of each p_i: far above every factor that is looked for, and a
 
 
 class MalformedKey(PrivateKey):
-    """Its proof is the best that its factors allow. It cannot decrypt, and need not."""
+    """A malformed key whose proof is the best that its factors allow. It cannot decrypt, and need not."""
 
     def __init__(self, group: SmoothGroup, public: PublicKey) -> None:
         super().__init__(public.n // group.prime, group.prime, public)
@@ -48,7 +48,7 @@ class MalformedKey(PrivateKey):
 
 @pytest.fixture(scope="module")
 def group() -> SmoothGroup:
-    """q, and the small primes that divide n and q - 1."""
+    """The prime q, and the small primes that divide n and q - 1."""
     randomness = seeded("malformed")
     primes, small = distinct_primes(SMALL_BITS, randomness), list[int]()
     while math.prod(small).bit_length() <= ROWS * WIDTH:

@@ -37,14 +37,14 @@ SEEN = "our own, or one seen"
 
 @dataclass(frozen=True)
 class Path:
-    """Who sends what to whom under whose key, in which protocol."""
+    """A path of a message: who sends what to whom under whose key, in which protocol."""
 
     protocol: str
     kind: Kind
     sender: str
     victim: str
     owner: str
-    """Whose key the message is, or is encrypted under."""
+    """The party whose key the message is, or is encrypted under."""
     split: tuple[int, ...] = (2, 3)
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Path:
 
 
 def two_way(**more: Any) -> Iterator[Path]:
-    """Where both parties own a key, each sends under its own and under the other's."""
+    """Paths where both parties own a key: each sends under its own and under the other's."""
     for kind in (Kind.PUBLIC_KEY, Kind.RESIDUALS):
         yield Path("exchange", kind, "features", "label", "features", **more)
     yield Path("exchange", Kind.MASKED_SUMS, "features", "label", "label", **more)
@@ -120,7 +120,7 @@ class Stage:
 
     path: Path
     engine: Opened = field(default_factory=lambda: Opened(engines.choose(threads=1)))
-    """The victim's."""
+    """The victim's engine."""
 
     def play(self, lie: Callable[[bytes], bytes] = lambda body: body) -> dict[str, Any]:
         plan = self.path.plan()
@@ -171,7 +171,7 @@ def test_the_honest_message_is_taken(path: Path) -> None:
 @pytest.mark.parametrize("name", MALFORMED)
 @pytest.mark.parametrize("path", CIPHERTEXT_PATHS, ids=str)
 def test_malformed_ciphertexts_are_refused(path: Path, name: str) -> None:
-    """By their size at the channel, otherwise at the admission; the secret key meets none of them."""
+    """The channel refuses them by size, otherwise the admission does; the secret key meets none of them."""
     stage = Stage(path)
     key = stage.key(path.owner)
     ends = stage.play(lambda honest: MALFORMED[name](key, honest))

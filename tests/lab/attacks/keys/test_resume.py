@@ -41,7 +41,7 @@ SIGNS = 2 * Y - 1
 
 
 class Restarter(ExchangeParty):
-    """As many columns as rows: its sums are the other's residuals. From zero weights these are labels, and noise."""
+    """A party with as many columns as rows: its sums are the other's residuals, at first labels and noise."""
 
     readings: list[Vector]
 
@@ -56,7 +56,7 @@ class Restarter(ExchangeParty):
 def restarted(
     count: int, folder: Path, journals: Callable[[int], dict[str, SqliteJournal]], patch: pytest.MonkeyPatch
 ) -> tuple[NDArray[np.float64], list[PlumbobError]]:
-    """So many starts of both parties; what was read in each, and how each ended at the label party."""
+    """Start both parties this often; what was read each time, and how it ended at the label party."""
     readings: list[Vector] = []
     ends: list[PlumbobError] = []
     use_quick_keys(patch)
@@ -75,7 +75,7 @@ def rate(residuals: Vector) -> float:
 
 
 def journal(folder: Path) -> SqliteJournal:
-    """In a folder of its own."""
+    """A journal in its own folder."""
     folder.mkdir(exist_ok=True)
     return SqliteJournal(folder / JOURNAL)
 
@@ -84,7 +84,7 @@ class DeafJournal(SqliteJournal):
     """The attacker's: it keeps what it said itself, and at every start asks for all that it heard once more."""
 
     def keep(self, peer: str, data: Data, digest: bytes) -> None:
-        """As if nothing had come."""
+        """Keep nothing, as if nothing had come."""
 
 
 def test_fresh_noise_after_each_restart_is_averaged_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ WIDTH = widths_for(PLAN, ROWS).features.bits
 
 @pytest.fixture(scope="module")
 def smooth_key() -> SmoothKey:
-    """As wide as a column of this plan."""
+    """A smooth key as wide as a column of this plan."""
     return SmoothKey.make(seeded("smooth"), profiles.insecure_for_tests(PLAN.key_bits), ROWS, WIDTH)
 
 

@@ -71,13 +71,13 @@ Stage = Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]
 
 
 def simulated(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """All in one process."""
+    """Run all parties in one process."""
     run = played(PLAN, (X, Y), instead={"features": ZeroParty})
     return dict(run.parties), run.ends
 
 
 def networked(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """With journals and links."""
+    """Run the parties with journals and links."""
     instead: dict[str, type[TrainingParty]] = {"features": ZeroParty}
     return on_network(PLAN, tables_for(PLAN, X, Y), folder, instead)
 

@@ -15,25 +15,25 @@ ENGINE = ReferenceEngine()
 
 
 def coefficients(parameters: ParameterSet, value: Residues) -> list[int]:
-    """Of least size, from transformed order."""
+    """The coefficients of least size, from transformed order."""
     q = parameters.modulus
     composed = reference._composed(parameters.primes, reference._coefficients(parameters, value))
     return [int(each) - q if int(each) > q // 2 else int(each) for each in composed]
 
 
 def polynomial(parameters: ParameterSet, numbers: list[int]) -> Residues:
-    """From coefficients to transformed order."""
+    """The polynomial in transformed order, from coefficients."""
     values = np.array([*numbers, *[0] * (parameters.degree - len(numbers))], dtype=object)
     return np.stack([forward((values % p).astype(np.uint64), p) for p in parameters.primes])
 
 
 def times(parameters: ParameterSet, left: Residues, right: Residues) -> Residues:
-    """The product."""
+    """The product of two polynomials."""
     return reference._multiply(parameters, left, right)
 
 
 def minus(parameters: ParameterSet, left: Residues, right: Residues) -> Residues:
-    """The difference."""
+    """The difference of two polynomials."""
     return reference._subtract(parameters, left, right)
 
 

@@ -30,7 +30,7 @@ def closed_run() -> Run:
 
 
 def new_rows() -> Matrix:
-    """To predict, always the same."""
+    """New rows to predict, always the same."""
     return np.round(np.random.default_rng(4).normal(size=(ROWS, 5)), 3)
 
 
@@ -68,7 +68,7 @@ def with_bound(parts: Parts, name: str, bound: BoundLattice) -> Parts:
 
 
 def altered_at_label(run: Run) -> Parts:
-    """Only the label party holds the altered request."""
+    """Bound shares where only the label party holds the altered request."""
     parts = run.model.parts
     return with_bound(parts, "label", replace(bound_of(parts["label"]), supplied=altered(run)))
 

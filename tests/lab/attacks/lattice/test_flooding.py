@@ -15,7 +15,7 @@ SEED, FLOOD_BITS, LIFTED = bytes(32), 50, 1 << 70
 
 
 def lifted_request() -> tuple[Residues, Residues]:
-    """c0 and c1 whose sum c0 + c1 s is a number between the flood and q / 2**51."""
+    """A pair c0 and c1 whose sum c0 + c1 s is a number between the flood and q / 2**51."""
     a = ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context.in_pass(1), SEED))
     c0 = ENGINE.combine(PARAMETERS, polynomial(PARAMETERS, [LIFTED]), a, KEY.secret)
     return c0, polynomial(PARAMETERS, [0]) + (np.array(PARAMETERS.primes, dtype=np.uint64)[:, None] - a)

@@ -59,10 +59,7 @@ class Attacker:
         return found
 
     def scores(self, weight: float, rate: float) -> list[tuple[float, float]]:
-        """Of the person, as the opened weight tells them: for either label, and either angle with that sine.
-
-        Beside each the angle's cosine: the smaller it is, the less a sine tells of its angle.
-        """
+        """The person's scores that the opened weight allows: for either label, and either angle with that sine."""
         found = []
         for sign in (-1, 1):
             sine = (sign - weight * PEOPLE / rate) / FACTOR
@@ -82,7 +79,7 @@ def attacked(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> tuple[Attacker, Run
 
 
 def true_score(plan: Plan) -> float:
-    """Of the person, after the first pass."""
+    """The person's true score after the first pass."""
     X, y = data()
     run = trained(in_clear(plan).replace(epochs=1), (X, y))
     weights = {name: transcript.weights for name, transcript in run.transcripts.items()}

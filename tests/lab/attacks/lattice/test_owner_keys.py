@@ -55,7 +55,7 @@ def transformed(entries: NDArray[np.int64]) -> Residues:
 
 
 def expanded() -> Residues:
-    """c1 as our evaluator expands it."""
+    """The polynomial c1 as our evaluator expands it."""
     return ENGINE.uniform(PARAMETERS, request_stream(PARAMETERS, KEY.context.in_pass(1), SEED))
 
 

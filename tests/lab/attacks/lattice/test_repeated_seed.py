@@ -14,7 +14,7 @@ SECOND = random_pairs(np.random.default_rng(2), 4, 51)
 
 
 class ConstantSeed(OwnerKey):
-    """Its seeds and errors do not depend on what is encrypted."""
+    """An owner whose seeds and errors do not depend on what is encrypted."""
 
     def derive_for(self, product: ProductContext, label: str, *fields: bytes) -> bytes:
         return super().derive_for(product, label)
@@ -39,7 +39,7 @@ def read_difference(key: OwnerKey) -> list[int]:
 
 
 def difference(left: Pairs, right: Pairs) -> list[int]:
-    """The truth."""
+    """The true difference."""
     return to_ints(pairs.reduce(pairs.subtract(left, right), 51))
 
 
@@ -56,7 +56,7 @@ def test_our_seeds_do_not_repeat() -> None:
 
 
 def seeds_of(key: OwnerKey) -> list[bytes]:
-    """Of requests with the same content, under one key in three passes."""
+    """The seeds of requests with the same content, under one key in three passes."""
     return [Owner(key, number, LAYOUT).request(FIRST)[:32] for number in (1, 2, 3)]
 
 

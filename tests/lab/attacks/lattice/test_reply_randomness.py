@@ -38,7 +38,7 @@ def answer(engine: LatticeEngine, request: bytes, register: Register, number: in
 
 
 def opposite(request: bytes, number: int = 1) -> np.ndarray:
-    """-c1, which the owner knows."""
+    """The polynomial -c1, which the owner knows."""
     return reference_engine._uniform(SLOTS, request_stream(SLOTS, KEY.context.in_pass(number), request[:32]), 0)
 
 
@@ -67,10 +67,10 @@ def read_difference(register: Register, passes: tuple[int, int] = SAME_PASS) -> 
 
 
 class Forgetful(Register):
-    """It remembers nothing, and so answers every request."""
+    """A register that remembers nothing, so that every request is answered."""
 
     def admit(self, context: bytes, seed: bytes, digest: bytes) -> None:
-        """Anything goes."""
+        """Admit anything."""
 
 
 def test_a_reply_without_an_encryption_of_zero_is_read() -> None:

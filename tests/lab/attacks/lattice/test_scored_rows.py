@@ -28,7 +28,7 @@ ROWS, COLUMN, FACTOR = 200, 1, 4
 
 
 class Dishonest(LatticeParty):
-    """At the label party."""
+    """A dishonest label party."""
 
     @cached_property
     def _row_weights(self) -> NDArray[np.int64]:

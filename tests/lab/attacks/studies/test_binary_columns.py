@@ -16,5 +16,5 @@ def test_normal_columns_stay_hidden() -> None:
 
 
 def test_errors_of_the_readings_stop_it() -> None:
-    """As noise on residuals leaves them."""
+    """Errors such as noise on residuals leaves stop it."""
     assert attack(table(400, 3, 0, 2, 1), 3, 0, 10, 1, noise=0.3).binary == 0.0

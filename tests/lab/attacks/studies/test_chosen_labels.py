@@ -19,7 +19,7 @@ def test_scores_of_known_rows_reveal_a_row_that_was_never_scored(keys: dict[str,
 
 
 def test_several_chosen_people_give_their_mean_row() -> None:
-    """Label 1 for ten people."""
+    """Label 1 for ten people gives the mean of their rows."""
     read = study.read_row(made_up(ROWS, 1 + COLUMNS, 2), 1, range(10), study.known_rows(ROWS, COLUMNS), **AS_SHARES)
     assert read.cosine > 0.98
 

@@ -4,7 +4,7 @@ from benchmarks.attacks.repeated_alignments import counted, halved
 
 
 def test_numbers_alone_name_every_member() -> None:
-    """With far fewer alignments than people where members are few."""
+    """Sizes alone name every member, with far fewer alignments than people where members are few."""
     found = counted(200, 0.05)
     assert found.members + found.others == 200
     assert found.alignments < 100
@@ -17,7 +17,7 @@ def test_two_lists_that_differ_by_one_person_tell_of_that_person() -> None:
 
 
 def test_a_limit_on_alignments_leaves_most_people_unknown() -> None:
-    """Five numbers."""
+    """Five sizes leave most people unknown."""
     found = counted(200, 0.3, most=5)
     assert found.alignments == 5
     assert found.members + found.others < 20
