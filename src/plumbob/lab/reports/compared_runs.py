@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from plumbob.checking.judgement import HEADINGS
-from plumbob.checking.verdict_words import ASSUMPTIONS, BLOCKED, ORDER
+from plumbob.checking.verdict_words import ASSUMPTIONS, BLOCKED, LEAKS, ORDER
 from plumbob.counting import decimal, percent, seconds, size
 from plumbob.lab.audit.defences import LABELS, DefenceOutcome
 from plumbob.record import Finding, RunRecord
@@ -16,6 +16,8 @@ from plumbob.report.page import PageTable, Section, bullets, facts_list, render
 from plumbob.report.run import judged, limits_of, plan_section, utility_facts, warnings
 from plumbob.report.verdicts import REACHED, Pair, badge, finding_cell, headline_blocks, pairs_of
 
+RANKED = "ranks the labels better than by guessing"
+"""An attack that gets no more of them right."""
 REST = "All other attacks were blocked in every run, or had nothing to work on; each run's own page lists them."
 
 
@@ -72,6 +74,7 @@ def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterat
 def _card(run: ComparedRun) -> Markup:
     """A card: what is read in one sentence, how that came about, and what the run is worth and costs."""
     verdict = run.outcome.verdicts[LABELS]
+    is_ranked = verdict == LEAKS and run.labels.read == run.labels.guessed
     numbers = (
         ("labels right by attack", percent(run.labels.read)),
         ("AUC", decimal(run.outcome.auc)),
@@ -83,7 +86,7 @@ def _card(run: ComparedRun) -> Markup:
         "li",
         tag("h3", run.name),
         badge(verdict),
-        tag("p", tag("strong", f"The processor reads {run.labels.in_words}.")),
+        tag("p", tag("strong", f"The processor {RANKED if is_ranked else f'reads {run.labels.in_words}'}.")),
         tag("p", run.story[:1].upper(), run.story[1:], class_="story"),
         tag("dl", *listed),
         tag("p", tag("a", "Everything about this run", href=run.page)),
