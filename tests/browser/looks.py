@@ -169,6 +169,17 @@ def stops(page: Page) -> list[str]:
     return reached
 
 
+def settle(page: Page) -> None:
+    """Wait until nothing on the page has changed for a second: an answer that is still coming may add elements."""
+    page.evaluate(
+        """() => new Promise((done) => {
+          let timer = setTimeout(done, 1000);
+          const again = () => { clearTimeout(timer); timer = setTimeout(done, 1000); };
+          new MutationObserver(again).observe(document.body, { subtree: true, childList: true, attributes: true });
+        })"""
+    )
+
+
 def reachable(page: Page) -> list[str]:
     """What a pointer could use, and a keyboard must reach."""
     found: list[str] = page.evaluate(REACHABLE)

@@ -19,7 +19,7 @@ from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
 from tests.browser import looks
 from tests.browser.conftest import Tab
-from tests.browser.looks import look_at, reachable, stops, violations
+from tests.browser.looks import look_at, reachable, settle, stops, violations
 from tests.lab.page.conftest import QUICK, OpenLab
 from tests.lab.page.test_own_tables import bank, processor
 from tests.report.support import PAYLOADS
@@ -482,7 +482,10 @@ def test_own_tables_fit_every_screen(tab: Tab, lab: OpenLab, own_files: list[Pat
     """The tables' columns, and the list of runs, on a phone and on desktops."""
     page = first_shown(tab, lab)
     with_own_tables(page, own_files)
+    # The rule's choice comes after the first findings, and brings others.
+    expect(page.locator("#key-bins")).to_have_value("3")
     look_at(page, turn=1, uncropped_from=looks.PHONE)
+    settle(page)
     expected = reachable(page)
     assert sorted(stops(page)) == sorted(expected)
     assert quiet(tab, lab)
