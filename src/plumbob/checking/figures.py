@@ -137,7 +137,7 @@ class Figures:
 
     @property
     def fresh_visits(self) -> int:
-        """How many visits are in new company: the same batches would only repeat what they said."""
+        """How many visits are in freshly shuffled batches; the same batches would only repeat what they said."""
         if self.plan.batches == "full":
             # Every run draws its samples again.
             return 1 + self.runs * (len(self.levels) - 1)

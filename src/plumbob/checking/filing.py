@@ -50,7 +50,7 @@ def attacks_not_run(record: RunRecord) -> list[str]:
 
 
 def judgement(figures: Figures, findings: Sequence[Finding], left_out: tuple[str, ...] = ()) -> PlanJudgement:
-    """Findings about a plan on so many rows, with all that a page says beside them."""
+    """The findings about a plan for this many rows, with all that a page says beside them."""
     protected, opened, limits, assumed = (
         tuple(said(place, figures))
         for place in (SaidWhere.PROTECTED, SaidWhere.OPENED, SaidWhere.LIMITS, SaidWhere.ASSUMED)

@@ -13,6 +13,7 @@ of the party's own file, so that it is known before the parties have found their
 which slot is the reference, on the training rows. A slot that has no training row stays, as a constant column.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -24,6 +25,7 @@ import numpy as np
 
 from plumbob.arrays import Places, Vector
 from plumbob.data.tables import Column
+from plumbob.errors import DataError
 
 RARE, GAP, RANK = "(rare)", "(gap)", "(rank)"
 MIDDLE_RANK = 0.5
@@ -32,7 +34,7 @@ MOST_CUTS_COMPARED = 32
 Slot = TypeVar("Slot")
 
 
-class EncodedColumn:
+class EncodedColumn(ABC):
     """A column of the party's table and how it becomes encoded columns."""
 
     name: str
@@ -42,8 +44,9 @@ class EncodedColumn:
         return False
 
     @property
+    @abstractmethod
     def encoded_names(self) -> tuple[str, ...]:
-        raise NotImplementedError
+        """The names of the encoded columns, in their order."""
 
     @property
     def width(self) -> int:
@@ -69,7 +72,7 @@ class EncodedColumn:
 
         `width` stands for the reference and -1 for a row without a slot, which holds `column_shares`.
         """
-        raise NotImplementedError
+        raise DataError(f"{self.name}: a column without slots has no column of 1s; ask for `columns`")
 
     def unseen(self, column: Column) -> int:
         """How many rows hold a level or a gap that training never saw and that has no slot."""

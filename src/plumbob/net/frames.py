@@ -37,7 +37,7 @@ def framed(parts: Sequence[Data], *, is_masked: bool) -> Iterator[Data]:
         return
     mask = secrets.token_bytes(MASK_BYTES) if is_masked else b""
     head = LONG_HEAD.pack(FIN | Opcode.BINARY, LONG_LENGTH | (MASKED if mask else 0), size) + mask
-    # The mask begins anew with each piece, because the lengths of all but the last are its multiples.
+    # The mask starts over with each piece: the length of every piece but the last is a multiple of the mask's.
     start = CHUNK - sum(map(len, short))
     first = b"".join([*short, last[:start]])
     yield head + (apply_mask(first, mask) if mask else first)

@@ -14,7 +14,7 @@ from plumbob.record import Finding, LedgerCurve, RunRecord
 
 
 class KeptJudgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For a run on so many rows, by the rules of one version."""
+    """What `check` said of a run with this many rows, by the rules of one version."""
 
     plumbob: str
     rows: int
