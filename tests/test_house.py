@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -346,3 +347,48 @@ def test_a_new_sigmoid_is_one_entry(tmp_path: Path) -> None:
     sigmoids.write_text(sigmoids.read_text().replace(last, soft + last))
     assert 'sigmoid = "soft"' in said_in_the_copy(source, "plan", "new", "--protocol", "clear", "--sigmoid", "soft")
     assert float(printed_in_the_copy(source, TRAINED_WITH_IT)) > 0.9
+
+
+# Where a message is added: its number, its place among the messages, and who sends it.
+NEW_MESSAGE = {
+    "protocol/messages.py": ("    QUERY = 30", "    MOOD = 99  # How the sender feels\n    QUERY = 30"),
+    "protocol/shares/schedule.py": (
+        """receiver, size, "step 0")\n""",
+        """receiver, size, "step 0")\n            yield Due(Kind.MOOD, 0, sender, receiver, 4, "step 0")\n""",
+    ),
+    "protocol/shares/training.py": (
+        "        self.share_start()\n",
+        """        self.share_start()
+        for channel in self.holders.channels.values():
+            channel.send(Kind.MOOD, 0, b"glad")
+        self.moods = [channel.receive(Kind.MOOD, 0) for channel in self.holders.channels.values()]
+""",
+    ),
+}
+TRAINED_WITH_MOODS = """
+import numpy as np
+from plumbob.data import split_array
+from plumbob.lab.simulate import train
+from plumbob.plan import Plan
+from plumbob.protocol.schedules import training_schedule
+from plumbob.protocol.shares.training import LatticeParty
+finish = LatticeParty.finish
+LatticeParty.finish = lambda party: (print(*party.moods), finish(party))
+X = np.random.default_rng(1).normal(size=(40, 2))
+plan = Plan.for_columns((1, 1), protocol="shares", epochs=1)
+train(plan, dict(zip(("label", "features"), split_array(X, (X.sum(1) > 0).astype(float), (1, 1)))))
+print([due.size for due in training_schedule(plan, 40).messages() if due.kind.name == "MOOD"])
+"""
+
+
+def test_a_new_message_is_its_number_its_place_and_its_sender(tmp_path: Path) -> None:
+    """The channel, the estimate and the listing follow from the schedule: nothing else is told of a new message."""
+    source = copy_of_the_house(tmp_path)
+    kernel = import_module("plumbob.crypto.engines._kernel").__file__
+    assert kernel is not None
+    shutil.copy(kernel, source / "plumbob/crypto/engines")
+    for name, (old, new) in NEW_MESSAGE.items():
+        text = (source / "plumbob" / name).read_text()
+        assert text.count(old) == 1
+        (source / "plumbob" / name).write_text(text.replace(old, new))
+    assert printed_in_the_copy(source, TRAINED_WITH_MOODS).splitlines() == ["b'glad'", "b'glad'", "[4, 4]"]
