@@ -53,7 +53,6 @@ IMPORTED_LATE = (
     "pandas",  # By pyarrow, wherever it is installed.
     "plumbob.checking.check",
     "plumbob.checking.consent",
-    "plumbob.verb.table_flags",
     "plumbob.crypto.engines.native",
     "plumbob.crypto.lattice.native",
     "plumbob.party.verbs.predict",

@@ -29,7 +29,7 @@ from plumbob.protocol import schedules
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from plumbob.verb.table_flags import TableFlags
+from plumbob.verb.flags import TableFlags
 from tests.party.test_doctor import free_port
 from tests.terminals import HOSTILE, steers, typed
 

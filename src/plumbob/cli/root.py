@@ -18,7 +18,7 @@ from plumbob.cli.commands import VerbGroup, add_to
 from plumbob.errors import ROOM_ADVICE, PlumbobError
 from plumbob.party import verbs as party_verbs
 from plumbob.terminal import LogHandler, complain
-from plumbob.verb import Caller, Result, Verb
+from plumbob.verb import Argument, Caller, Result, Verb
 
 COMPLETING = "_PLUMBOB_COMPLETE"  # A shell sets it when it asks for the words that fit.
 SHELLS = ("bash", "zsh", "fish")
@@ -169,9 +169,7 @@ class Completion(
 ):
     """Print the lines that make your shell complete Plumbob's verbs and flags."""
 
-    shell: Annotated[
-        str, typer.Argument(metavar="bash|zsh|fish", help="Your shell.", autocompletion=lambda: list(SHELLS))
-    ]
+    shell: Annotated[str, Argument("Your shell.", "bash|zsh|fish", choices=SHELLS)]
 
     def do(self, caller: Caller) -> Result:
         from typer.completion import get_completion_script  # type: ignore[attr-defined]  # Every version has it there.

@@ -17,8 +17,8 @@ from plumbob.data import read_table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.verb import Result
+from plumbob.verb.flags import own_id_column
 from plumbob.verb.plan_flags import plan_from
-from plumbob.verb.table_flags import own_id_column
 
 if TYPE_CHECKING:
     from plumbob.jobs import Job

@@ -10,7 +10,7 @@ from plumbob.lab.simulate.training_rows import kept_rows
 from plumbob.party.scores import threshold_of, unusual_lines, write_scores
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
-from plumbob.verb.table_flags import pairing_of
+from plumbob.verb.flags import pairing_of
 
 BY_PLACE = (
     "Rows were paired by their place in the parties' files, not by an id: if the files are not in the same order, "
