@@ -29,7 +29,7 @@ from plumbob.party.home import Home
 from plumbob.party.receipts import peer_signatures, signature_of
 from plumbob.party.replay import NOT_THE_TRAININGS, source_of
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
-from plumbob.party.statements import read_statement, write_statement
+from plumbob.party.verbs.auditing import read_statement, write_statement
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import Share

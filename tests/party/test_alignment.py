@@ -10,11 +10,11 @@ import pytest
 from plumbob.crypto import engines
 from plumbob.data import ColumnChoices
 from plumbob.data.ids import PackedIds
-from plumbob.party import alignment
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.party.rows import aligned_table
 from plumbob.party.verbs import Align
+from plumbob.party.verbs.align import IntersectionOptions, intersect
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import MOST_IDS, Alignment
 from plumbob.run_folder import JOURNAL
@@ -43,8 +43,8 @@ def aligned_by(
         go_on = None if at_least is None else lambda size: size >= at_least
         try:
             # Several chunks, so that there is a middle to die in.
-            options = alignment.IntersectionOptions(go_on, jobs=1, chunk=4)
-            return alignment.align(party_run, PackedIds.of(IDS[name]), journal, journal.draws(), options)[0]
+            options = IntersectionOptions(go_on, jobs=1, chunk=4)
+            return intersect(party_run, PackedIds.of(IDS[name]), journal, options)[0]
         except Killed:
             continue
         finally:

@@ -15,10 +15,11 @@ from plumbob.crypto import engines
 from plumbob.errors import BudgetExceededError, DataError, PeerAwayError, PlumbobError
 from plumbob.lab.simulate import Run
 from plumbob.net.reliable import FRAME, MESSAGE
-from plumbob.party import aligned, prediction
+from plumbob.party import prediction
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
+from plumbob.party.rows import keep_aligned
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.openings import RowLimit
@@ -259,7 +260,7 @@ def keep_list(organisations: Organisations, name: str, rows: int) -> None:
     ids = organisations.tables["label"].ids[:rows]
     for party in organisations.names:
         home = Home.open(organisations.home(party))
-        aligned.keep(home, PLAN, Alignment(ids, "", rows, dict.fromkeys(organisations.names, rows)), name)
+        keep_aligned(home, PLAN, Alignment(ids, "", rows, dict.fromkeys(organisations.names, rows)), name)
 
 
 def asked_of(organisations: Organisations, *words: str) -> Command:

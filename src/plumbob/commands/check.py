@@ -92,7 +92,7 @@ def aligned_rows_in(folder: Path, plan: Plan) -> int:
     """The aligned rows in a party's folder, for a plan that does not give a number; 0 where none were aligned."""
     if plan.rows or not folder.is_dir():
         return 0
-    from plumbob.party.aligned import rows_kept_in
+    from plumbob.party.rows import rows_kept_in
 
     return rows_kept_in(folder, plan)
 

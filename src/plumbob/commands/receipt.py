@@ -24,7 +24,7 @@ from plumbob.party.receipts import (
     peer_signatures,
     signature_of,
 )
-from plumbob.party.statements import read_statement, statement_mistakes
+from plumbob.party.verbs.auditing import read_statement, statement_mistakes
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.releases import opened_bits

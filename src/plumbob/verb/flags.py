@@ -88,6 +88,16 @@ JobVersion = Annotated[str | None, Flag("Version of FATE or SecretFlow, where th
 TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
 
 
+def plan_of(given: GivenPlan) -> Plan:
+    """The plan itself; PlanError where its file cannot be read."""
+    return given if isinstance(given, Plan) else Plan.load(given)
+
+
+def plan_argument(given: GivenPlan) -> str:
+    """The plan as an argument of the next command."""
+    return "PLAN" if isinstance(given, Plan) else str(given)
+
+
 def one_plan(files: Sequence[str]) -> Path | None:
     """The plan's file, if one is named."""
     if len(files) > 1:

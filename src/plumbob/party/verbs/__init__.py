@@ -383,7 +383,7 @@ class Forget(PartyVerb, words="party forget", section=LOOK_AFTER, example="party
     evidence: Annotated[bool, Flag("Delete the run's evidence: a replay can then show nothing any more.")] = False
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.party.verbs.forget import forget
+        from plumbob.party.verbs.status import forget
 
         return forget(self)
 
