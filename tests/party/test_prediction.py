@@ -213,6 +213,7 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
+@pytest.mark.usefixtures("nobody_waits")
 def test_new_rows_that_were_not_aligned(organisations: Organisations) -> None:
     """Whoever predicts a new file at once reads what to type first, with the name and the file."""
     new = organisations.folder / "new.csv"
