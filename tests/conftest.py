@@ -102,7 +102,7 @@ def browser_path() -> str | None:
 def no_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
     """A comparison of defences measures no engine: its costs are made up."""
     made_up = SimpleNamespace(minutes=1.0, bytes_sent=1)
-    monkeypatch.setattr("plumbob.lab.commands.defences.estimate", lambda *_: made_up)
+    monkeypatch.setattr("plumbob.lab.commands.attack.estimate", lambda *_: made_up)
 
 
 @pytest.fixture

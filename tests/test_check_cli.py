@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.commands import estimate_lattice
-from plumbob.commands.estimate import estimate
-from plumbob.commands.estimate_lattice import key_memory
+from plumbob.commands.estimate import TRIES, estimate, fastest, key_memory
 from plumbob.crypto import calibration
 from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
@@ -198,10 +196,10 @@ def test_a_busy_machine_slows_no_estimate_by_one_try(monkeypatch: pytest.MonkeyP
     """Of several tries the fastest counts, whenever it comes."""
     lengths = [5.0, 2.0, 3.0, 9.0, 4.0]
     clock = iter(moment for start, length in enumerate(lengths) for moment in (100.0 * start, 100.0 * start + length))
-    monkeypatch.setattr(estimate_lattice, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr("plumbob.commands.estimate.time", SimpleNamespace(perf_counter=lambda: next(clock)))
     tries: list[None] = []
-    assert estimate_lattice.fastest(lambda: tries.append(None)) == 2.0
-    assert len(tries) == estimate_lattice.TRIES == len(lengths)
+    assert fastest(lambda: tries.append(None)) == 2.0
+    assert len(tries) == TRIES == len(lengths)
 
 
 @pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)

@@ -152,9 +152,8 @@ class ShowReceipt(Verb, words="receipt", section=LOOK_AT_RUNS, example="receipt 
     ] = None
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.commands.receipt import compare, run
+        from plumbob.commands.receipt import KnownCertificates, compare, run
         from plumbob.party.home import Home
-        from plumbob.party.receipts import KnownCertificates
 
         known = KnownCertificates.given(None if self.home is None else Home.open(self.home), self.fingerprint)
         return run(self.folders[0], known, self.statement) if len(self.folders) == 1 else compare(self.folders, known)

@@ -16,7 +16,7 @@ from itertools import combinations
 from plumbob import __version__, counting
 from plumbob.counting import counted
 from plumbob.crypto import engines
-from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
+from plumbob.data import Table, build_shard, canonical_ids, steps_per_epoch
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
     DataError,
@@ -35,7 +35,7 @@ from plumbob.net.websocket import Timeouts
 from plumbob.party import signature
 from plumbob.party.home import Home
 from plumbob.party.party_run import largest_message, topic_of
-from plumbob.party.rows import aligned_table, own_table, rows_kept_in
+from plumbob.party.rows import aligned_table, own_table, rows_kept_in, whole_table
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.party.status import SECONDS_BETWEEN
 from plumbob.plan import Plan
@@ -161,19 +161,13 @@ def _plan_names(home: Home, plan: Plan) -> Iterator[Check]:
 
 def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
     """Whether this party's rows can be read and are what the plan says; an arbiter has none."""
-    settings = home.settings
     try:
         if plan is not None and home.identity.name in (party.name for party in plan.learners):
             yield _fitting(home, plan, own_table(home, plan))
-        elif plan is None and settings.data:
-            table = read_table(
-                home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading
-            )
-            yield Check(
-                "table",
-                True,
-                f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}; no plan named to compare",
-            )
+        elif plan is None and home.settings.data:
+            table = whole_table(home)
+            found = f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}"
+            yield Check("table", True, f"{found}; no plan named to compare")
     except (DataError, SettingsError) as error:
         todo = "correct the file, or `data`, `id_column` and `label_column` in party.toml"
         yield Check("table", False, str(error), todo)

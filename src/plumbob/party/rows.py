@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from plumbob.protocol.alignment import Alignment
 
 
+def whole_table(home: Home) -> Table:
+    """The table that the settings name, whatever a plan wants of it."""
+    settings = home.settings
+    return read_table(home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading)
+
+
 def own_table(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
     """The table that the settings name; DataError for an arbiter, which has none."""
     _refuse_arbiter(home, plan)

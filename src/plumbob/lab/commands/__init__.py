@@ -134,9 +134,9 @@ class PredictHere(Verb, words="predict", section=HERE, example="predict run --da
         folders, pairs = flags.told_apart(self.run_words)
         flags.refuse_nameless([*self.data, *folders])
         folder = one_run(folders)
-        from plumbob.lab.commands.predict import run
+        from plumbob.lab.commands.predict import predict
 
-        return run(folder, [*self.data, *pairs], self)
+        return predict(folder, [*self.data, *pairs], self)
 
 
 @dataclass(frozen=True)
@@ -165,12 +165,12 @@ class Audit(
     verbose: flags.ShowsAll = field(default=False, kw_only=True)
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.lab.commands import attack, defences
+        from plumbob.lab.commands import attack
 
         files, names = attack.told_apart(self.paths, self.only)
         plan, inputs, options = self.work(files, caller.quiet)
         if self.defences:
-            return defences.run(plan, inputs, self.out, options, names, self.encrypted, caller.at)
+            return attack.compare_defences(plan, inputs, self.out, options, names, self.encrypted, caller.at)
         if self.encrypted:
             raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
         return attack.audit_plan(plan, inputs, self.out, options, names, caller.at, self.predicted, self.verbose)
@@ -210,9 +210,9 @@ class Export(Verb, words="export", section=LOOK_AT_RUNS, example="export run --t
     pdo: Annotated[float, Flag("Scorecard: points that double the odds.")] = 20.0
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.lab.commands.export import run
+        from plumbob.lab.commands.predict import export_model
 
-        return run(self)
+        return export_model(self)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from plumbob.data import Batch
 from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import write_over
 from plumbob.party.evidence import FOLDER, HEAD, SESSIONS, read_head
-from plumbob.party.receipts import sealed_by
 from plumbob.party.replay import replay, source_of
 from plumbob.party.sealing import PUBLIC_FILE, Auditor, AuditorKeys
 from plumbob.party.verbs import AuditorKey, OpenHead, ReplayRun, SignStatement
 from plumbob.plan import Plan
+from plumbob.protocol.account import Seal
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
@@ -199,6 +199,12 @@ def _signed_streams(account: Mapping[str, Any], party: str) -> dict[str, dict[st
         return {}
     streams = sealed_by(account, party).streams.items()
     return {way: {peer: pair[place].hex() for peer, pair in streams} for place, way in enumerate(("sent", "received"))}
+
+
+def sealed_by(account: Mapping[str, Any], party: str) -> Seal:
+    """A party's last signature in a session, as a record or a head has it."""
+    peers = [name for name in account["commitments"] if name != party]
+    return Seal.from_bytes(bytes.fromhex(account["seals"][party]), peers)
 
 
 def _signer(stored: SignedStatement) -> Auditor | None:

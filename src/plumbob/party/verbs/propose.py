@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from plumbob.callbacks import Tell
 from plumbob.checking.advice import ROW_EPSILON, offered_noise_loss, small_delta
 from plumbob.checking.row_notes import loss_in_words
 from plumbob.counting import size
-from plumbob.data import ColumnChoices, Table, read_table
+from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import choices_of, fit_encoder
 from plumbob.data.summary import summarise
 from plumbob.errors import DataError, PlanError
@@ -26,6 +26,7 @@ from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
 from plumbob.party.plan_runs import open_journal
 from plumbob.party.proposal import DraftFor, Proposal, tell_refusals_at
 from plumbob.party.proposal import propose as propose_to_peers
+from plumbob.party.rows import whole_table
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Party, Plan
 from plumbob.plan.encodings import DraftedEncoding, TableSize, suggested_keys
@@ -48,7 +49,7 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
     home = Home.open(folder)
     with tell_refusals_at(home, tell):
         home = _with_choices(home, reading)
-        own = _own_table(home)
+        own = whole_table(home)
         # Whoever names a column of weights wants them used.
         weighs = {} if own.weights is None else {"row_weights": "label party"}
         drafts = _Drafts(own, {**weighs, **keys})
@@ -275,24 +276,14 @@ def _with_choices(home: Home, reading: ColumnChoices) -> Home:
 
 def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
     """The choices made now; where there are none, those made before."""
-    return ColumnChoices(
-        now.columns or before.columns,
-        now.drop or before.drop,
-        {**before.types, **now.types},
-        now.gaps or before.gaps,
-        now.stepped or before.stepped,
-        now.monotone or before.monotone,
-        {**before.ranges, **now.ranges},
-        now.positive or before.positive,
-        now.duplicates if now.duplicates != "refuse" else before.duplicates,
-        now.unlabelled if now.unlabelled != "refuse" else before.unlabelled,
-        now.weight or before.weight,
-    )
-
-
-def _own_table(home: Home) -> Table:
-    settings = home.settings
-    return read_table(home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading)
+    merged: dict[str, Any] = {}
+    for one in fields(ColumnChoices):
+        said, kept = getattr(now, one.name), getattr(before, one.name)
+        if isinstance(said, Mapping):
+            merged[one.name] = {**kept, **said}
+        else:
+            merged[one.name] = said if said and said != one.default else kept
+    return ColumnChoices(**merged)
 
 
 def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> tuple[Plan, DraftedEncoding | None]:
