@@ -1,10 +1,11 @@
 """A finished run is replaced only by whoever says so, and only once another is there in its place."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import CommandLine
+from tests.command_line import CommandLine, call
 
 pytestmark = pytest.mark.usefixtures("no_estimates")
 TINY = ["--features", "15,15", "--protocol", "clear", "--epochs", "1", "--data", "breast-cancer", "--accept-leaks"]
@@ -17,12 +18,18 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run, which no test changes."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    assert call(*VERBS["train"], "--out", str(folder)) == 0
+    return folder
+
+
 @pytest.fixture
-def run(cli: CommandLine, tmp_path: Path) -> Path:
-    """A finished run."""
-    assert cli(*VERBS["train"], "--out", str(tmp_path / "run")) == 0
-    cli.read()
-    return tmp_path / "run"
+def run(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
 @pytest.mark.parametrize("words", [*VERBS.values(), DEFENCES], ids=["train", "audit", "defences"])

@@ -135,25 +135,24 @@ def test_scores_say_which_rows_were_held_out(
     assert cli("predict", run, "--data", *files, "--id", "client", "--out", str(out)) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "threshold"),
-    [([], 0.5), (["--threshold", "0.3"], 0.3), (["--cost", "1:4"], 0.2), (["--threshold", "balanced"], None)],
-)
-def test_thresholds(
-    cli: CommandLine, files: list[str], tmp_path: Path, words: list[str], threshold: float | None
-) -> None:
+def test_thresholds(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """A row is positive above the threshold: given, from costs, or best on scores that were seen."""
     trained(cli, files, "--drop", "name")
     run, out = str(tmp_path / "run"), tmp_path / "scores.csv"
-    result = cli.answer("predict", run, "--data", *files, "--id", "client", "--out", str(out), *words)
-    assert result["stability_index"] < 0.5
-    assert sum(decile["rows"] for decile in result["deciles"]) == ROWS
-    part = json.loads((tmp_path / "run/parties/bank/part.json").read_text())
-    used = threshold if threshold is not None else part["balanced_threshold"]
-    assert result["threshold"] == used
-    with out.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert all((float(row["probability"]) > used) == (row["predicted"] == "yes") for row in rows)
+    balanced = json.loads((tmp_path / "run/parties/bank/part.json").read_text())["balanced_threshold"]
+    for words, threshold in (
+        ([], 0.5),
+        (["--threshold", "0.3"], 0.3),
+        (["--cost", "1:4"], 0.2),
+        (["--threshold", "balanced"], balanced),
+    ):
+        result = cli.answer("predict", run, "--data", *files, "--id", "client", "--out", str(out), *words)
+        assert result["stability_index"] < 0.5
+        assert sum(decile["rows"] for decile in result["deciles"]) == ROWS
+        assert result["threshold"] == threshold
+        with out.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert all((float(row["probability"]) > threshold) == (row["predicted"] == "yes") for row in rows)
 
 
 def test_rows_as_they_come(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
