@@ -34,8 +34,7 @@ from plumbob.data import Table, split_array
 from plumbob.lab.simulate import train
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.identity import Identity, read_certificate
-from plumbob.party.party_run import PartyRun
-from plumbob.party.sizes import largest_message
+from plumbob.party.party_run import PartyRun, largest_message
 from plumbob.party.training import train as take_part
 from plumbob.plan import Plan
 from plumbob.protocol.sqlite_journal import SqliteJournal

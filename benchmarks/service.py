@@ -19,11 +19,11 @@ import numpy as np
 
 from plumbob.data import Table, split_array
 from plumbob.lab.simulate import train
-from plumbob.party import aligned, prediction, signature
+from plumbob.party import prediction, signature
 from plumbob.party.home import Home
-from plumbob.party.journals import one_session
 from plumbob.party.party_run import party_run_at
-from plumbob.party.plan_runs import PlanRuns
+from plumbob.party.plan_runs import PlanRuns, one_session
+from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
@@ -122,7 +122,7 @@ def _homes(folder: Path, plan: Plan, tables: dict[str, Table]) -> dict[str, Home
             if other.identity.name != name:
                 homes[name] = homes[name].join(other.invitation())
         ids = tables[name].ids
-        aligned.keep(home, plan, Alignment(ids, "", len(ids), dict.fromkeys(tables, len(ids))))
+        keep_aligned(home, plan, Alignment(ids, "", len(ids), dict.fromkeys(tables, len(ids))))
         signature.sign(homes[name], plan)
     return homes
 

@@ -8,9 +8,12 @@ import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
+
+from tests.command_line import CommandLine
 
 IN_MEMORY = Path("/dev/shm")  # noqa: S108  # pytest makes a folder there that is its own.
 ROOM_NEEDED = 1 << 30  # Bytes: several times what the tests keep at once.
@@ -93,3 +96,16 @@ def has_room_in_memory() -> bool:
 def browser_path() -> str | None:
     """The system's own; none is downloaded."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+@pytest.fixture
+def no_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparison of defences measures no engine: its costs are made up."""
+    made_up = SimpleNamespace(minutes=1.0, bytes_sent=1)
+    monkeypatch.setattr("plumbob.lab.commands.attack.estimate", lambda *_: made_up)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command line, and what it prints."""
+    return CommandLine(capsys)

@@ -12,13 +12,14 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import plumbob
-from plumbob import __version__, cli
+from plumbob import __version__
+from plumbob.cli import INTERRUPTED
 from plumbob.crypto import engines
 from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.lab.attacks import Attack, Condition, LabelClaim, View
@@ -26,12 +27,12 @@ from plumbob.plan import KEYS, Plan
 from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
 from plumbob.verb.flags import EngineOption
+from tests.command_line import CommandLine, call
 
 HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sklearn"}
 RESULT = {"engine": "python", "iteration_s": {"392": 1.5, "12": 0.25}, "lines": ["one  line [as it is]", "x" * 200]}
 
 TINY = ["--features", "15,15", "--batch-size", "128", "--epochs", "2", "--key-bits", "512", "--test-only-keys"]
-ENGINE = ["--engine", "python"]
 VERBS = [
     ["bench"],
     ["demo"],
@@ -80,94 +81,70 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch, name: str, run: Callable[..., 
     monkeypatch.setattr(f"plumbob.lab.{name}", module, raising=False)
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """The exit code of `plumbob ARGUMENTS`, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["plumbob", *arguments])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return left.value.code if isinstance(left.value.code, int) else 0
-
-
-@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
-def test_every_verb_has_help(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: list[str]
-) -> None:
-    """`plumbob VERB --help` names the options that every verb has."""
-    assert call(monkeypatch, *verb, "--help") == 0
-    printed = capsys.readouterr().out
-    assert all(option in printed for option in ("--json", "--quiet"))
-
-
-def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_version(cli: CommandLine) -> None:
     """`--version` prints the name and the version."""
-    assert call(monkeypatch, "--version") == 0
-    assert capsys.readouterr().out == f"plumbob {__version__}\n"
+    assert cli("--version") == 0
+    assert cli.out == f"plumbob {__version__}\n"
 
 
 @pytest.mark.parametrize("arguments", [["nothing-like-this"], ["bench", "--nothing-like-this"], ["bench", "surplus"]])
-def test_wrong_usage_is_exit_code_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
+def test_wrong_usage_is_exit_code_2(cli: CommandLine, arguments: list[str]) -> None:
     """What cannot be parsed leaves with 2 and says so on standard error only."""
-    assert call(monkeypatch, *arguments) == 2
-    printed = capsys.readouterr()
+    assert cli(*arguments) == 2
+    printed = cli.read()
     assert printed.out == ""
     assert "Usage" in printed.err
 
 
-def test_json_is_one_object(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_one_object(cli: CommandLine) -> None:
     """With `--json` standard output is one JSON object and the progress is elsewhere."""
-    assert call(monkeypatch, "bench", "--json") == 0
-    printed = capsys.readouterr()
+    assert cli("bench", "--json") == 0
+    printed = cli.read()
     assert json.loads(printed.out) == {"engine": "python", "iteration_s": {"392": 1.5, "12": 0.25}}
     assert printed.err == "thorough\n"
 
 
-def test_lines_are_printed_as_they_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_are_printed_as_they_are(cli: CommandLine) -> None:
     """Outside a terminal nothing is coloured, wrapped or taken for markup."""
-    assert call(monkeypatch, "bench", "--quick") == 0
-    assert capsys.readouterr() == ("one  line [as it is]\n" + "x" * 200 + "\n", "quick\n")
+    assert cli("bench", "--quick") == 0
+    assert cli.read() == ("one  line [as it is]\n" + "x" * 200 + "\n", "quick\n")
 
 
-def test_quiet_silences_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_silences_progress(cli: CommandLine) -> None:
     """`--quiet` leaves standard error empty and the result in place."""
-    assert call(monkeypatch, "demo", "--quiet") == 0
-    assert capsys.readouterr() == ("done\n", "")
+    assert cli("demo", "--quiet") == 0
+    assert cli.read() == ("done\n", "")
 
 
-def test_demo_writes_where_it_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_demo_writes_where_it_is_told(cli: CommandLine, tmp_path: Path) -> None:
     """`--out` reaches the demo; without it the folder is `demo`."""
-    call(monkeypatch, "demo", "--out", str(tmp_path), "--json", "--quiet")
-    assert json.loads(capsys.readouterr().out) == {"out": str(tmp_path)}
-    call(monkeypatch, "demo", "--json", "--quiet")
-    assert json.loads(capsys.readouterr().out) == {"out": "demo"}
+    cli("demo", "--out", str(tmp_path), "--json", "--quiet")
+    assert json.loads(cli.out) == {"out": str(tmp_path)}
+    cli("demo", "--json", "--quiet")
+    assert json.loads(cli.out) == {"out": "demo"}
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG], ids=errno.errorcode.get)
-def test_a_disk_without_room_has_its_advice(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
-) -> None:
+def test_a_disk_without_room_has_its_advice(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Whichever file the system refuses to write, the message says what to do."""
 
     def refused(*_arguments: object) -> dict[str, object]:
         raise OSError(number, os.strerror(number), "report.html")
 
     put_in_place(monkeypatch, "bench", refused)
-    assert call(monkeypatch, "bench") == 1
-    assert capsys.readouterr().err == f"plumbob: report.html: {os.strerror(number)}; {ROOM_ADVICE}\n"
+    assert cli("bench") == 1
+    assert cli.err == f"plumbob: report.html: {os.strerror(number)}; {ROOM_ADVICE}\n"
 
 
-def test_our_errors_become_a_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_errors_become_a_message(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A PlumbobError leaves with 1 and its message, without a traceback."""
 
     def refuse(quick: bool, progress: Progress) -> dict[str, object]:
         raise CryptoError("expected a key of 2048 bits, got 1024; make a new one")
 
     put_in_place(monkeypatch, "bench", refuse)
-    assert call(monkeypatch, "bench", "--json") == 1
-    assert capsys.readouterr() == ("", "plumbob: expected a key of 2048 bits, got 1024; make a new one\n")
+    assert cli("bench", "--json") == 1
+    assert cli.read() == ("", "plumbob: expected a key of 2048 bits, got 1024; make a new one\n")
 
 
 SHOW_LOADED = """
@@ -196,58 +173,45 @@ def test_start_up_is_light() -> None:
 # Plans.
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """The JSON object of a verb that must succeed."""
-    assert call(monkeypatch, *arguments, "--json", "--quiet") == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    parsed: dict[str, Any] = json.loads(printed.out)
-    return parsed
-
-
-def test_plan_new_reads_back(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_plan_new_reads_back(cli: CommandLine, tmp_path: Path) -> None:
     """What `plan new` writes is the plan that its flags describe, and `hash` and `show` agree on it."""
     file = tmp_path / "deep" / "joint.toml"
     flags = ["--names", "bank,fund", "--protocol", "exchange", "--no-intercept", "--heuristic", "T=5", "--l2", "0.5"]
-    made = answer(monkeypatch, capsys, "plan", "new", "--out", str(file), *flags)
+    made = cli.answer("plan", "new", "--out", str(file), *flags)
     plan = Plan.load(file)
     assert [party.name for party in plan.learners] == ["bank", "fund"]
     assert (plan.protocol, plan.intercept, plan.heuristic.T, plan.l2) == ("exchange", False, 5, 0.5)
     assert made["hash"] == plan.hash()
-    assert answer(monkeypatch, capsys, "plan", "hash", str(file)) == {"hash": plan.hash()}
-    assert call(monkeypatch, "plan", "show", str(file)) == 0
-    printed = capsys.readouterr().out
+    assert cli.answer("plan", "hash", str(file)) == {"hash": plan.hash()}
+    assert cli("plan", "show", str(file)) == 0
+    printed = cli.out
     assert Plan.from_toml(printed) == plan
     assert plan.hash() in printed
 
 
-def test_plan_new_overwrites_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_plan_new_overwrites_nothing(cli: CommandLine, tmp_path: Path) -> None:
     """A plan that may be signed already is not lost by a second call."""
     file = tmp_path / "joint.toml"
     file.write_text("precious")
-    assert call(monkeypatch, "plan", "new", "--out", str(file)) == 1
-    assert "there is a file already" in capsys.readouterr().err
+    assert cli("plan", "new", "--out", str(file)) == 1
+    assert "there is a file already" in cli.err
     assert file.read_text() == "precious"
 
 
-def test_every_key_has_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_key_has_a_flag(cli: CommandLine) -> None:
     """One flag for each key of the plan, made from the plan's own list."""
     for key in KEYS:
         flag = "--" + key.name.replace("_", "-")
         value = [] if isinstance(key.default, bool) else [str(key.default)]
         # Some defaults need one another; here only parsing counts.
-        assert call(monkeypatch, "plan", "new", flag, *value) in (0, 1)
-    assert "No such option" not in capsys.readouterr().err
+        assert cli("plan", "new", flag, *value) in (0, 1)
+    assert "No such option" not in cli.err
 
 
-def test_wrong_key_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_key_is_explained(cli: CommandLine) -> None:
     """The plan's own message, one line a mistake."""
-    assert call(monkeypatch, "plan", "new", "--protocol", "exchagne", "--epochs", "-1") == 1
-    printed = capsys.readouterr()
+    assert cli("plan", "new", "--protocol", "exchagne", "--epochs", "-1") == 1
+    printed = cli.read()
     assert printed.out == ""
     assert 'did you mean "exchange"?' in printed.err
     assert "model.epochs" in printed.err
@@ -260,14 +224,11 @@ def test_wrong_key_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One run of each protocol on bundled data, made by the real command line."""
     folder = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("clear", "exchange", "shares", "arbiter"):
-            out = ["--out", str(folder / name), "--json", "--quiet", "--accept-leaks"]
-            out += ["--open", "own"] if name == "shares" else []
-            code = call(
-                patch, "train", *TINY, *ENGINE, "--data", "breast-cancer", "--protocol", name, "--seed", "4", *out
-            )
-            assert code == 0
+    for name in ("clear", "exchange", "shares", "arbiter"):
+        out = ["--out", str(folder / name), "--json", "--quiet", "--accept-leaks"]
+        out += ["--open", "own"] if name == "shares" else []
+        words = [*TINY, "--data", "breast-cancer", "--protocol", name, "--seed", "4"]
+        assert call("train", *words, *out) == 0
     return folder
 
 
@@ -285,16 +246,14 @@ def test_train_leaves_a_whole_run(runs: Path, protocol: str) -> None:
         assert (folder / "parties" / party / "transcript.npz").is_file()
 
 
-def test_train_prints_quality_side_by_side(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_train_prints_quality_side_by_side(cli: CommandLine, tmp_path: Path) -> None:
     """Three models stand beside seven numbers, some with an interval; progress goes to stderr; a flag wins."""
     plan = tmp_path / "joint.toml"
     plan.write_text(Plan.for_columns((15, 15), protocol="exchange", batch_size=64).to_toml())
     out = str(tmp_path / "run")
     train = ["train", str(plan), "--data", "breast-cancer", "--protocol", "clear", "--out", out, "--accept-leaks"]
-    assert call(monkeypatch, *train) == 0
-    printed = capsys.readouterr()
+    assert cli(*train) == 0
+    printed = cli.read()
     models = [line for line in printed.out.splitlines() if line.startswith(("joint ", "local-only ", "pooled "))]
     assert [len(re.split(r" {2,}", line)) for line in models] == [3, 3, 3]
     assert all(re.search(r"\(0\.\d{3} to [01]\.\d{3}\)", line) for line in models)
@@ -303,77 +262,59 @@ def test_train_prints_quality_side_by_side(
     assert RunFolder(Path(out)).record().protocol == "clear"
 
 
-def test_accepted_leaks_are_recorded(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Who accepts leaks is on record for it."""
-    train = ["train", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--out", str(tmp_path)]
-    assert answer(monkeypatch, capsys, *train)["accepted_leaks"] is False
-    assert answer(monkeypatch, capsys, *train, "--new", "--accept-leaks")["accepted_leaks"] is True
-    assert RunFolder(tmp_path).record().accepted_leaks
-
-
-def test_report_is_made_again(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
-) -> None:
+def test_report_is_made_again(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """The record alone gives the same pages, beside it or anywhere else; what is no run is refused."""
     page, elsewhere = runs / "arbiter" / "report.html", tmp_path / "page.html"
     before = page.read_bytes()
     page.unlink()
     summary = runs / "arbiter" / "summary.html"
-    assert answer(monkeypatch, capsys, "report", str(runs / "arbiter")) == {
+    assert cli.answer("report", str(runs / "arbiter")) == {
         "report": str(page),
         "summary": str(summary),
         "bytes": len(before),
     }
     assert page.read_bytes() == before
     assert "Plumbob decision sheet" in summary.read_text()
-    assert answer(monkeypatch, capsys, "report", str(runs / "arbiter"), "--out", str(elsewhere))["report"]
+    assert cli.answer("report", str(runs / "arbiter"), "--out", str(elsewhere))["report"]
     assert elsewhere.read_bytes() == before
     assert (tmp_path / "page-summary.html").read_bytes() == summary.read_bytes()
-    assert call(monkeypatch, "report", str(tmp_path)) == 1
-    assert call(monkeypatch, "report", str(runs / "arbiter"), "--out", str(tmp_path / "no" / "page.html")) == 1
-    assert "cannot be written" in capsys.readouterr().err
+    assert cli("report", str(tmp_path)) == 1
+    assert cli("report", str(runs / "arbiter"), "--out", str(tmp_path / "no" / "page.html")) == 1
+    assert "cannot be written" in cli.err
 
 
-def test_receipt_counts_and_compares(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path
-) -> None:
+def test_receipt_counts_and_compares(cli: CommandLine, runs: Path) -> None:
     """What was on, how often, and that both ends hashed the same bytes; weak keys are named in words."""
-    receipt = answer(monkeypatch, capsys, "receipt", str(runs / "exchange"))
+    receipt = cli.answer("receipt", str(runs / "exchange"))
     assert (receipt["keys"], receipt["key_bits"], receipt["key_profile"]) == ("paillier", 512, "test-only")
     assert receipt["randomness"] == "kernel"
     # Nobody signed it: it agrees with itself, and that is all.
     assert (receipt["consistent"], receipt["verified"]) == (True, False)
     assert {stream["verdict"] for stream in receipt["streams"]} == {"same at both ends"}
     assert all(party["encryptions"] > 0 and party["decryptions"] > 0 for party in receipt["parties"])
-    assert call(monkeypatch, "receipt", str(runs / "exchange")) == 0
-    assert "for tests only" in capsys.readouterr().out
+    assert cli("receipt", str(runs / "exchange")) == 0
+    assert "for tests only" in cli.out
 
 
-def test_receipt_notices_a_difference(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
-) -> None:
+def test_receipt_notices_a_difference(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """Bytes that were changed on the way, or a plan that was changed afterwards, are exit code 1."""
     record = json.loads((runs / "exchange" / "run.json").read_text())
     record["parties"][0]["received_streams"]["features"] = "0" * 64
     (tmp_path / "run.json").write_text(json.dumps(record))
-    assert call(monkeypatch, "receipt", str(tmp_path)) == 1
-    assert "features -> label: DIFFERS" in capsys.readouterr().out
+    assert cli("receipt", str(tmp_path)) == 1
+    assert "features -> label: DIFFERS" in cli.out
     record = json.loads((runs / "exchange" / "run.json").read_text())
     record["plan"] = record["plan"].replace("epochs = 2", "epochs = 3")
     (tmp_path / "run.json").write_text(json.dumps(record))
-    assert call(monkeypatch, "receipt", str(tmp_path), "--json") == 1
-    assert json.loads(capsys.readouterr().out)["plan_agrees"] is False
+    assert cli("receipt", str(tmp_path), "--json") == 1
+    assert json.loads(cli.out)["plan_agrees"] is False
 
 
 @pytest.mark.parametrize("protocol", ["clear", "shares"])
-def test_predict_writes_scores(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path, protocol: str
-) -> None:
+def test_predict_writes_scores(cli: CommandLine, runs: Path, tmp_path: Path, protocol: str) -> None:
     """One line a row with id, log-odds, probability and class."""
     file = tmp_path / "scores.csv"
-    result = answer(monkeypatch, capsys, "predict", str(runs / protocol), "--data", "breast-cancer", "--out", str(file))
+    result = cli.answer("predict", str(runs / protocol), "--data", "breast-cancer", "--out", str(file))
     with file.open() as opened:
         rows = list(csv.DictReader(opened))
     assert list(rows[0]) == ["id", "score", "probability", "predicted"]
@@ -382,27 +323,14 @@ def test_predict_writes_scores(
         assert (float(row["score"]) > 0) == (float(row["probability"]) > 0.5) == (row["predicted"] == "1")
 
 
-def test_predict_on_weights_that_stay_shared(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
-) -> None:
+def test_predict_on_weights_that_stay_shared(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """`open = "never"` predicts what opened weights would."""
     shared, opened = tmp_path / "shared.csv", tmp_path / "opened.csv"
-    train = [
-        "train",
-        *TINY,
-        *ENGINE,
-        "--data",
-        "breast-cancer",
-        "--protocol",
-        "shares",
-        "--seed",
-        "4",
-        "--open",
-        "never",
-    ]
-    answer(monkeypatch, capsys, *train, "--out", str(tmp_path / "run"))
-    answer(monkeypatch, capsys, "predict", str(tmp_path / "run"), "--data", "breast-cancer", "--out", str(shared))
-    answer(monkeypatch, capsys, "predict", str(runs / "shares"), "--data", "breast-cancer", "--out", str(opened))
+    train = ["train", *TINY, "--data", "breast-cancer", "--protocol", "shares", "--seed", "4"]
+    train += ["--open", "never"]
+    cli.answer(*train, "--out", str(tmp_path / "run"))
+    cli.answer("predict", str(tmp_path / "run"), "--data", "breast-cancer", "--out", str(shared))
+    cli.answer("predict", str(runs / "shares"), "--data", "breast-cancer", "--out", str(opened))
 
     def scores(file: Path) -> list[float]:
         with file.open() as lines:
@@ -411,49 +339,41 @@ def test_predict_on_weights_that_stay_shared(
     assert scores(shared) == pytest.approx(scores(opened), abs=1e-3)
 
 
-def test_export(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
-) -> None:
+def test_export(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """The verb writes where it is told and says where."""
     file = tmp_path / "model.json"
-    assert answer(monkeypatch, capsys, "export", str(runs / "arbiter"), "--out", str(file))["out"] == str(file)
+    assert cli.answer("export", str(runs / "arbiter"), "--out", str(file))["out"] == str(file)
     assert len(json.loads(file.read_text())["coefficients"]) == 30
-    assert call(monkeypatch, "export", str(runs / "arbiter"), "--to", "pickle") == 1
+    assert cli("export", str(runs / "arbiter"), "--to", "pickle") == 1
 
 
 @pytest.mark.parametrize("verb", [["export"], ["predict", "--data", "breast-cancer"]], ids=lambda verb: verb[0])
 def test_one_partys_own_side_says_whose_part_is_here(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    runs: Path,
-    tmp_path: Path,
-    verb: list[str],
+    cli: CommandLine, runs: Path, tmp_path: Path, verb: list[str]
 ) -> None:
     """The folder of a run on a network is not damaged because the others' parts are elsewhere."""
     own = tmp_path / "run"
     shutil.copytree(runs / "exchange", own, ignore=shutil.ignore_patterns("features"))
-    assert call(monkeypatch, *verb, str(own)) == 1
-    assert "the part of features is not here, only that of label; use" in capsys.readouterr().err
-    assert call(monkeypatch, "export", str(own), "--party", "label") == 0
-    assert call(monkeypatch, "export", str(own), "--party", "labl") == 1
-    assert 'did you mean "label"?' in capsys.readouterr().err
+    assert cli(*verb, str(own)) == 1
+    assert "the part of features is not here, only that of label; use" in cli.err
+    assert cli("export", str(own), "--party", "label") == 0
+    assert cli("export", str(own), "--party", "labl") == 1
+    assert 'did you mean "label"?' in cli.err
 
 
-def test_files_after_one_data_flag(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_files_after_one_data_flag(cli: CommandLine, tmp_path: Path) -> None:
     """`--data a=1.csv b=2.csv` and `--data a=1.csv --data b=2.csv` mean the same, for training and prediction."""
     plan, pairs = people(tmp_path)
     common = ["--id", "id", "--label", "late", "--quiet"]
     spread = ["train", plan, "--data", pairs[0], pairs[1], *common, "--out", str(tmp_path / "a")]
     repeated = ["train", plan, "--data", pairs[0], "--data", pairs[1], *common, "--out", str(tmp_path / "b")]
-    assert call(monkeypatch, *spread) == 0
-    assert call(monkeypatch, *repeated) == 0
+    assert cli(*spread) == 0
+    assert cli(*repeated) == 0
     first, second = RunFolder(tmp_path / "a").record(), RunFolder(tmp_path / "b").record()
     assert first.parties == second.parties
     file = tmp_path / "scores.csv"
     scored = ["predict", str(tmp_path / "a"), "--data", *pairs, "--id", "id", "--out", str(file)]
-    assert call(monkeypatch, *scored) == 0
+    assert cli(*scored) == 0
     assert file.read_text().splitlines()[1].startswith("p0,")
 
 
@@ -463,15 +383,11 @@ def test_help_names_every_engine() -> None:
     assert option.metavar == "|".join(engines.NAMES)
 
 
-@pytest.mark.parametrize("engine", ["python", "native"])
-def test_interrupted_run_is_marked(tmp_path: Path, engine: str) -> None:
+def test_interrupted_run_is_marked(tmp_path: Path) -> None:
     """Ctrl-C leaves a record that says how far the run came, no traceback, and exit code 130."""
-    if engine == "native" and not engines.native_is_built():
-        pytest.skip("the native kernel was not built")
     program = "from plumbob.cli import main; main()"
-    flags = [*TINY, "--engine", engine, "--protocol", "exchange", "--epochs", "100000", "--data", "breast-cancer"]
-    flags.append("--accept-leaks")
-    command = [sys.executable, "-c", program, "train", *flags, "--out", str(tmp_path)]
+    flags = [*TINY, "--engine", "python", "--protocol", "exchange", "--epochs", "100000", "--data", "breast-cancer"]
+    command = [sys.executable, "-c", program, "train", *flags, "--accept-leaks", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
@@ -479,12 +395,17 @@ def test_interrupted_run_is_marked(tmp_path: Path, engine: str) -> None:
         rest = process.stderr.read()
         process.wait(timeout=120)
     assert "step" in said
-    assert process.returncode == cli.INTERRUPTED == 130
-    assert "Traceback" not in rest
-    record = RunFolder(tmp_path).record()
+    assert process.returncode == INTERRUPTED == 130
+    assert_marked(tmp_path, rest)
+
+
+def assert_marked(out: Path, said: str) -> None:
+    """The record of a run that was interrupted says how far it came, and nothing else is left of it."""
+    record = RunFolder(out).record()
+    assert "Traceback" not in said
     assert record.status.startswith("interrupted at step ")
     assert record.steps > 0
-    assert not (tmp_path / "parties").exists()
+    assert not (out / "parties").exists()
 
 
 # Attacks.
@@ -514,13 +435,11 @@ AUDIT = ["audit", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--le
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_audit_of_a_plan_that_leaks(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_audit_of_a_plan_that_leaks(cli: CommandLine, tmp_path: Path) -> None:
     """Exit code 3, the object is printed all the same, and record and report hold the findings."""
     flags = ["--batch-size", "15", "--epochs", "1", "--tolerance-labels", "0", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, *flags, "--only", "label-toy", "--json", "--quiet") == 3
-    printed = capsys.readouterr()
+    assert cli(*AUDIT, *flags, "--only", "label-toy", "--json", "--quiet") == 3
+    printed = cli.read()
     assert printed.err == ""
     result = json.loads(printed.out)
     (found,) = result["findings"]
@@ -536,14 +455,12 @@ def test_audit_of_a_plan_that_leaks(
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_audit_of_a_plan_that_holds(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_audit_of_a_plan_that_holds(cli: CommandLine, tmp_path: Path) -> None:
     """Exit code 0; for people, theory stands beside practice."""
     # With a seed: one batch order in many lets even this noise be averaged by luck.
     noise = ["--noise", "std", "--noise-std", "50", "--row-norm", "1", "--seed", "3", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, *noise, "--verbose") == 0
-    printed = capsys.readouterr()
+    assert cli(*AUDIT, *noise, "--verbose") == 0
+    printed = cli.read()
     assert "label-toy by features" in printed.err
     assert "theory beside practice" in printed.out
     assert printed.out.count("blocked") >= 2
@@ -551,13 +468,11 @@ def test_audit_of_a_plan_that_holds(
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_a_partial_audit_settles_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_partial_audit_settles_nothing(cli: CommandLine, tmp_path: Path) -> None:
     """Exit code 4 where nothing leaks, the attacks that were not run by name, and no green verdict on the page."""
     noise = ["--noise", "std", "--noise-std", "50", "--row-norm", "1", "--seed", "3", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, *noise, "--only", "label-toy") == 4
-    assert "These attacks were not run: label-other" in capsys.readouterr().out
+    assert cli(*AUDIT, *noise, "--only", "label-toy") == 4
+    assert "These attacks were not run: label-other" in cli.out
     page = (tmp_path / "report.html").read_text()
     assert "This audit is partial" in page
     assert "so this settles nothing" in page
@@ -565,95 +480,85 @@ def test_a_partial_audit_settles_nothing(
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_audit_of_defences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_audit_of_defences(cli: CommandLine, tmp_path: Path) -> None:
     """One table of the same data under each defence; the findings at the top are the plan's own."""
     flags = ["--batch-size", "15", "--epochs", "1", "--only", "label-toy", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, "--defences", *flags, "--json", "--quiet") in (3, 4)
-    result = json.loads(capsys.readouterr().out)
+    assert cli(*AUDIT, "--defences", *flags, "--json", "--quiet") in (3, 4)
+    result = json.loads(cli.out)
     by_name = {one["defence"]: one for one in result["defences"]}
     assert {"none", "fixed batches", "large start", "shares", "shares, never opened"} <= set(by_name)
     assert by_name["none"]["advantages"]["label-toy"] is not None
     assert [one["attack"] for one in result["findings"]] == ["label-toy"]
     assert json.loads((tmp_path / "defences.json").read_text())["defences"] == result["defences"]
     assert "Defences side by side" in (tmp_path / "report.html").read_text()
-    assert call(monkeypatch, *AUDIT, "--encrypted") == 2
+    assert cli(*AUDIT, "--encrypted") == 2
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_attack_on_a_recorded_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path
-) -> None:
+def test_attack_on_a_recorded_run(cli: CommandLine, runs: Path) -> None:
     """The folder stays as it is; `--only a b` and `--only a --only b` mean the same."""
     folder = runs / "exchange"
     before = (folder / "run.json").read_bytes()
-    found = answer(monkeypatch, capsys, "attack", str(folder))["findings"]
+    found = cli.answer("attack", str(folder))["findings"]
     toys = [one for one in found if one["stage"] == "training"]
     assert {one["attack"] for one in toys} == {"label-toy", "label-other"}
-    spread = answer(monkeypatch, capsys, "attack", str(folder), "--only", "label-toy", "label-other")
-    repeated = answer(monkeypatch, capsys, "attack", "--only", "label-toy", "--only", "label-other", str(folder))
+    spread = cli.answer("attack", str(folder), "--only", "label-toy", "label-other")
+    repeated = cli.answer("attack", "--only", "label-toy", "--only", "label-other", str(folder))
     assert spread["findings"] == repeated["findings"] == toys
-    one = answer(monkeypatch, capsys, "attack", str(folder), "--only", "label-toy")
+    one = cli.answer("attack", str(folder), "--only", "label-toy")
     assert {finding["attack"] for finding in one["findings"]} == {"label-toy"}
     assert (folder / "run.json").read_bytes() == before
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_findings_of_a_recorded_run_can_be_kept(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
-) -> None:
+def test_findings_of_a_recorded_run_can_be_kept(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """With `--keep` findings are in the record and on the page, and only once when it is repeated."""
     folder = tmp_path / "run"
     shutil.copytree(runs / "clear", folder)
-    found = answer(monkeypatch, capsys, "attack", str(folder), "--keep")["findings"]
+    found = cli.answer("attack", str(folder), "--keep")["findings"]
     record = RunFolder(folder).record()
     assert record.findings == [Finding.from_dict(one) for one in found]
     assert "label-toy" in (folder / "report.html").read_text()
-    answer(monkeypatch, capsys, "attack", str(folder), "--keep")
+    cli.answer("attack", str(folder), "--keep")
     assert RunFolder(folder).record().notes == record.notes
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_findings_of_one_attack_do_not_drop_those_of_the_others(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
-) -> None:
+def test_findings_of_one_attack_do_not_drop_those_of_the_others(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """A page that showed a leak shows it still when another attack was run again and kept."""
     folder = tmp_path / "run"
     shutil.copytree(runs / "clear", folder)
-    answer(monkeypatch, capsys, "attack", str(folder), "--keep")
+    cli.answer("attack", str(folder), "--keep")
     before = RunFolder(folder).record().findings
     assert {finding.attack for finding in before} == {"label-toy", "label-other"}
-    shown = answer(monkeypatch, capsys, "attack", str(folder), "--only", "label-toy", "--keep")["findings"]
+    shown = cli.answer("attack", str(folder), "--only", "label-toy", "--keep")["findings"]
     assert {finding["attack"] for finding in shown} == {"label-toy"}
     after = RunFolder(folder).record().findings
     assert sorted(after, key=str) == sorted(before, key=str)
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_attacks_that_do_not_exist(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
-) -> None:
+def test_attacks_that_do_not_exist(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """Refused before anything is trained, with the names that there are."""
-    assert call(monkeypatch, "attack", str(runs / "clear"), "--only", "magic") == 1
-    assert call(monkeypatch, *AUDIT, "--only", "magic", "--out", str(tmp_path / "run")) == 1
-    printed = capsys.readouterr()
+    assert cli("attack", str(runs / "clear"), "--only", "magic") == 1
+    assert cli(*AUDIT, "--only", "magic", "--out", str(tmp_path / "run")) == 1
+    printed = cli.read()
     assert printed.err.count("there is no attack magic; choose from label-toy, label-other") == 2
     assert not (tmp_path / "run").exists()
-    assert call(monkeypatch, "attack", str(runs / "clear"), str(runs / "shares")) == 2
+    assert cli("attack", str(runs / "clear"), str(runs / "shares")) == 2
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_attack_without_a_recording(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
-) -> None:
+def test_attack_without_a_recording(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """A folder that holds a record only is refused in a sentence, and so is half a transcript."""
     shutil.copytree(runs / "clear", tmp_path / "run")
     file = tmp_path / "run" / "parties" / "features" / "transcript.npz"
     file.write_bytes(file.read_bytes()[:200])
-    assert call(monkeypatch, "attack", str(tmp_path / "run")) == 1
-    assert "cut short or damaged" in capsys.readouterr().err
+    assert cli("attack", str(tmp_path / "run")) == 1
+    assert "cut short or damaged" in cli.err
     file.unlink()
-    assert call(monkeypatch, "attack", str(tmp_path / "run")) == 1
-    assert "nothing was recorded of features" in capsys.readouterr().err
+    assert cli("attack", str(tmp_path / "run")) == 1
+    assert "nothing was recorded of features" in cli.err
 
 
 # Bad input, each through the real command line.
@@ -736,61 +641,48 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD_INPUT)
-def test_bad_input_is_explained(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, case: str
-) -> None:
-    """A clear message, exit code 1, nothing on standard output, and no value of anybody's table."""
+def test_bad_input_is_explained(cli: CommandLine, tmp_path: Path, case: str) -> None:
+    """A clear message, exit code 1, nothing on standard output or the disk, and no value of anybody's table."""
     plan, pairs = people(tmp_path)
     spoil, flags, message = BAD_INPUT[case]
     spoil(tmp_path)
     train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(tmp_path / "run")]
-    assert call(monkeypatch, *train, *flags) == 1
-    printed = capsys.readouterr()
+    assert cli(*train, *flags) == 1
+    printed = cli.read()
     assert printed.out == ""
     assert message in printed.err
     assert "Traceback" not in printed.err
     assert not any(value in printed.err for value in ("4711", "gold", "p7"))
+    assert not (tmp_path / "run").exists()
 
 
-def test_a_run_that_fails_leaves_the_one_before_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_run_that_fails_leaves_the_one_before_it(cli: CommandLine, tmp_path: Path) -> None:
     """The earlier run stays in its own folder until another has finished in its place; other files stay too."""
     plan, pairs = people(tmp_path)
     run = tmp_path / "run"
     train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(run), "--accept-leaks"]
-    assert call(monkeypatch, *train) == 0
+    assert cli(*train) == 0
     first = (run / "run.json").read_bytes()
     (run / "notes.txt").write_text("mine")
-    capsys.readouterr()
-    assert call(monkeypatch, *train, "--new", "--learning-rate", "1000000") == 1
-    assert f"the run that was there before is in {run / 'earlier-run'}" in capsys.readouterr().err
-    assert not RunFolder(run).record().is_finished
+    cli.read()
+    assert cli(*train, "--new", "--learning-rate", "1000000") == 1
+    said = cli.err
+    assert "training diverges" in said
+    assert f"the run that was there before is in {run / 'earlier-run'}" in said
+    assert RunFolder(run).record().status.startswith("failed ")
     assert RunFolder(run).record().accepted_leaks
     assert not (run / "parties").exists()
     assert (run / "earlier-run" / "run.json").read_bytes() == first
     predict = ["--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]
-    assert call(monkeypatch, "predict", str(run / "earlier-run"), *predict) == 0
-    assert call(monkeypatch, *train) == 0
+    assert cli("predict", str(run / "earlier-run"), *predict) == 0
+    assert cli(*train) == 0
     assert RunFolder(run).record().is_finished
     assert not (run / "earlier-run").exists()
     assert (run / "notes.txt").read_text() == "mine"
 
 
-def test_files_without_a_party_are_explained(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """`--data bank.csv fund.csv` looks like two plans, and the error says what was meant."""
-    monkeypatch.setenv("COLUMNS", "200")
-    assert call(monkeypatch, "train", "joint.toml", "--data", "bank.csv", "fund.csv", "--out", str(tmp_path)) == 2
-    assert (
-        "bank.csv, fund.csv: whose table is it? files with data are given as PARTY=FILE, such as bank=bank.csv"
-        in capsys.readouterr().err
-    )
-
-
 def test_too_little_memory_is_said_in_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Too little memory is one sentence and exit code 1, without a traceback."""
 
@@ -798,38 +690,24 @@ def test_too_little_memory_is_said_in_a_sentence(
         raise MemoryError
 
     monkeypatch.setattr(Plan, "load", too_much)
-    assert call(monkeypatch, "plan", "hash", str(tmp_path / "joint.toml")) == 1
-    assert "not enough memory" in capsys.readouterr().err
+    assert cli("plan", "hash", str(tmp_path / "joint.toml")) == 1
+    assert "not enough memory" in cli.err
 
 
-def test_an_engine_that_is_not_here_touches_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A word that is wrong is refused before anything is written."""
-    plan, pairs = people(tmp_path)
-    run = tmp_path / "run"
-    train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(run), "--accept-leaks"]
-    assert call(monkeypatch, *train, "--protocol", "exchange", "--engine", "abacus") == 1
-    assert not run.exists()
-
-
-def test_unseen_category_at_prediction(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_unseen_category_at_prediction(cli: CommandLine, tmp_path: Path) -> None:
     """Taken as a rare one and counted, not shown; with --strict the rows are refused."""
     plan, pairs = people(tmp_path)
     run = str(tmp_path / "run")
-    assert (
-        call(monkeypatch, "train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", run, "--quiet")
-        == 0
-    )
+    assert cli("train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", run, "--quiet") == 0
     fund_file(tmp_path, rank="platinum")
-    capsys.readouterr()
+    cli.read()
     predict = ["predict", run, "--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]
-    assert call(monkeypatch, *predict, "--strict") == 1
-    refused = capsys.readouterr()
+    assert cli(*predict, "--strict") == 1
+    refused = cli.read()
     assert "levels or gaps that training never saw in 20 rows: 'rank' (1)" in refused.err
     assert not (tmp_path / "scores.csv").exists()
-    assert call(monkeypatch, *predict) == 0
-    counted = capsys.readouterr()
+    assert cli(*predict) == 0
+    counted = cli.read()
     assert "levels or gaps that training never saw in 20 rows" in counted.out
     assert (tmp_path / "scores.csv").exists()
     assert "platinum" not in refused.err + counted.out
@@ -838,22 +716,18 @@ def test_unseen_category_at_prediction(
 @pytest.mark.parametrize(
     "verb", [["receipt"], ["export"], ["attack"], ["predict", "--data", "breast-cancer"]], ids=lambda verb: verb[0]
 )
-def test_not_the_folder_of_a_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: list[str]
-) -> None:
+def test_not_the_folder_of_a_run(cli: CommandLine, tmp_path: Path, verb: list[str]) -> None:
     """A folder without a run, or with a damaged one, is refused in a sentence."""
-    assert call(monkeypatch, *verb, str(tmp_path)) == 1
+    assert cli(*verb, str(tmp_path)) == 1
     (tmp_path / "run.json").write_text("{}")
-    assert call(monkeypatch, *verb, str(tmp_path)) == 1
-    printed = capsys.readouterr()
+    assert cli(*verb, str(tmp_path)) == 1
+    printed = cli.read()
     assert printed.out == ""
     assert printed.err.count("plumbob: ") == 2
 
 
 @pytest.mark.parametrize("verb", ["train", "predict", "export", "plan new"])
-def test_output_that_cannot_be_written(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path, verb: str
-) -> None:
+def test_output_that_cannot_be_written(cli: CommandLine, runs: Path, tmp_path: Path, verb: str) -> None:
     """A file stands where a folder is needed: a sentence, not a traceback."""
     (tmp_path / "file").write_text("")
     out = ["--out", str(tmp_path / "file" / "deeper" / "out")]
@@ -863,37 +737,25 @@ def test_output_that_cannot_be_written(
         "export": ["export", str(runs / "clear")],
         "plan new": ["plan", "new"],
     }
-    assert call(monkeypatch, *arguments[verb], *out) == 1
-    printed = capsys.readouterr()
+    assert cli(*arguments[verb], *out) == 1
+    printed = cli.read()
     assert printed.out == ""
     assert printed.err.startswith("plumbob: ")
     assert printed.err.count("\n") == 1
 
 
-def test_diverging_run_is_marked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """A run that fails half way says so in its record."""
-    flags = [*TINY, "--protocol", "clear", "--data", "breast-cancer", "--learning-rate", "1e6", "--out", str(tmp_path)]
-    assert call(monkeypatch, "train", *flags) == 1
-    assert "training diverges" in capsys.readouterr().err
-    assert RunFolder(tmp_path).record().status.startswith("failed ")
-
-
-def test_the_papers_settings_have_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_papers_settings_have_a_flag(cli: CommandLine) -> None:
     """They are written out, and what else is said wins; without the flag, `clear` is trained as `shares`."""
-    plan = answer(monkeypatch, capsys, "plan", "new", "--as-in-the-paper", "--learning-rate", "0.3")["plan"]
+    plan = cli.answer("plan", "new", "--as-in-the-paper", "--learning-rate", "0.3")["plan"]
     assert plan["protocol"] == "exchange"
     assert {key: plan[key] for key in plumbob.PAPER} == {**plumbob.PAPER, "learning_rate": 0.3}
-    usual = answer(monkeypatch, capsys, "plan", "new", "--protocol", "shares")["plan"]
-    clear = answer(monkeypatch, capsys, "plan", "new", "--protocol", "clear")["plan"]
+    usual = cli.answer("plan", "new", "--protocol", "shares")["plan"]
+    clear = cli.answer("plan", "new", "--protocol", "clear")["plan"]
     assert {key: clear[key] for key in plumbob.PAPER} == {**{key: usual[key] for key in plumbob.PAPER}, "open": "own"}
 
 
 @pytest.mark.parametrize(("features", "number"), [("11,12", 2), ("392,392", 4), ("2,3", 1)])
-def test_a_new_plan_names_its_parameter_set(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], features: str, number: int
-) -> None:
+def test_a_new_plan_names_its_parameter_set(cli: CommandLine, features: str, number: int) -> None:
     """`plan new` writes the set that the run would take for so many columns."""
-    plan = answer(monkeypatch, capsys, "plan", "new", "--features", features)["plan"]
+    plan = cli.answer("plan", "new", "--features", features)["plan"]
     assert plan["lattice_set"] == number

@@ -19,8 +19,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from plumbob import datasets
-from plumbob.cli import main
 from plumbob.errors import DataError
+from tests.command_line import CommandLine
 
 needs_data = pytest.mark.skipif(
     "PLUMBOB_DATA" not in os.environ, reason="PLUMBOB_DATA is not set: the real MNIST and credit files are not tested"
@@ -230,10 +230,7 @@ def test_mnist_is_as_published() -> None:
     assert (X.shape, int((y == 0).sum())) == ((2_115, 784), 980)
 
 
-def test_flags_about_columns_need_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flags_about_columns_need_files(cli: CommandLine) -> None:
     """A bundled data set has no column to drop or to weight by, and says so instead of leaving the flag out."""
-    monkeypatch.setattr("sys.argv", ["plumbob", "train", "--features", "5,18", "--data", "loans", "--weight", "w"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 1
-    assert "--data loans: a bundled data set is taken as it is" in capsys.readouterr().err
+    assert cli("train", "--features", "5,18", "--data", "loans", "--weight", "w") == 1
+    assert "--data loans: a bundled data set is taken as it is" in cli.err

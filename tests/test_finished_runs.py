@@ -1,11 +1,13 @@
 """A finished run is replaced only by whoever says so, and only once another is there in its place."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.test_cli import call
+from tests.command_line import CommandLine, call
 
+pytestmark = pytest.mark.usefixtures("no_estimates")
 TINY = ["--features", "15,15", "--protocol", "clear", "--epochs", "1", "--data", "breast-cancer", "--accept-leaks"]
 VERBS = {"train": ["train", *TINY], "audit": ["audit", "--only", "label-sign", *TINY]}
 DEFENCES = ["audit", "--defences", "--only", "label-sign", *TINY]
@@ -16,33 +18,37 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run, which no test changes."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    assert call(*VERBS["train"], "--out", str(folder)) == 0
+    return folder
+
+
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
-    """A finished run."""
-    assert call(monkeypatch, *VERBS["train"], "--out", str(tmp_path / "run")) == 0
-    capsys.readouterr()
-    return tmp_path / "run"
+def run(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
 @pytest.mark.parametrize("words", [*VERBS.values(), DEFENCES], ids=["train", "audit", "defences"])
-def test_a_finished_run_is_not_replaced_unasked(
-    words: list[str], run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_finished_run_is_not_replaced_unasked(cli: CommandLine, words: list[str], run: Path) -> None:
     """Exit code 1, a sentence that names --new, and every file as it was."""
     before = contents(run)
-    assert call(monkeypatch, *words, "--epochs", "2", "--out", str(run)) == 1
-    assert f"{run}: this folder holds a finished run; choose another --out, or add --new" in capsys.readouterr().err
+    assert cli(*words, "--epochs", "2", "--out", str(run)) == 1
+    assert f"{run}: this folder holds a finished run; choose another --out, or add --new" in cli.err
     assert contents(run) == before
     assert not (run / "earlier-run").exists()
 
 
 @pytest.mark.parametrize("words", [*VERBS.values(), DEFENCES], ids=["train", "audit", "defences"])
-def test_new_replaces_it(words: list[str], run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_replaces_it(cli: CommandLine, words: list[str], run: Path) -> None:
     """--new replaces a run, with nothing of the old one left; without it the new one is refused."""
     before = contents(run)
-    assert call(monkeypatch, *words, "--epochs", "2", "--out", str(run)) == 1
+    assert cli(*words, "--epochs", "2", "--out", str(run)) == 1
     (run / "notes.txt").write_text("mine")
-    assert call(monkeypatch, *words, "--epochs", "2", "--out", str(run), "--new") in {0, 3, 4}
+    assert cli(*words, "--epochs", "2", "--out", str(run), "--new") in {0, 3, 4}
     after = contents(run)
     assert after["report.html"] != before["report.html"]
     assert after.get("run.json") != before["run.json"]
@@ -56,50 +62,44 @@ def test_new_replaces_it(words: list[str], run: Path, monkeypatch: pytest.Monkey
     ids=["columns", "plan", "batch", "data"],
 )
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_mistake_with_new_touches_nothing(
-    verb: str, mistake: list[str], run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_with_new_touches_nothing(cli: CommandLine, verb: str, mistake: list[str], run: Path) -> None:
     """A run that cannot begin replaces none, and the folder is as safe as before."""
     before = contents(run)
-    assert call(monkeypatch, *VERBS[verb], *mistake, "--out", str(run), "--new") in {1, 2}
+    assert cli(*VERBS[verb], *mistake, "--out", str(run), "--new") in {1, 2}
     assert contents(run) == before
-    assert call(monkeypatch, *VERBS[verb], "--out", str(run)) == 1
+    assert cli(*VERBS[verb], "--out", str(run)) == 1
     assert contents(run) == before
 
 
-def test_a_leaking_plan_with_new_touches_nothing(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
+def test_a_leaking_plan_with_new_touches_nothing(cli: CommandLine, run: Path) -> None:
     """Refused before anything is moved, as any plan that leaks is."""
     before = contents(run)
     leaky = ["train", *TINY[:-1], "--protocol", "exchange", "--batch-size", "8", "--key-bits", "512"]
-    assert call(monkeypatch, *leaky, "--test-only-keys", "--out", str(run), "--new") == 1
+    assert cli(*leaky, "--test-only-keys", "--out", str(run), "--new") == 1
     assert contents(run) == before
-    assert call(monkeypatch, *VERBS["train"], "--out", str(run)) == 1
+    assert cli(*VERBS["train"], "--out", str(run)) == 1
     assert contents(run) == before
 
 
-def test_a_record_that_cannot_be_read_is_not_replaced_unasked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], run: Path
-) -> None:
+def test_a_record_that_cannot_be_read_is_not_replaced_unasked(cli: CommandLine, run: Path) -> None:
     """It may be a finished run's, of another version."""
     (run / "run.json").write_text((run / "run.json").read_text().replace('"format": 2', '"format": 1'))
     before = contents(run)
-    assert call(monkeypatch, *VERBS["train"], "--out", str(run)) == 1
-    assert "holds a run whose run.json cannot be read; choose another --out, or add --new" in capsys.readouterr().err
+    assert cli(*VERBS["train"], "--out", str(run)) == 1
+    assert "holds a run whose run.json cannot be read; choose another --out, or add --new" in cli.err
     assert contents(run) == before
-    assert call(monkeypatch, *VERBS["train"], "--out", str(run), "--new") == 0
+    assert cli(*VERBS["train"], "--out", str(run), "--new") == 0
 
 
-def test_a_comparison_of_defences_is_kept_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_comparison_of_defences_is_kept_too(cli: CommandLine, tmp_path: Path) -> None:
     """It has no run.json, and its page would be lost to a run's or to another comparison's."""
     out = tmp_path / "compared"
-    assert call(monkeypatch, *DEFENCES, "--out", str(out)) in {0, 3, 4}
+    assert cli(*DEFENCES, "--out", str(out)) in {0, 3, 4}
     before = contents(out)
     for words in (*VERBS.values(), DEFENCES):
-        assert call(monkeypatch, *words, "--out", str(out)) == 1
-        assert "holds a finished comparison of defences; choose another --out" in capsys.readouterr().err
+        assert cli(*words, "--out", str(out)) == 1
+        assert "holds a finished comparison of defences; choose another --out" in cli.err
     assert contents(out) == before
-    assert call(monkeypatch, *VERBS["train"], "--out", str(out), "--new") == 0
+    assert cli(*VERBS["train"], "--out", str(out), "--new") == 0
     assert not (out / "defences.json").exists()
     assert not (out / "earlier-run").exists()

@@ -267,7 +267,7 @@ NEW_VERB = """
 class Wave(PartyVerb, words="party wave", section=SET_UP):
     \"\"\"Wave at the peers.\"\"\"
 
-    times: Annotated[int, typer.Option(help="How often.")] = 1
+    times: Annotated[int, Flag("How often.")] = 1
 
     def do(self, caller: Caller) -> Result:
         return {"times": self.times, "lines": ["waved"]}

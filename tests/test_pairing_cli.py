@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.test_cli import call
+from tests.command_line import CommandLine
 
 ROWS = 120
 WORDS = ("--label", "late", "--protocol", "clear", "--epochs", "2", "--batch-size", "16", "--accept-leaks")
@@ -40,44 +40,34 @@ def by_place(files: list[str], folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", [["train"], ["audit", "--only", "label-sign"], ["audit", "--defences"]], ids=" ".join)
-def test_files_without_an_id_are_refused(
-    verb: list[str],
-    files: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
+def test_files_without_an_id_are_refused(cli: CommandLine, verb: list[str], files: list[str], tmp_path: Path) -> None:
     """Files of one length say nothing about their order: a column that could be meant is named, nothing is written."""
     out = tmp_path / "run"
-    assert call(monkeypatch, *verb, "--data", *files, *WORDS, "--out", str(out)) == 1
-    said = capsys.readouterr().err
+    assert cli(*verb, "--data", *files, *WORDS, "--out", str(out)) == 1
+    said = cli.err
     assert "which rows of bank and fund belong together?" in said
     assert "--id COLUMN (--id client could be meant)" in said
     assert "--by-place" in said
     assert not out.exists()
 
 
-def test_new_rows_without_an_id_are_refused(
-    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_new_rows_without_an_id_are_refused(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """`predict` asks as `train` does; by place, the scores' numbers are places, and the answer says so."""
     run, scores = str(tmp_path / "run"), tmp_path / "scores.csv"
-    assert call(monkeypatch, "train", "--data", *files, "--id", "client", *WORDS, "--out", run) == 0
+    assert cli("train", "--data", *files, "--id", "client", *WORDS, "--out", run) == 0
     predict = ["predict", run, "--data", *files, "--out", str(scores)]
-    assert call(monkeypatch, *predict) == 1
-    assert "--id client could be meant" in capsys.readouterr().err
+    assert cli(*predict) == 1
+    assert "--id client could be meant" in cli.err
     assert not scores.exists()
-    assert call(monkeypatch, *predict, "--by-place") == 0
-    assert PAIRED in capsys.readouterr().out
-    assert call(monkeypatch, *predict, "--by-place", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["by_place"] is True
-    assert call(monkeypatch, *predict, "--id", "client", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["by_place"] is False
+    assert cli(*predict, "--by-place") == 0
+    assert PAIRED in cli.out
+    assert cli(*predict, "--by-place", "--json") == 0
+    assert json.loads(cli.out)["by_place"] is True
+    assert cli(*predict, "--id", "client", "--json") == 0
+    assert json.loads(cli.out)["by_place"] is False
 
 
-def test_what_could_be_the_id_is_suggested(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_what_could_be_the_id_is_suggested(cli: CommandLine, tmp_path: Path) -> None:
     """Whole numbers or text, different in all rows and files; what is named like an id comes first, or the only one."""
     bank = [f"{row},{row}.5,x,{row % 3},{9000 + row},{row % 2}" for row in range(30)]
     fund = [f"{row},{row}.5,{row % 3},{9000 + row},{row}" for row in range(30)]
@@ -86,62 +76,57 @@ def test_what_could_be_the_id_is_suggested(
         written(tmp_path, "fund", "row,income,group,loan_id,debt", fund),
     ]
     train = ["train", "--data", *given, *WORDS, "--out", str(tmp_path / "run")]
-    assert call(monkeypatch, *train) == 1
-    assert "(--id loan_id or --id row could be meant)" in capsys.readouterr().err
+    assert cli(*train) == 1
+    assert "(--id loan_id or --id row could be meant)" in cli.err
     written(tmp_path, "fund", "place,incomes,groups,customer_no,debt", fund)
-    assert call(monkeypatch, *train) == 1
-    assert "(--id bank=loan_id --id fund=customer_no could be meant)" in capsys.readouterr().err
+    assert cli(*train) == 1
+    assert "(--id bank=loan_id --id fund=customer_no could be meant)" in cli.err
     written(tmp_path, "fund", "incomes,groups,Kundennummer", [f"{row}.5,{row % 3},K{row}" for row in range(30)])
-    assert call(monkeypatch, *train) == 1
-    assert "(--id bank=loan_id --id fund=Kundennummer could be meant)" in capsys.readouterr().err
+    assert cli(*train) == 1
+    assert "(--id bank=loan_id --id fund=Kundennummer could be meant)" in cli.err
     written(tmp_path, "fund", "place,incomes,groups,sums,debt", fund)
-    assert call(monkeypatch, *train) == 1
-    assert "--id COLUMN, or --id PARTY=COLUMN for each file; or add --by-place" in capsys.readouterr().err
+    assert cli(*train) == 1
+    assert "--id COLUMN, or --id PARTY=COLUMN for each file; or add --by-place" in cli.err
 
 
-def test_pairing_by_place_is_shown_everywhere(
-    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_pairing_by_place_is_shown_everywhere(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """Pairing by place is on the screen, on both pages, in the record and in the receipt; with an id nowhere."""
     bare, run = by_place(files, tmp_path), tmp_path / "run"
-    assert call(monkeypatch, "train", "--data", *bare, "--by-place", *WORDS, "--out", str(run)) == 0
-    assert PAIRED in capsys.readouterr().out
+    assert cli("train", "--data", *bare, "--by-place", *WORDS, "--out", str(run)) == 0
+    assert PAIRED in cli.out
     assert json.loads((run / "run.json").read_text())["by_place"] is True
     for page in ("report.html", "summary.html"):
         assert "Rows were paired by their place" in (run / page).read_text()
-    assert call(monkeypatch, "receipt", str(run)) == 0
-    assert PAIRED in capsys.readouterr().out
-    assert call(monkeypatch, "receipt", str(run), "--json") == 0
-    assert json.loads(capsys.readouterr().out)["by_place"] is True
-    assert call(monkeypatch, "train", "--data", *files, "--id", "client", *WORDS, "--out", str(tmp_path / "ids")) == 0
-    assert PAIRED not in capsys.readouterr().out
+    assert cli("receipt", str(run)) == 0
+    assert PAIRED in cli.out
+    assert cli("receipt", str(run), "--json") == 0
+    assert json.loads(cli.out)["by_place"] is True
+    assert cli("train", "--data", *files, "--id", "client", *WORDS, "--out", str(tmp_path / "ids")) == 0
+    assert PAIRED not in cli.out
     assert json.loads((tmp_path / "ids" / "run.json").read_text())["by_place"] is False
     assert "by their place" not in (tmp_path / "ids" / "report.html").read_text()
 
 
-def test_a_comparison_of_defences_shows_it_too(
-    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("no_estimates")
+def test_a_comparison_of_defences_shows_it_too(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """A comparison of defences shows it on its screen, its page and in its file."""
     out = tmp_path / "compared"
     words = ["audit", "--defences", "--only", "label-sign", "--data", *by_place(files, tmp_path), "--by-place", *WORDS]
-    assert call(monkeypatch, *words, "--out", str(out)) in {0, 3, 4}
-    assert PAIRED in capsys.readouterr().out
+    assert cli(*words, "--out", str(out)) in {0, 3, 4}
+    assert PAIRED in cli.out
     assert json.loads((out / "defences.json").read_text())["by_place"] is True
     assert "Rows were paired by their place" in (out / "report.html").read_text()
 
 
-def test_an_id_and_no_id_together_are_refused(
-    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_an_id_and_no_id_together_are_refused(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """One of the two; and by place, files of different lengths cannot be paired."""
     train = ["train", "--data", *files, *WORDS, "--by-place", "--out", str(tmp_path / "run")]
-    assert call(monkeypatch, *train, "--id", "client") == 1
-    assert "give one of the two" in capsys.readouterr().err
+    assert cli(*train, "--id", "client") == 1
+    assert "give one of the two" in cli.err
     file = Path(files[1].partition("=")[2])
     file.write_text("\n".join(file.read_text().splitlines()[:-1]))
-    assert call(monkeypatch, *train) == 1
-    assert "the files differ in length, bank 120, fund 119 rows" in capsys.readouterr().err
+    assert cli(*train) == 1
+    assert "the files differ in length, bank 120, fund 119 rows" in cli.err
 
 
 BANK, FUND = "client,income,late", "client,debt"
@@ -159,29 +144,25 @@ ODD_FILES = {
 
 
 @pytest.mark.parametrize("case", ODD_FILES)
-def test_odd_files_have_a_sentence_of_their_own(
-    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_odd_files_have_a_sentence_of_their_own(cli: CommandLine, case: str, tmp_path: Path) -> None:
     """It names the party and what is wrong with its file, not a key of a plan that nobody wrote."""
     bank, fund, message = ODD_FILES[case]
     given = [written(tmp_path, "bank", BANK, bank), written(tmp_path, "fund", FUND, fund)]
     train = ["train", "--data", *given, "--id", "client", "--label", "late", "--out", str(tmp_path / "run")]
-    assert call(monkeypatch, *train) == 1
-    assert message in capsys.readouterr().err
+    assert cli(*train) == 1
+    assert message in cli.err
     assert not (tmp_path / "run").exists()
 
 
-def test_one_party_alone_has_a_sentence_of_its_own(
-    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_one_party_alone_has_a_sentence_of_its_own(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """Joint training takes two."""
     train = ["train", "--data", files[0], "--id", "client", "--label", "late", "--out", str(tmp_path / "run")]
-    assert call(monkeypatch, *train) == 1
-    assert "--data names one party only, bank; expected two at least" in capsys.readouterr().err
+    assert cli(*train) == 1
+    assert "--data names one party only, bank; expected two at least" in cli.err
 
 
 def test_files_without_a_party_have_a_sentence_of_their_own(
-    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    cli: CommandLine, files: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Whether they come after one --data or two, and for every verb: never taken for a plan."""
     monkeypatch.setenv("COLUMNS", "400")
@@ -191,5 +172,5 @@ def test_files_without_a_party_have_a_sentence_of_their_own(
         ["audit", "--data", "bank.csv", "--data", "fund.csv"],
         ["predict", "run", "--data", "bank.csv", "fund.csv"],
     ):
-        assert call(monkeypatch, *words, "--id", "client") == 2
-        assert "bank.csv, fund.csv: whose table is it? files with data are given as PARTY" in capsys.readouterr().err
+        assert cli(*words, "--id", "client") == 2
+        assert "bank.csv, fund.csv: whose table is it? files with data are given as PARTY" in cli.err

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from plumbob import cli
 from plumbob.plan import Plan
+from tests.command_line import CommandLine
 
 PATIENCE = 60
 
@@ -28,26 +28,14 @@ def plumbob(*words: str, home: Path | None = None) -> "subprocess.Popen[str]":
     )
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """The exit code of the command line in this process."""
-    monkeypatch.setattr(sys, "argv", ["plumbob", "party", *words])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    return int(caught.value.code or 0)
-
-
-def told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
-) -> tuple[int, dict[str, object]]:
-    """The exit code and the JSON object of a verb."""
-    capsys.readouterr()
-    code = call(monkeypatch, *words, "--json")
-    output = capsys.readouterr().out
-    return code, json.loads(output) if output else {}
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The verbs of a party."""
+    return CommandLine(capsys, "party")
 
 
 @pytest.fixture
-def joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[Path, Path]:
+def joined(cli: CommandLine, tmp_path: Path) -> tuple[Path, Path]:
     """Two homes, made and joined by the command line alone."""
     with socket.create_server(("127.0.0.1", 0)) as sock:
         at = f"127.0.0.1:{sock.getsockname()[1]}"
@@ -56,28 +44,26 @@ def joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     files[0].write_text("id,a,b,c,paid\n1,1,2,3,yes\n2,3,2,1,no\n")
     files[1].write_text("client,d,e\n2,1,2\n1,3,4\n")
     bank = ["--home", str(homes[0]), "--listen", at, "--data", str(files[0]), "--label", "paid"]
-    assert call(monkeypatch, "init", "bank", *bank) == 0
+    assert cli("init", "bank", *bank) == 0
     fund = ["--home", str(homes[1]), "--data", str(files[1]), "--id", "client"]
-    assert call(monkeypatch, "init", "fund", *fund) == 0
-    tokens = [str(told(monkeypatch, capsys, "invite", "--home", str(home))[1]["token"]) for home in homes]
+    assert cli("init", "fund", *fund) == 0
+    tokens = [cli.answer("invite", "--home", str(home))["token"] for home in homes]
     for home, token in zip(homes, reversed(tokens), strict=True):
-        assert call(monkeypatch, "join", token, "--home", str(home)) == 0
+        assert cli("join", token, "--home", str(home)) == 0
     return homes
 
 
-def test_one_command_line_names_every_partys_id_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_command_line_names_every_partys_id_column(cli: CommandLine, tmp_path: Path) -> None:
     """`init` takes --id as `train` does, and finds its own party's column."""
     file = tmp_path / "fund.csv"
     file.write_text("client,d,e\n2,1,2\n1,3,4\n")
     home = tmp_path / "fund"
     ids = ["--id", "bank=number", "--id", "fund=client"]
-    assert call(monkeypatch, "init", "fund", "--home", str(home), "--data", str(file), *ids) == 0
+    assert cli("init", "fund", "--home", str(home), "--data", str(file), *ids) == 0
     assert 'id_column = "client"' in (home / "party.toml").read_text()
     other = ["--home", str(tmp_path / "other"), "--data", str(file), "--id", "bank=number"]
-    assert call(monkeypatch, "init", "fund", *other) == 1
-    assert "add --id fund=COLUMN" in capsys.readouterr().err
+    assert cli("init", "fund", *other) == 1
+    assert "add --id fund=COLUMN" in cli.err
 
 
 def test_two_processes_find_each_other_ready(joined: tuple[Path, Path], tmp_path: Path) -> None:
@@ -108,44 +94,34 @@ def test_two_processes_find_each_other_ready(joined: tuple[Path, Path], tmp_path
     assert errors == ""
 
 
-def test_a_lonely_doctor_ends_with_1(
-    joined: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lonely_doctor_ends_with_1(cli: CommandLine, joined: tuple[Path, Path]) -> None:
     """What is not ready is told in time, as lines or as JSON, and the exit code says so."""
-    code, result = told(monkeypatch, capsys, "doctor", "--home", str(joined[1]), "--wait", "0.2")
-    assert (code, result["ready"]) == (1, False)
-    assert call(monkeypatch, "doctor", "--home", str(joined[0]), "--wait", "0.2", "--peer", "fund") == 1
-    lines = capsys.readouterr().out.splitlines()
+    assert cli.answer("doctor", "--home", str(joined[1]), "--wait", "0.2", code=1)["ready"] is False
+    assert cli("doctor", "--home", str(joined[0]), "--wait", "0.2", "--peer", "fund") == 1
+    lines = cli.out.splitlines()
     assert any("problem  connection fund: fund did not call within 0.2 s" in line for line in lines)
     assert lines[-1].startswith("not ready; next, connection fund: let fund type plumbob party doctor")
 
 
-def test_fingerprints_are_shown_for_reading_aloud(
-    joined: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fingerprints_are_shown_for_reading_aloud(cli: CommandLine, joined: tuple[Path, Path]) -> None:
     """Joining shows the peer's and our own; the invitation stands alone on its first line."""
-    _, bank = told(monkeypatch, capsys, "invite", "--home", str(joined[0]))
-    _, fund = told(monkeypatch, capsys, "join", str(bank["token"]), "--home", str(joined[1]))
-    assert fund["peer"]["fingerprint"] == bank["fingerprint"]  # type: ignore[index]
-    assert fund["own"]["fingerprint"] == told(monkeypatch, capsys, "invite", "--home", str(joined[1]))[1]["fingerprint"]  # type: ignore[index]
-    assert call(monkeypatch, "invite", "--home", str(joined[0])) == 0
-    lines = capsys.readouterr().out.splitlines()
+    bank = cli.answer("invite", "--home", str(joined[0]))
+    fund = cli.answer("join", bank["token"], "--home", str(joined[1]))
+    assert fund["peer"]["fingerprint"] == bank["fingerprint"]
+    assert fund["own"]["fingerprint"] == cli.answer("invite", "--home", str(joined[1]))["fingerprint"]
+    assert cli("invite", "--home", str(joined[0])) == 0
+    lines = cli.out.splitlines()
     assert lines[0] == bank["token"]
     assert " ".join(line.strip() for line in lines[2:4]) == bank["fingerprint"]
     assert lines[4] == f"peers dial {bank['address']}"
 
 
-def test_refusals_end_with_1_and_a_sentence(
-    tmp_path: Path,
-    joined: tuple[Path, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_refusals_end_with_1_and_a_sentence(cli: CommandLine, tmp_path: Path, joined: tuple[Path, Path]) -> None:
     """A home that is there already, one that is not, a torn token, a new identity of a pinned name."""
     bank, fund = (str(home) for home in joined)
-    token = str(told(monkeypatch, capsys, "invite", "--home", fund)[1]["token"])
-    assert call(monkeypatch, "init", "fund", "--home", str(tmp_path / "new")) == 0
-    other = str(told(monkeypatch, capsys, "invite", "--home", str(tmp_path / "new"))[1]["token"])
+    token = cli.answer("invite", "--home", fund)["token"]
+    assert cli("init", "fund", "--home", str(tmp_path / "new")) == 0
+    other = cli.answer("invite", "--home", str(tmp_path / "new"))["token"]
     for words, sentence in [
         (["init", "bank", "--home", bank], "there is an identity already"),
         (["init", "b@nk", "--home", str(tmp_path / "odd")], "name: expected"),
@@ -154,49 +130,43 @@ def test_refusals_end_with_1_and_a_sentence(
         (["join", token, "--home", fund], "our own invitation"),
         (["join", other, "--home", bank], "--replace"),
     ]:
-        capsys.readouterr()
-        assert call(monkeypatch, *words) == 1
-        message = capsys.readouterr().err
+        cli.read()
+        assert cli(*words) == 1
+        message = cli.err
         assert message.startswith("plumbob: ")
         assert sentence in message
-    assert call(monkeypatch, "join", other, "--replace", "--home", bank) == 0
+    assert cli("join", other, "--replace", "--home", bank) == 0
 
 
-def test_an_address_that_nobody_could_dial_is_not_invented(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_address_that_nobody_could_dial_is_not_invented(cli: CommandLine, tmp_path: Path) -> None:
     """Listening everywhere says nothing about where we are reached: init says so, and the invitation has none."""
     home = str(tmp_path / "bank")
-    assert call(monkeypatch, "init", "bank", "--home", home, "--listen", "0.0.0.0:7700") == 0
-    assert "write `address`" in capsys.readouterr().out
-    assert told(monkeypatch, capsys, "invite", "--home", home)[1]["address"] is None
+    assert cli("init", "bank", "--home", home, "--listen", "0.0.0.0:7700") == 0
+    assert "write `address`" in cli.out
+    assert cli.answer("invite", "--home", home)["address"] is None
 
 
-def test_init_shows_the_label_and_the_class_to_predict(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_init_shows_the_label_and_the_class_to_predict(cli: CommandLine, tmp_path: Path) -> None:
     """Whoever has the label sees what the model will predict, and how to predict the other class instead."""
     table = tmp_path / "bank.csv"
     table.write_text(
         "client,age,late\n" + "".join(f"c{row},{20 + row},{'yes' if row < 3 else 'no'}\n" for row in range(12))
     )
     words = ["init", "bank", "--home", str(tmp_path / "bank"), "--data", str(table), "--id", "client"]
-    assert call(monkeypatch, *words, "--label", "late") == 0
-    shown = capsys.readouterr().out
+    assert cli(*words, "--label", "late") == 0
+    shown = cli.out
     assert (
         "label: late; the model predicts yes (25 % of the rows) against no; --positive no predicts no instead" in shown
     )
-    assert call(monkeypatch, *words, "--home", str(tmp_path / "other"), "--label", "lat") == 1
-    assert "no column 'lat' among the 3 columns of this table; did you mean" in capsys.readouterr().err
+    assert cli(*words, "--home", str(tmp_path / "other"), "--label", "lat") == 1
+    assert "no column 'lat' among the 3 columns of this table; did you mean" in cli.err
 
 
-def test_what_is_mistyped_at_init_is_said_at_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_what_is_mistyped_at_init_is_said_at_once(cli: CommandLine, tmp_path: Path) -> None:
     """An engine that does not exist makes no party; a table that is not there yet is only mentioned."""
     home = tmp_path / "bank"
-    assert call(monkeypatch, "init", "bank", "--home", str(home), "--engine", "abacus") == 1
-    assert "engine 'abacus': expected one of auto, native" in capsys.readouterr().err
+    assert cli("init", "bank", "--home", str(home), "--engine", "abacus") == 1
+    assert "engine 'abacus': expected one of auto, native" in cli.err
     assert not home.exists()
-    assert call(monkeypatch, "init", "bank", "--home", str(home), "--data", str(tmp_path / "none.csv")) == 0
-    assert "none.csv: there is no such file yet" in capsys.readouterr().out
+    assert cli("init", "bank", "--home", str(home), "--data", str(tmp_path / "none.csv")) == 0
+    assert "none.csv: there is no such file yet" in cli.out

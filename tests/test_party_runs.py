@@ -8,9 +8,8 @@ import pytest
 
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
 from plumbob.party.home import Home
-from plumbob.party.journals import one_session
 from plumbob.party.plan_runs import SHORT as CHARACTERS
-from plumbob.party.plan_runs import PlanRuns
+from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.scores import refuse_unwritable
 from plumbob.party.settings import HomeSettings
 from plumbob.protocol.outcome import unfinished_record

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.commands import printing, report
+from plumbob.commands import report
 from plumbob.errors import DataError
 from plumbob.run_folder import RunFolder
 from tests.browser.support import noisy_record
@@ -32,7 +32,7 @@ def test_both_pages_are_printed(run: Path) -> None:
 
 def test_without_a_browser_it_says_what_to_do(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pages are written all the same."""
-    monkeypatch.setattr(printing, "BROWSERS", ())
+    monkeypatch.setattr(report, "BROWSERS", ())
     with pytest.raises(DataError, match="install chromium, or open the page in any browser and print it"):
         report.run(run, None, prints=True)
     assert (run / "report.html").exists()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.test_cli import call
+from tests.command_line import CommandLine
 
 ROWS = 300
 
@@ -29,40 +29,17 @@ def files(tmp_path: Path) -> list[str]:
     return [f"bank={tmp_path / 'bank.csv'}", f"fund={tmp_path / 'fund.csv'}"]
 
 
-def told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str, code: int = 0
-) -> dict[str, Any]:
-    """What a verb prints as JSON."""
-    capsys.readouterr()
-    assert call(monkeypatch, *words, "--json", "--quiet") == code
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
-def trained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], *words: str) -> Any:
+def trained(cli: CommandLine, files: list[str], *words: str) -> Any:
     """A run from files alone."""
-    common = (
-        "--id",
-        "client",
-        "--label",
-        "late",
-        "--protocol",
-        "clear",
-        "--accept-leaks",
-        "--epochs",
-        "3",
-        "--batch-size",
-        "50",
-    )
+    common = ["--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks"]
+    common += ["--epochs", "3", "--batch-size", "50"]
     out = str(Path(files[0].partition("=")[2]).parent / "run")
-    return told(monkeypatch, capsys, "train", "--data", *files, *common, "--out", out, *words)
+    return cli.answer("train", "--data", *files, *common, "--out", out, *words)
 
 
-def test_train_drafts_a_plan_from_files(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
-) -> None:
+def test_train_drafts_a_plan_from_files(cli: CommandLine, files: list[str]) -> None:
     """Nobody counts columns: the label's holder comes first, a fifth of the rows is held out, and bins fit the rest."""
-    result = trained(monkeypatch, capsys, files, "--drop", "name")
+    result = trained(cli, files, "--drop", "name")
     assert 'bank = { role = "label", features = 11 }' in result["plan"]
     assert 'fund = { role = "features", features = 6 }' in result["plan"]
     assert "\nbins = 5 " in result["plan"]
@@ -73,30 +50,26 @@ def test_train_drafts_a_plan_from_files(
     bank = Path(files[0].partition("=")[2])
     head, *lines = bank.read_text().replace(",yes", ",no").splitlines()
     bank.write_text("\n".join([head, *(line[:-2] + "yes" for line in lines[:20]), *lines[20:]]) + "\n")
-    rare = trained(monkeypatch, capsys, files, "--drop", "name", "--new")
+    rare = trained(cli, files, "--drop", "name", "--new")
     few = "about 16 training rows of the rarer class for 17 encoded columns are fewer than 2 for each"
     assert any(few in remark for remark in rare["remarks"])
 
 
-def test_peers_whose_columns_add_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
-) -> None:
+def test_peers_whose_columns_add_nothing(cli: CommandLine, files: list[str]) -> None:
     """A joint model that is not better than the label party's own is called that, and what to try is named."""
     generator = np.random.default_rng(3)
     noise = [",".join([f"c{row}", *(f"{cell:.3f}" for cell in generator.normal(size=8))]) for row in range(ROWS)]
     Path(files[1].partition("=")[2]).write_text("\n".join(["client,a,b,c,d,e,f,g,h", *noise]) + "\n")
-    *_, said = trained(monkeypatch, capsys, files, "--drop", "name", "--seed", "1")["remarks"]
+    *_, said = trained(cli, files, "--drop", "name", "--seed", "1")["remarks"]
     assert said.startswith("the joint model is not better than local-only (AUC ")
     assert said.endswith("try more rows, fewer columns (--drop), or a larger --l2")
     words = ["--id", "client", "--label", "late", "--drop", "name", "--protocol", "clear", "--seed", "1"]
     words += ["--noise", "rows", "--epsilon", "0.1", "--out", str(Path(files[0].partition("=")[2]).parent / "noisy")]
-    *_, said = told(monkeypatch, capsys, "train", "--data", *files, *words)["remarks"]
+    *_, said = cli.answer("train", "--data", *files, *words)["remarks"]
     assert said.endswith("the plan's may hide what the peers' columns add; try more rows, or a larger --epsilon")
 
 
-def test_rows_without_a_label_are_left_out_on_request(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
-) -> None:
+def test_rows_without_a_label_are_left_out_on_request(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """They stop a run otherwise, and are counted."""
     file = tmp_path / "bank.csv"
     lines = file.read_text().splitlines()
@@ -104,10 +77,10 @@ def test_rows_without_a_label_are_left_out_on_request(
     file.write_text("\n".join([lines[0], *blank, *lines[4:]]) + "\n")
     words = ["--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks", "--drop", "name"]
     words += ["--out", str(tmp_path / "run"), "--json"]
-    assert call(monkeypatch, "train", "--data", *files, *words) == 1
-    assert "--unlabelled drop" in capsys.readouterr().err
-    assert call(monkeypatch, "train", "--data", *files, *words, "--unlabelled", "drop") == 0
-    printed = capsys.readouterr()
+    assert cli("train", "--data", *files, *words) == 1
+    assert "--unlabelled drop" in cli.err
+    assert cli("train", "--data", *files, *words, "--unlabelled", "drop") == 0
+    printed = cli.read()
     assert "bank: 3 rows have no label and are left out (--unlabelled)" in printed.err
     result = json.loads(printed.out)
     assert result["rows"] + result["test_rows"] == ROWS - 3
@@ -116,18 +89,14 @@ def test_rows_without_a_label_are_left_out_on_request(
     assert any("Plain columns with scikit-learn's C = 1, pooled" in line for line in result["remarks"])
 
 
-def test_the_newest_rows_are_held_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
-) -> None:
+def test_the_newest_rows_are_held_out(cli: CommandLine, files: list[str]) -> None:
     """The column that tells the time is no feature, and the newest fifth judges the model."""
-    result = trained(monkeypatch, capsys, files, "--drop", "name", "--split-by", "opened")
+    result = trained(cli, files, "--drop", "name", "--split-by", "opened")
     assert (result["rows"], result["test_rows"]) == (240, 60)
     assert 'bank = { role = "label", features = 6 }' in result["plan"]
 
 
-def test_a_test_file_of_ones_own(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
-) -> None:
+def test_a_test_file_of_ones_own(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """The model is judged on its rows, and all others are trained on."""
     tests = []
     for word in files:
@@ -135,21 +104,17 @@ def test_a_test_file_of_ones_own(
         lines = Path(file).read_text().splitlines()
         (tmp_path / f"test-{party}.csv").write_text("\n".join([lines[0], *lines[101:171]]) + "\n")
         tests += ["--test", f"{party}={tmp_path / f'test-{party}.csv'}"]
-    result = trained(monkeypatch, capsys, files, "--drop", "name", *tests)
+    result = trained(cli, files, "--drop", "name", *tests)
     assert (result["rows"], result["test_rows"]) == (ROWS, 70)
     assert set(result["quality"]) == {"test part"}
 
 
 @pytest.mark.parametrize("split", [[], ["--split-by", "opened"]], ids=["by chance", "by time"])
 def test_scores_say_which_rows_were_held_out(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    files: list[str],
-    tmp_path: Path,
-    split: list[str],
+    cli: CommandLine, files: list[str], tmp_path: Path, split: list[str]
 ) -> None:
     """The scores' file says yes for a row held out, no for one trained on, and nothing for new rows or without ids."""
-    trained(monkeypatch, capsys, files, "--drop", "name", *split)
+    trained(cli, files, "--drop", "name", *split)
     with_new_row = []
     for word in files:
         party, _, file = word.partition("=")
@@ -157,74 +122,64 @@ def test_scores_say_which_rows_were_held_out(
         (tmp_path / f"new-{party}.csv").write_text("\n".join([*lines, "new" + lines[1][lines[1].index(",") :]]) + "\n")
         with_new_row.append(f"{party}={tmp_path / f'new-{party}.csv'}")
     run, out = str(tmp_path / "run"), tmp_path / "scores.csv"
-    told(monkeypatch, capsys, "predict", run, "--data", *with_new_row, "--id", "client", "--out", str(out))
+    cli.answer("predict", run, "--data", *with_new_row, "--id", "client", "--out", str(out))
     with out.open(newline="") as lines_of_scores:
         said = {row["id"]: row["held_out"] for row in csv.DictReader(lines_of_scores)}
     assert said.pop("new") == ""
     assert sorted(said.values()) == ["no"] * 240 + ["yes"] * 60
     rows_file = tmp_path / "run" / "parties" / "bank" / "rows.csv"
     assert rows_file.stat().st_mode & 0o777 == 0o600
-    told(monkeypatch, capsys, "predict", run, "--data", *files, "--by-place", "--out", str(out))
+    cli.answer("predict", run, "--data", *files, "--by-place", "--out", str(out))
     assert "held_out" not in out.read_text().splitlines()[0]
     rows_file.write_text("id,held_out\nsomebody,perhaps\n")
-    assert call(monkeypatch, "predict", run, "--data", *files, "--id", "client", "--out", str(out)) == 1
+    assert cli("predict", run, "--data", *files, "--id", "client", "--out", str(out)) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "threshold"),
-    [([], 0.5), (["--threshold", "0.3"], 0.3), (["--cost", "1:4"], 0.2), (["--threshold", "balanced"], None)],
-)
-def test_thresholds(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    files: list[str],
-    tmp_path: Path,
-    words: list[str],
-    threshold: float | None,
-) -> None:
+def test_thresholds(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """A row is positive above the threshold: given, from costs, or best on scores that were seen."""
-    trained(monkeypatch, capsys, files, "--drop", "name")
+    trained(cli, files, "--drop", "name")
     run, out = str(tmp_path / "run"), tmp_path / "scores.csv"
-    result = told(monkeypatch, capsys, "predict", run, "--data", *files, "--id", "client", "--out", str(out), *words)
-    assert result["stability_index"] < 0.5
-    assert sum(decile["rows"] for decile in result["deciles"]) == ROWS
-    part = json.loads((tmp_path / "run/parties/bank/part.json").read_text())
-    used = threshold if threshold is not None else part["balanced_threshold"]
-    assert result["threshold"] == used
-    with out.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert all((float(row["probability"]) > used) == (row["predicted"] == "yes") for row in rows)
+    balanced = json.loads((tmp_path / "run/parties/bank/part.json").read_text())["balanced_threshold"]
+    for words, threshold in (
+        ([], 0.5),
+        (["--threshold", "0.3"], 0.3),
+        (["--cost", "1:4"], 0.2),
+        (["--threshold", "balanced"], balanced),
+    ):
+        result = cli.answer("predict", run, "--data", *files, "--id", "client", "--out", str(out), *words)
+        assert result["stability_index"] < 0.5
+        assert sum(decile["rows"] for decile in result["deciles"]) == ROWS
+        assert result["threshold"] == threshold
+        with out.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert all((float(row["probability"]) > threshold) == (row["predicted"] == "yes") for row in rows)
 
 
-def test_rows_as_they_come(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
-) -> None:
+def test_rows_as_they_come(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """A level that training never saw is counted, strict mode refuses it, and a row of one party alone is counted."""
-    trained(monkeypatch, capsys, files, "--drop", "name")
+    trained(cli, files, "--drop", "name")
     (tmp_path / "new.csv").write_text("client,debt,town,same\nc1,5,s3cret,7\nc2,,Bonn,7\nother,1,Bonn,7\n")
     words = ["predict", str(tmp_path / "run"), "--data", files[0], f"fund={tmp_path / 'new.csv'}", "--id", "client"]
     words += ["--out", str(tmp_path / "scores.csv")]
-    assert told(monkeypatch, capsys, *words)["unseen"] == {"fund": {"debt": 1, "town": 1}}
-    assert call(monkeypatch, *words) == 0
-    printed = capsys.readouterr().out
+    assert cli.answer(*words)["unseen"] == {"fund": {"debt": 1, "town": 1}}
+    assert cli(*words) == 0
+    printed = cli.out
     assert "2 rows in common (bank 300, fund 3)" in printed
     assert "'town' (1)" in printed
-    assert call(monkeypatch, *words, "--strict") == 1
-    assert "s3cret" not in printed + capsys.readouterr().err
+    assert cli(*words, "--strict") == 1
+    assert "s3cret" not in printed + cli.err
 
 
-def test_ids_that_are_named_differently(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
-) -> None:
+def test_ids_that_are_named_differently(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """Each party's id column may be named; training, prediction and a new plan take the same flags."""
     file = tmp_path / "fund.csv"
     file.write_text(file.read_text().replace("client", "customer_no"))
     ids = ["--id", "bank=client", "--id", "fund=customer_no"]
     words = [*ids, "--label", "late", "--drop", "name", "--batch-size", "32", "--out", str(tmp_path / "run")]
-    told(monkeypatch, capsys, "train", "--data", *files, *words, "--protocol", "clear", "--split-by", "debt")
+    cli.answer("train", "--data", *files, *words, "--protocol", "clear", "--split-by", "debt")
     scores = ["--out", str(tmp_path / "scores.csv")]
-    assert told(monkeypatch, capsys, "predict", str(tmp_path / "run"), "--data", *files, *ids, *scores)["rows"] == ROWS
-    plan = told(monkeypatch, capsys, "plan", "new", "--data", *files, *ids, "--label", "late")["plan"]
+    assert cli.answer("predict", str(tmp_path / "run"), "--data", *files, *ids, *scores)["rows"] == ROWS
+    plan = cli.answer("plan", "new", "--data", *files, *ids, "--label", "late")["plan"]
     assert [party["features"] for party in plan["parties"]] == [11, 6]
 
 
@@ -239,52 +194,43 @@ def test_ids_that_are_named_differently(
     ],
 )
 def test_id_columns_that_do_not_fit_the_parties(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    files: list[str],
-    tmp_path: Path,
-    ids: list[str],
-    message: str,
+    cli: CommandLine, files: list[str], tmp_path: Path, ids: list[str], message: str
 ) -> None:
     """The refusal names the party that is meant, and what to type."""
     words = [word for name in ids for word in ("--id", name)]
     out = str(tmp_path / "run")
-    assert call(monkeypatch, "train", "--data", *files, *words, "--label", "late", "--out", out) == 1
-    assert message in capsys.readouterr().err
-    assert call(monkeypatch, "plan", "new", "--data", *files, *words, "--label", "late") == 1
-    assert message in capsys.readouterr().err
+    assert cli("train", "--data", *files, *words, "--label", "late", "--out", out) == 1
+    assert message in cli.err
+    assert cli("plan", "new", "--data", *files, *words, "--label", "late") == 1
+    assert message in cli.err
 
 
-def test_rare_levels_as_they_come(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
-) -> None:
+def test_rare_levels_as_they_come(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """Where training grouped rare levels, the training rows pass strict mode, and the rare ones are counted as rare."""
     file = tmp_path / "fund.csv"
     file.write_text(file.read_text().replace("Kiel", "Ulm", 2))
-    trained(monkeypatch, capsys, files, "--drop", "name")
+    trained(cli, files, "--drop", "name")
     words = ["predict", str(tmp_path / "run"), "--data", *files, "--id", "client", "--strict"]
     words += ["--out", str(tmp_path / "scores.csv")]
-    assert call(monkeypatch, *words) == 0
-    printed = capsys.readouterr().out
+    assert cli(*words) == 0
+    printed = cli.out
     assert "never saw" not in printed
     assert "fund: levels outside those that training kept, counted as rare as in training: 'town' (2 rows, 2" in printed
 
 
-def test_a_plan_from_tables(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
-) -> None:
+def test_a_plan_from_tables(cli: CommandLine, files: list[str]) -> None:
     """It has the tables' columns, and says which are constant, names, or full of gaps."""
     words = ["plan", "new", "--data", *files, "--id", "client", "--label", "late"]
-    result = told(monkeypatch, capsys, *words)
+    result = cli.answer(*words)
     repeated = ["plan", "new", "--data", files[0], "--data", files[1], *words[-4:]]
-    assert told(monkeypatch, capsys, *repeated) == result
-    assert call(monkeypatch, *words, "joint.toml") == 1
-    assert "--out joint.toml names the file to write" in capsys.readouterr().err
+    assert cli.answer(*repeated) == result
+    assert cli(*words, "joint.toml") == 1
+    assert "--out joint.toml names the file to write" in cli.err
     assert [party["features"] for party in result["plan"]["parties"]] == [11, 6]
     remarks = {column["name"]: column["remark"] for table in result["tables"].values() for column in table["columns"]}
     assert "a name or an id" in remarks["name"]
     assert "constant" in remarks["same"]
-    own = told(monkeypatch, capsys, "plan", "new", "--data", files[1].partition("=")[2], "--id", "client")
+    own = cli.answer("plan", "new", "--data", files[1].partition("=")[2], "--id", "client")
     assert [party["features"] for party in own["plan"]["parties"]] == [1, 6]
 
 
@@ -299,17 +245,11 @@ def test_a_plan_from_tables(
         (["--split-by", "age"], "no column 'age' in any party's file"),
     ],
 )
-def test_wrong_flags_are_explained(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    files: list[str],
-    words: list[str],
-    message: str,
-) -> None:
+def test_wrong_flags_are_explained(cli: CommandLine, files: list[str], words: list[str], message: str) -> None:
     """Each says what was expected."""
     common = ("--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks")
-    assert call(monkeypatch, "train", "--data", *files, *common, *words) == 1
-    assert message in capsys.readouterr().err
+    assert cli("train", "--data", *files, *common, *words) == 1
+    assert message in cli.err
 
 
 ROW_NOISE = (
@@ -318,13 +258,11 @@ ROW_NOISE = (
 )
 
 
-def test_bins_lie_where_they_were_stated(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
-) -> None:
+def test_bins_lie_where_they_were_stated(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """Under noise for rows, cuts come from stated ranges or a data dictionary, and every column has a gap's bin."""
     (tmp_path / "words.csv").write_text("column,meaning\ndebt,from -400 to 400 euros\nsame,a number of things\n")
     words = [*ROW_NOISE, "--bins", "4", "--range", "income=0:20:50:100", "--dictionary", str(tmp_path / "words.csv")]
-    trained(monkeypatch, capsys, files, *words)
+    trained(cli, files, *words)
     parts = [json.loads((tmp_path / f"run/parties/{name}/part.json").read_text()) for name in ("bank", "fund")]
     bins = {source["name"]: source for part in parts for source in part["sources"] if source["kind"] == "bins"}
     assert bins["income"]["cuts"] == [20, 50]
@@ -343,44 +281,36 @@ def test_bins_lie_where_they_were_stated(
     ],
 )
 def test_ranges_that_are_missing_or_wrong(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    files: list[str],
-    words: tuple[str, ...],
-    message: str,
+    cli: CommandLine, files: list[str], words: tuple[str, ...], message: str
 ) -> None:
     """A plan with public ranges is refused until every number has one."""
     common = ("--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks")
-    assert call(monkeypatch, "train", "--data", *files, *common, *words) == 1
-    assert message in capsys.readouterr().err
+    assert cli("train", "--data", *files, *common, *words) == 1
+    assert message in cli.err
 
 
-def test_an_audit_counts_canaries(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
-) -> None:
+def test_an_audit_counts_canaries(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
     """Under noise for whole rows it says how many coin-flip labels are named, beside the bound, and keeps it."""
     words = ["--data", *files, "--id", "client", "--label", "late", "--protocol", "clear", "--noise", "rows"]
     words += ["--epsilon", "1", "--scale", "whitened", "--sigmoid", "fourier", "--batches", "full", "--epochs", "6"]
     words += ["--learning-rate", "0", "--drop", "name,opened", "--out", str(tmp_path / "run")]
-    assert call(monkeypatch, "audit", *words, "--quiet", "--verbose") in (0, 3)
+    assert cli("audit", *words, "--quiet", "--verbose") in (0, 3)
     sentence = "canaries, rows whose labels are coin flips"
-    printed = capsys.readouterr().out
+    printed = cli.out
     assert sentence in printed
     assert "the promise (differential privacy) allows 73.1 %, so it is within the bound." in printed
     assert sentence in (tmp_path / "run/run.json").read_text()
     assert sentence in (tmp_path / "run/report.html").read_text()
 
 
-def test_repeated_runs_on_the_same_rows_are_counted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
-) -> None:
+def test_repeated_runs_on_the_same_rows_are_counted(cli: CommandLine, files: list[str]) -> None:
     """A simulation with noise for whole rows keeps a ledger in its folder and says what all its runs have spent."""
     words = ["--protocol", "shares", "--noise", "rows", "--epochs", "1", "--drop", "name,opened"]
     common = ["train", "--data", *files, "--id", "client", "--label", "late", "--accept-leaks"]
     out = str(Path(files[0].partition("=")[2]).parent / "run")
     spent = []
     for _ in range(2):
-        result = told(monkeypatch, capsys, *common, *words, "--out", out, "--new")
+        result = cli.answer(*common, *words, "--out", out, "--new")
         (note,) = [note for note in result["notes"] if "rows have spent epsilon" in note]
         spent.append(float(note.partition("epsilon ")[2].split()[0]))
     assert spent[0] == pytest.approx(1.0, abs=0.01)

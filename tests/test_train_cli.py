@@ -16,16 +16,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob import cli
+from plumbob.cli import INTERRUPTED
 from plumbob.errors import ROOM_ADVICE
 from plumbob.lab.simulate import Run, checkpoint
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.run_folder import JOURNAL, UNFINISHED, RunFolder
+from tests.command_line import CommandLine
 from tests.party.processes import PATIENCE, context
 from tests.party.test_full_disk import CAN_MOUNT, small_disk
 from tests.party.verbs import Circumstances, run_command
+from tests.test_cli import assert_marked
 
 METHODS: dict[str, tuple[type, str]] = {
     "send": (Channel, "send"),
@@ -104,17 +106,8 @@ def die_at(moment: str, calls: int) -> None:
     setattr(owner, name, deadly)
 
 
-def called(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """The exit code of `plumbob ARGUMENTS`, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["plumbob", *arguments])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    code = left.value.code
-    return code if isinstance(code, int) else 0
-
-
 @pytest.mark.parametrize("name", RUNS)
-def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_killed_at_any_moment(cli: CommandLine, name: str, data: list[str], tmp_path: Path) -> None:
     """Killed again and again, the run ends as one that was left alone, and nothing secret stays behind."""
     command = ["train", *SMALL, *RUNS[name], *data]
     out = tmp_path / "killed"
@@ -127,7 +120,7 @@ def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.Mo
     ended = plumbob(*command, "--out", str(out))
     assert ended.returncode == 0, ended.stderr
     assert re.search(r"resuming after (step|pass) \d", ended.stderr)
-    assert called(monkeypatch, *command, "--out", str(tmp_path / "whole"), "--quiet") == 0
+    assert cli(*command, "--out", str(tmp_path / "whole"), "--quiet") == 0
     assert_same(out, tmp_path / "whole", is_noisy="noise" in name)
     assert not list(out.rglob(".*"))
 
@@ -156,9 +149,9 @@ def assert_same(one: Path, other: Path, *, is_noisy: bool) -> None:
         assert ours.epochs == theirs.epochs
 
 
-def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_killed_from_outside(cli: CommandLine, data: list[str], tmp_path: Path) -> None:
     """The installed program, killed once something was kept, resumes from there."""
-    command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "400", "--out", str(tmp_path), "--quiet"]
+    command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "150", "--out", str(tmp_path), "--quiet"]
     with subprocess.Popen([sys.executable, "-c", USUAL, *command]) as process:
         step = wait_for_a_step(tmp_path / UNFINISHED / JOURNAL)
         process.kill()
@@ -167,7 +160,7 @@ def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, t
     assert step > 0
     going_on = next(line for line in ended.stderr.splitlines() if line.startswith("resuming after step"))
     assert int(going_on.split()[3]) >= step
-    assert called(monkeypatch, *command[:-2], str(tmp_path / "whole"), "--quiet") == 0
+    assert cli(*command[:-2], str(tmp_path / "whole"), "--quiet") == 0
     for name in ("label", "features"):
         here, there = (
             Transcript.load(run / "parties" / name / "transcript.npz") for run in (tmp_path, tmp_path / "whole")
@@ -177,7 +170,7 @@ def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_run_is_on_the_disk_before_its_checkpoint_goes(
-    data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cli: CommandLine, data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A loss of power after that loses no file of it, and no name of one."""
     out, written, remove = tmp_path / "run", set[int](), shutil.rmtree
@@ -195,7 +188,7 @@ def test_a_run_is_on_the_disk_before_its_checkpoint_goes(
 
     monkeypatch.setattr(os, "fsync", noted)
     monkeypatch.setattr(shutil, "rmtree", removed)
-    assert called(monkeypatch, "train", *SMALL, *RUNS["clear"], *data, "--out", str(out)) == 0
+    assert cli("train", *SMALL, *RUNS["clear"], *data, "--out", str(out)) == 0
     assert at_the_end == [set()]
     assert (out / "parties").exists()
 
@@ -211,9 +204,7 @@ def wait_for_a_step(file: Path) -> int:
     raise AssertionError("no step was kept in two minutes")
 
 
-def test_an_interrupted_run_says_how_to_go_on(
-    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_an_interrupted_run_says_how_to_go_on(cli: CommandLine, data: list[str], tmp_path: Path) -> None:
     """Ctrl-C names the command; another plan is refused, --new begins anew, and both leave a whole folder."""
     out = tmp_path / "a run"
     command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "100000", "--out", str(out)]
@@ -224,42 +215,38 @@ def test_an_interrupted_run_says_how_to_go_on(
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         said = process.stderr.read()
-    assert process.returncode == cli.INTERRUPTED
+    assert process.returncode == INTERRUPTED
     assert "to resume from step " in said
     assert f": plumbob train --features 2,3 {' '.join(SMALL[2:])} --protocol exchange --data " in said
     assert said.endswith(f"--out '{out}'\n")
-    assert RunFolder(out).record().status.startswith("interrupted at step ")
+    assert_marked(out, said)
     assert RunFolder(out).record().accepted_leaks
     other = [*command, "--epochs", "2"]
-    assert called(monkeypatch, *other) == 1
-    assert "an interrupted run with a different plan; restore it to resume" in capsys.readouterr().err
+    assert cli(*other) == 1
+    assert "an interrupted run with a different plan; restore it to resume" in cli.err
     assert RunFolder(out).record().status.startswith("interrupted at step ")
-    assert called(monkeypatch, *other, "--new") == 0
+    assert cli(*other, "--new") == 0
     assert RunFolder(out).record().steps == 4
     assert not (out / UNFINISHED).exists()
 
 
-def test_a_folder_that_cannot_be_used(
-    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_used(cli: CommandLine, data: list[str], tmp_path: Path) -> None:
     """A file in its place, or a folder that others can look into: one sentence, and no run."""
     command = ["train", *SMALL, "--protocol", "clear", *data, "--out", str(tmp_path)]
     (tmp_path / UNFINISHED).touch(mode=0o600)
-    assert called(monkeypatch, *command) == 1
+    assert cli(*command) == 1
     (tmp_path / UNFINISHED).unlink()
     (tmp_path / UNFINISHED).mkdir()
     (tmp_path / UNFINISHED).chmod(0o755)
-    assert called(monkeypatch, *command) == 1
-    complaints = capsys.readouterr().err.splitlines()
+    assert cli(*command) == 1
+    complaints = cli.err.splitlines()
     assert len(complaints) == 2
     assert all(line.startswith("plumbob: ") and UNFINISHED in line for line in complaints)
     assert not (tmp_path / "run.json").exists()
 
 
 @pytest.mark.skipif(not CAN_MOUNT, reason="needs root to mount a small file system")
-def test_a_full_disk(
-    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_full_disk(cli: CommandLine, data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Wherever the room ends, it is one sentence; with more room the same command comes to its end."""
     monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN_WRITES", 0.0)
     monkeypatch.setattr(checkpoint, "REST", 0.0)
@@ -269,9 +256,9 @@ def test_a_full_disk(
     with small_disk(out) as disk:
         for pages in range(4, 400, 8):
             disk.grow(pages)
-            if called(monkeypatch, *command) == 0:
+            if cli(*command) == 0:
                 break
-            complaints.append(capsys.readouterr().err)
+            complaints.append(cli.err)
         assert RunFolder(out).record().is_finished
         assert not (out / UNFINISHED).exists()
     assert all(complaint.startswith("plumbob: ") and complaint.count("\n") == 1 for complaint in complaints)
@@ -290,39 +277,32 @@ def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
     assert RunFolder(tmp_path).record().findings
 
 
-@pytest.mark.parametrize("verb", [["train"], ["audit", "--only", "label-sign"], ["audit", "--defences"]], ids=" ".join)
-def test_rows_that_are_left_out_are_told(
-    verb: list[str],
-    data: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
+@pytest.mark.usefixtures("no_estimates")
+@pytest.mark.parametrize("verb", ["train", "audit --only label-sign", "audit --only label-sign --defences"])
+def test_rows_that_are_left_out_are_told(cli: CommandLine, verb: str, data: list[str], tmp_path: Path) -> None:
     """They are told once, like progress, so that --quiet keeps it back; not where all rows are common."""
-    command = [*verb, *SMALL, "--protocol", "clear", *data, "--epochs", "1", "--out", str(tmp_path / "run")]
-    assert called(monkeypatch, *command) in {0, 3, 4}
-    assert "in common" not in capsys.readouterr().err
+    command = [*verb.split(), *SMALL, "--protocol", "clear", *data, "--epochs", "1", "--out", str(tmp_path / "run")]
+    assert cli(*command) in {0, 3, 4}
+    assert "in common" not in cli.err
     fund = Path(data[2].removeprefix("features="))
     (tmp_path / "fund.csv").write_text("\n".join(fund.read_text().splitlines()[:-1]))
     command[command.index(data[2])] = f"features={tmp_path / 'fund.csv'}"
     command.append("--new")
-    assert called(monkeypatch, *command) in {0, 3, 4}
-    printed = capsys.readouterr()
+    assert cli(*command) in {0, 3, 4}
+    printed = cli.read()
     assert printed.err.count("39 rows in common (label 40, features 39); the others are left out\n") == 1
     assert "in common" not in printed.out
-    assert called(monkeypatch, *command, "--quiet", "--json") in {0, 3, 4}
-    assert capsys.readouterr().err == ""
+    assert cli(*command, "--quiet", "--json") in {0, 3, 4}
+    assert cli.err == ""
 
 
-def test_rows_that_cannot_be_predicted_are_told(
-    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_rows_that_cannot_be_predicted_are_told(cli: CommandLine, data: list[str], tmp_path: Path) -> None:
     """A row that one party lacks has no score, and the answer says how many have one."""
     run, fund = tmp_path / "run", Path(data[2].removeprefix("features="))
-    assert called(monkeypatch, "train", *SMALL, "--protocol", "clear", *data, "--out", str(run)) == 0
+    assert cli("train", *SMALL, "--protocol", "clear", *data, "--out", str(run)) == 0
     (tmp_path / "fund.csv").write_text("\n".join(fund.read_text().splitlines()[:-2]))
     given = [data[1], f"features={tmp_path / 'fund.csv'}", "--id", "id", "--out", str(tmp_path / "scores.csv")]
-    capsys.readouterr()
-    assert called(monkeypatch, "predict", str(run), "--data", *given) == 0
-    assert "38 rows in common (label 40, features 38); the others are left out" in capsys.readouterr().out
+    cli.read()
+    assert cli("predict", str(run), "--data", *given) == 0
+    assert "38 rows in common (label 40, features 38); the others are left out" in cli.out
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == 1 + 38

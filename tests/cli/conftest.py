@@ -2,10 +2,10 @@
 
 import pytest
 
-from plumbob.cli import root
+from plumbob import cli
 
 
 @pytest.fixture(autouse=True)
 def verbs_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the verbs together once, as in a process that runs one: Typer's runner would do it for every call."""
-    monkeypatch.setattr("typer.testing._get_command", lambda app: root.command())
+    monkeypatch.setattr("typer.testing._get_command", lambda app: cli.command())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.commands.printing import write_pdf
+from plumbob.commands.report import write_pdf
 from plumbob.lab import demo
 from plumbob.lab.simulate import training
 from plumbob.privacy.rows import coin_flip_bound

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import call
 from tests.lab.paper.support import needs_data
-from tests.test_cli import call
 
 
 @needs_data
-def test_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quickly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One JSON object on standard output, progress on standard error, all promised files; a second call is the same."""
     out = tmp_path / "credit"
-    assert call(monkeypatch, "paper", "credit", "--quick", "--json", "--out", str(out)) == 0
+    assert call("paper", "credit", "--quick", "--json", "--out", str(out)) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
     assert "seed 1 (1 of 2)" in printed.err
@@ -21,7 +21,7 @@ def test_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert json.loads((out / "claims.json").read_text()) == found["claims"]
     for name in ("index.html", "claims.csv", "curves.csv", *found["figures"]):
         assert (out / name).stat().st_size > 0
-    assert call(monkeypatch, "paper", "credit", "--quick", "--json", "--quiet", "--out", str(out)) == 0
+    assert call("paper", "credit", "--quick", "--json", "--quiet", "--out", str(out)) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     assert json.loads(printed.out)["claims"] == found["claims"]
@@ -38,12 +38,11 @@ def test_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 )
 def test_wrong_words(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
     complaint: str,
 ) -> None:
     """What was expected is said, and nothing is left behind."""
-    assert call(monkeypatch, "paper", *words, "--out", str(tmp_path / "out")) == 1
+    assert call("paper", *words, "--out", str(tmp_path / "out")) == 1
     assert complaint in capsys.readouterr().err
     assert not list(tmp_path.glob("out/*"))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from plumbob.party import refusals
+from plumbob.party import conversation
 
 
 @pytest.fixture
 def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """No peer is there: whoever is refused need not look for one."""
-    monkeypatch.setattr(refusals, "SECONDS_TO_TELL", 0.1)
+    monkeypatch.setattr(conversation, "SECONDS_TO_TELL", 0.1)

@@ -17,9 +17,8 @@ from plumbob.net import Connection, Data
 from plumbob.net.connector import Connector, Peer
 from plumbob.net.identity import Identity, read_certificate
 from plumbob.net.websocket import Timeouts
-from plumbob.party.party_run import PartyRun
+from plumbob.party.party_run import PartyRun, largest_message
 from plumbob.party.signature import MessageSigner
-from plumbob.party.sizes import largest_message
 from plumbob.party.training import train
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
@@ -53,7 +52,6 @@ IMPORTED_LATE = (
     "pandas",  # By pyarrow, wherever it is installed.
     "plumbob.checking.check",
     "plumbob.checking.consent",
-    "plumbob.verb.table_flags",
     "plumbob.crypto.engines.native",
     "plumbob.crypto.lattice.native",
     "plumbob.party.verbs.predict",

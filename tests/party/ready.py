@@ -2,9 +2,9 @@
 
 import gc
 
-from plumbob.cli import root
+from plumbob import cli
 
 # Each process would put all verbs together again, and each collection of garbage would copy pages to look at them.
-root.command("party")
+cli.command("party")
 gc.collect()
 gc.freeze()

@@ -15,6 +15,7 @@ import pytest
 from plumbob import cli
 from plumbob.checking.check import check
 from plumbob.checking.rules import assumes, leaves_a_trace
+from plumbob.commands.receipt import peer_signatures
 from plumbob.crypto.lattice import Small
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
@@ -26,10 +27,10 @@ from plumbob.lab.attacks.off_the_circle import OffTheCircle
 from plumbob.party import training
 from plumbob.party.evidence import keeping_at
 from plumbob.party.home import Home
-from plumbob.party.receipts import peer_signatures, signature_of
+from plumbob.party.receipts import signature_of
 from plumbob.party.replay import NOT_THE_TRAININGS, source_of
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
-from plumbob.party.statements import read_statement, write_statement
+from plumbob.party.verbs.auditing import read_statement, write_statement
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import Share

@@ -18,11 +18,11 @@ from plumbob.errors import TransportError
 from plumbob.net.connector import Connection, Connector
 from plumbob.net.greeting import Greeting, Purpose, encode
 from plumbob.net.identity import Identity, Invitation, now
-from plumbob.party import aligned
 from plumbob.party.doctor import Check, examine, remedy
 from plumbob.party.home import Home
+from plumbob.party.party_run import largest_message
+from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
-from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from tests.net.support import LARGEST, PATIENCE, QUICK, Collected, ConnectProxy, opened
@@ -317,7 +317,7 @@ def test_aligned_rows_alone_are_looked_at(homes: tuple[Home, Home]) -> None:
     fund, plan = homes[1], PLAN.replace(missing="refuse", batch_size=2)
     fund.data_file.write_text("id,d,e\n2,1,\n3,1,2\n4,5,6\n")
     assert not table_check(fund, plan).is_ok
-    aligned.keep(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))
+    keep_aligned(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))
     assert table_check(fund, plan).line == "ok       table: 2 columns, as the plan says; 2 common rows"
     fund.data_file.write_text("id,d,e\n3,1,2\n")
     assert "1 of 2 agreed ids are not in this table" in table_check(fund, plan).found

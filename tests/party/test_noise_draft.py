@@ -8,9 +8,8 @@ import pytest
 
 from plumbob.data import Table, read_table
 from plumbob.data.table_sizes import size_of
-from plumbob.party.noise_draft import MOST_LOSS, drafted, noise_keys, runs_in_words
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs.propose import _Drafts
+from plumbob.party.verbs.propose import MOST_LOSS, _Drafts, drafted, noise_keys, runs_in_words
 from plumbob.party.verbs.setup import MOST_EPSILON
 from plumbob.plan import Party, Plan
 from plumbob.plan.encodings import TableSize

@@ -15,10 +15,11 @@ from plumbob.crypto import engines
 from plumbob.errors import BudgetExceededError, DataError, PeerAwayError, PlumbobError
 from plumbob.lab.simulate import Run
 from plumbob.net.reliable import FRAME, MESSAGE
-from plumbob.party import aligned, prediction
+from plumbob.party import prediction
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
+from plumbob.party.rows import keep_aligned
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.openings import RowLimit
@@ -212,6 +213,7 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
+@pytest.mark.usefixtures("nobody_waits")
 def test_new_rows_that_were_not_aligned(organisations: Organisations) -> None:
     """Whoever predicts a new file at once reads what to type first, with the name and the file."""
     new = organisations.folder / "new.csv"
@@ -259,7 +261,7 @@ def keep_list(organisations: Organisations, name: str, rows: int) -> None:
     ids = organisations.tables["label"].ids[:rows]
     for party in organisations.names:
         home = Home.open(organisations.home(party))
-        aligned.keep(home, PLAN, Alignment(ids, "", rows, dict.fromkeys(organisations.names, rows)), name)
+        keep_aligned(home, PLAN, Alignment(ids, "", rows, dict.fromkeys(organisations.names, rows)), name)
 
 
 def asked_of(organisations: Organisations, *words: str) -> Command:

@@ -112,7 +112,7 @@ def test_shares_by_lattices_are_killed_at_every_message(
     assert_same(company, seeded_run(plan))
 
 
-@pytest.mark.parametrize("victim", ["label", "features"])
+@pytest.mark.parametrize("victim", ["label", pytest.param("features", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("point", points(EXCHANGE))
 def test_killed_at_every_named_point(point: str, victim: str, tmp_path: Path, opened: list[Company]) -> None:
     """A party that is killed there and started again ends with the same weights, and drew its noise once."""

@@ -16,10 +16,9 @@ from plumbob.data import ColumnChoices
 from plumbob.data.encoder import encoded_width
 from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
-from plumbob.party import aligned
 from plumbob.party.doctor import examine
 from plumbob.party.home import Home
-from plumbob.party.rows import aligned_table, own_table
+from plumbob.party.rows import aligned_table, keep_aligned, own_table
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import propose
@@ -29,7 +28,7 @@ from plumbob.protocol import schedules
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from plumbob.verb.table_flags import TableFlags
+from plumbob.verb.flags import TableFlags
 from tests.party.test_doctor import free_port
 from tests.terminals import HOSTILE, steers, typed
 
@@ -146,7 +145,7 @@ def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[P
     plan = Plan.load(homes[0].parent / "0.toml")
     bank = Home.open(homes[0])
     ids = tuple(sorted(f"c{row}" for row in range(30, ROWS, 2) if row % 9))
-    aligned.keep(bank, plan, Alignment(ids, "0" * 64, len(ids), {"bank": ROWS, "fund": ROWS}))
+    keep_aligned(bank, plan, Alignment(ids, "0" * 64, len(ids), {"bank": ROWS, "fund": ROWS}))
     checks = [check for check in examine(bank, plan, seconds=0) if check.name == "table"]
     assert [check.is_ok for check in checks] == [True]
     shard = build_shard(aligned_table(bank, plan), plan, "bank", b"key")

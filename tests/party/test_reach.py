@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from plumbob.party.doctor import examine
+from plumbob.party.doctor import apart, examine, reach_of
 from plumbob.party.home import Home
-from plumbob.party.reach import apart, reach_of
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs import Join
 from plumbob.verb import Caller
@@ -28,7 +27,7 @@ def test_who_dials(settings: dict[str, Any], found: str, todo: str) -> None:
     one = reach_of(HomeSettings(name="bank", **settings), "fund")
     assert found in one.found
     assert one.todo[: len(todo)] == todo
-    assert one.is_possible == ("nobody" not in found)
+    assert one.is_ok == ("nobody" not in found)
 
 
 def test_two_peers_that_may_not_find_each_other() -> None:

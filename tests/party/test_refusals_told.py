@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, TransportError, UnsignedPlanError
-from plumbob.party.conversation import MET, Topic, conversation
-from plumbob.party.home import Home
-from plumbob.party.outcome import Outcome
+from plumbob.net.greeting import Greeting, Purpose
+from plumbob.party.conversation import MET, conversation
+from plumbob.party.home import Home, Outcome
 from plumbob.plan import Party, Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
@@ -113,19 +113,19 @@ def test_nobody_is_there_to_hear_it(homes: dict[str, Home], tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("topic", "stops", "words"),
+    ("purpose", "stops", "words"),
     [
-        (Topic("predict", "ab" * 32), KeyboardInterrupt, "fund stopped: 'it was interrupted'"),
-        (Topic("predict", "ab" * 32), TransportError, "fund stopped: 'it was interrupted'"),
-        (Topic("train", "ab" * 32), ZeroDivisionError, "fund stopped: 'something went wrong on its own side"),
-        (Topic("train", "ab" * 32), KeyboardInterrupt, "no message arrived"),
+        ("predict", KeyboardInterrupt, "fund stopped: 'it was interrupted'"),
+        ("predict", TransportError, "fund stopped: 'it was interrupted'"),
+        ("train", ZeroDivisionError, "fund stopped: 'something went wrong on its own side"),
+        ("train", KeyboardInterrupt, "no message arrived"),
     ],
 )
 def test_whoever_leaves_a_session_that_cannot_be_resumed_says_so(
-    topic: Topic, stops: type[BaseException], words: str, tmp_path: Path
+    purpose: Purpose, stops: type[BaseException], words: str, tmp_path: Path
 ) -> None:
     """A run can be resumed: there an interrupted peer is waited for."""
-    board, left = Switchboard(), threading.Event()
+    board, left, topic = Switchboard(), threading.Event(), Greeting(purpose=purpose, plan="ab" * 32)
 
     def stay() -> None:
         with (
@@ -152,7 +152,7 @@ def test_whoever_leaves_a_session_that_cannot_be_resumed_says_so(
 
 def test_one_peer_is_heard_while_another_is_awaited(tmp_path: Path) -> None:
     """Whoever refuses may have driven the other one away, too: nobody waits for it any longer."""
-    board, topic = Switchboard(), Topic("predict", "ab" * 32)
+    board, topic = Switchboard(), Greeting(purpose="predict", plan="ab" * 32)
 
     def wait() -> None:
         with (

@@ -32,7 +32,7 @@ from plumbob.party.kept_numbers import follows, is_same_part, shapes
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import MessageSigner
-from plumbob.party.statements import (
+from plumbob.party.verbs.auditing import (
     part_in_training,
     read_statement,
     sign_statement,

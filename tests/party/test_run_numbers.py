@@ -8,9 +8,8 @@ import pytest
 
 from plumbob.errors import DataError
 from plumbob.party.home import Home
-from plumbob.party.journals import journal_contents
 from plumbob.party.plan_runs import SHORT as CHARACTERS
-from plumbob.party.plan_runs import PlanRuns, make_run_folder
+from plumbob.party.plan_runs import PlanRuns, journal_contents, make_run_folder
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.verbs import Organisations

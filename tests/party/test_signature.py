@@ -20,11 +20,10 @@ from plumbob.cli.commands import show
 from plumbob.commands import receipt
 from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
-from plumbob.party.home import Home
-from plumbob.party.judged import judged_record
-from plumbob.party.outcome import Outcome
+from plumbob.party.home import Home, Outcome
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
+from plumbob.party.signature import judged_record
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record

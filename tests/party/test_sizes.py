@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.party.sizes import largest_message
+from plumbob.party.party_run import largest_message
 from plumbob.plan import Plan
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from plumbob.errors import TransportError
-from plumbob.party import waiting
-from plumbob.party.conversation import Topic, conversation
-from plumbob.party.waiting import Waiting
+from plumbob.net.greeting import Greeting
+from plumbob.party import status
+from plumbob.party.conversation import conversation
+from plumbob.party.status import Waiting
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
@@ -74,11 +75,12 @@ class Nobody:
 
 def test_it_is_said_again_and_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line is soon forgotten: until the end there is another one every few seconds."""
-    monkeypatch.setattr(waiting, "SECONDS_BEFORE", 0.01)
-    monkeypatch.setattr(waiting, "SECONDS_BETWEEN", 0.01)
+    monkeypatch.setattr(status, "SECONDS_BEFORE", 0.01)
+    monkeypatch.setattr(status, "SECONDS_BETWEEN", 0.01)
     lines: list[str] = []
     journal = SqliteJournal(tmp_path / "journal.db")
-    talk = conversation(Topic("train", ""), ["fund"], journal, lambda attach: Nobody(), patience=0.5, tell=lines.append)
+    topic = Greeting(purpose="train")
+    talk = conversation(topic, ["fund"], journal, lambda attach: Nobody(), patience=0.5, tell=lines.append)
     with pytest.raises(TransportError, match="fund: expected it within"), talk:
         pytest.fail("nobody came")
     journal.close()

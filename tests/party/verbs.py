@@ -23,8 +23,9 @@ from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Table
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.simulate import Run
-from plumbob.party import aligned, refusals, signature, training
+from plumbob.party import conversation, signature, training
 from plumbob.party.home import Home
+from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
@@ -46,7 +47,7 @@ class Circumstances:
 
     largest_file: int = 0
     """Bytes that a file may have, 0 for any number."""
-    seconds_to_tell: float = refusals.SECONDS_TO_TELL
+    seconds_to_tell: float = conversation.SECONDS_TO_TELL
     """Seconds that a refused command spends on telling peers; few where no peer is there."""
     secrets: Path | None = None
     """A folder that gets everything that was drawn at random, and the masks and the noise that became of it."""
@@ -133,7 +134,7 @@ class Organisations:
 
     def _agree(self, home: Home) -> None:
         ids = next(iter(self.tables.values())).ids
-        aligned.keep(home, self.plan, Alignment(ids, "", len(ids), dict.fromkeys(self.tables, len(ids))))
+        keep_aligned(home, self.plan, Alignment(ids, "", len(ids), dict.fromkeys(self.tables, len(ids))))
         signature.sign(home, self.plan)
 
     def write_table(self, name: str, table: Table) -> Path:
@@ -215,7 +216,7 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
         keep_secrets(circumstances.secrets)
     if circumstances.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
-    refusals.SECONDS_TO_TELL = circumstances.seconds_to_tell
+    conversation.SECONDS_TO_TELL = circumstances.seconds_to_tell
     if circumstances.hook is not None:
         cheat = partial(party_at, instead=hooked(LatticeParty, circumstances.hook))
         training.party_at = cheat  # type: ignore[attr-defined]  # No flag or file of a party could do this.

@@ -5,12 +5,93 @@ plan's tolerance, 4 (`audit`, `check`) done and nothing leaks, but attacks were 
 something degrades, 130 interrupted by Ctrl-C.
 """
 
-from typing import Any
+import errno
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Annotated, Any, TextIO
 
-from plumbob.cli.commands import INTERRUPTED
-from plumbob.cli.root import application, main
+import typer
+
+from plumbob import __version__
+from plumbob.cli.commands import INTERRUPTED, VerbGroup, add_to
+from plumbob.errors import ROOM_ADVICE, PlumbobError
+from plumbob.party import verbs as party_verbs
+from plumbob.terminal import LogHandler, complain
+from plumbob.verb import Argument, Caller, Result, Verb
 
 __all__ = ["INTERRUPTED", "app", "main"]
+
+COMPLETING = "_PLUMBOB_COMPLETE"  # A shell sets it when it asks for the words that fit.
+SHELLS = ("bash", "zsh", "fish")
+# zsh reads a file of its `fpath` at the first Tab, as the function that completes: the first Tab must complete, too.
+FIRST_TAB = '\n[[ $funcstack[1] == _plumbob ]] && _plumbob_completion "$@"\n'
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+HELP = {
+    "plan": "Write a plan, show it, or print its hash.",
+    "party": "Run your organisation's side: set it up, agree on a plan, train with peers.",
+    "auditor": "Open one run's evidence, and sign what its replay found.",
+}
+PARTY_SIDE = ("party", "auditor")
+# Under these headings, in this order, the first page lists what can be typed after `plumbob`.
+SECTIONS = (
+    "Start here",
+    "Plan and check",
+    "Train with other organisations",
+    "Train with all parties on this machine",
+    "Look at runs",
+    "Research and tools",
+)
+
+
+def main() -> None:
+    """Run the command line; what Plumbob raises on purpose becomes a message and exit code 1."""
+    warnings.showwarning = show_warning
+    logging.lastResort = LogHandler()
+    if COMPLETING in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined]  # Every version has it there.
+
+        completion_init()
+    try:
+        command(sys.argv[1] if sys.argv[1:] else "")(prog_name="plumbob")
+    except PlumbobError as error:
+        complain(f"plumbob: {error}")
+        raise SystemExit(1) from None
+    except OSError as error:
+        # A folder that may not be written to, a full disk: nothing that a traceback would explain better.
+        advice = f"; {ROOM_ADVICE}" if error.errno in FULL_DISK else ""
+        complain(f"plumbob: {error.filename or 'a file'}: {error.strerror or type(error).__name__}{advice}")
+        raise SystemExit(1) from None
+    except MemoryError:
+        complain("plumbob: there is not enough memory for this; `plumbob check --estimate` says how much")
+        raise SystemExit(1) from None
+
+
+@cache
+def command(first: str = "") -> Callable[..., None]:
+    """All verbs with their options, put together once: that takes longer than many verbs themselves."""
+    return typer.main.get_command(application(first))
+
+
+@cache
+def application(first: str = "") -> typer.Typer:
+    """What can be typed, or, where the first word is known, what can be typed after it."""
+    verbs = _verbs_after(first)
+    made: dict[tuple[str, ...], typer.Typer] = {(): _group("plumbob", first_page(verbs), plumbob.__doc__)}
+    made[()].callback()(plumbob)
+    for name, text in HELP.items():
+        inside = [verb for verb in verbs if verb.words.startswith(f"{name} ")]
+        made[name,] = _group(name, by_section(inside), text)
+        made[()].add_typer(made[name,], name=name)
+    for verb in verbs:
+        add_to(made[tuple(verb.words.split()[:-1])], verb)
+    return made[()]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,3 +99,98 @@ def __getattr__(name: str) -> Any:
     if name == "app":
         return application()
     raise AttributeError(f"module 'plumbob.cli' has no attribute {name!r}")
+
+
+def _verbs_after(first: str) -> list[type[Verb]]:
+    """Those of the modules that this word may need: beside its keys, an organisation loads no other verb."""
+    verbs = verbs_in(party_verbs)
+    if first in PARTY_SIDE:
+        return verbs
+    from plumbob import commands
+
+    verbs += verbs_in(commands)
+    if first not in {*HELP, *(verb.words for verb in verbs)}:
+        from plumbob.lab import commands as studies
+
+        verbs += [*verbs_in(studies), Completion]
+    return verbs
+
+
+def verbs_in(module: ModuleType) -> list[type[Verb]]:
+    """The verbs in the order of the module; a class without words is a base class."""
+    return [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Verb) and one.words]
+
+
+def first_page(verbs: Sequence[type[Verb]]) -> dict[str, list[str]]:
+    """The first words that can be typed, by heading; a group stands under its verbs' heading."""
+    listed = by_section([verb for verb in verbs if " " not in verb.words])
+    groups = {"Plan and check": ["plan"], "Train with other organisations": ["party", "auditor"]}
+    return {title: [*groups.get(title, []), *listed.get(title, [])] for title in SECTIONS}
+
+
+def by_section(verbs: Sequence[type[Verb]]) -> dict[str, list[str]]:
+    """The last word of each verb, under the section that lists it."""
+    sections: dict[str, list[str]] = {}
+    for verb in verbs:
+        sections.setdefault(verb.section, []).append(verb.words.split()[-1])
+    return sections
+
+
+def _group(name: str, sections: Mapping[str, Sequence[str]], text: str | None) -> typer.Typer:
+    # Pretty tracebacks print local variables, and ours may hold keys.
+    return typer.Typer(
+        name=name,
+        cls=type("Group", (VerbGroup,), {"sections": sections}),
+        help=text,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning as one line for people, without the place in the code."""
+    complain(f"plumbob: {message}")
+
+
+def show_version(asked: bool) -> None:
+    """Print the version and leave."""
+    if asked:
+        typer.echo(f"plumbob {__version__}")
+        raise typer.Exit
+
+
+def plumbob(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Vertical logistic regression whose privacy can be checked, attacked and shown."""
+
+
+@dataclass(frozen=True)
+class Completion(
+    Verb, words="completion", section="Research and tools", example="completion bash >> ~/.bash_completion"
+):
+    """Print the lines that make your shell complete Plumbob's verbs and flags."""
+
+    shell: Annotated[str, Argument("Your shell.", "bash|zsh|fish", choices=SHELLS)]
+
+    def do(self, caller: Caller) -> Result:
+        from typer.completion import get_completion_script  # type: ignore[attr-defined]  # Every version has it there.
+
+        if self.shell not in SHELLS:
+            raise typer.BadParameter(f"expected {', '.join(SHELLS)}, got {self.shell}")
+        script = get_completion_script(prog_name="plumbob", complete_var=COMPLETING, shell=self.shell)
+        if self.shell == "zsh":
+            script += FIRST_TAB
+        return {"script": script, "lines": [script]}

@@ -17,13 +17,16 @@ from typer.core import TyperCommand, TyperGroup
 
 from plumbob.plan import suggestion
 from plumbob.terminal import StatusLine, print_line, print_progress
-from plumbob.verb import DONE, Caller, Result, Verb
+from plumbob.verb import DONE, Caller, Flag, Result, Verb
 from plumbob.verb.plan_flags import PlanKeys, keys_given, plan_flags
 
 LAST = ("verbose", "home")
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+EVERYWHERE = {
+    "as_json": Flag("Print one JSON object on standard output and nothing else.", name="--json"),
+    "quiet": Flag("No progress on standard error."),
+}
+"""The flags of every verb."""
 
 # What the parser says of numbers, in the words of each version, and what we say instead.
 EXPECTED = {
@@ -67,7 +70,7 @@ def _callback(verb: type[Verb]) -> Callable[..., None]:
 
     own = list(_flags(verb))
     of_groups = [flag for group in groups.values() for flag in _flags(group)]
-    both = [_parameter("as_json", Json, False), _parameter("quiet", Quiet, False)]
+    both = [_parameter(name, Annotated[bool, flag.for_typer(name)], False) for name, flag in EVERYWHERE.items()]
     keys = plan_flags() if takes_keys else []
     # Typer reads the parameters from here.
     callback.__signature__ = inspect.Signature([*own, *both, *of_groups, *keys])  # type: ignore[attr-defined]  # As it is found.
@@ -110,8 +113,8 @@ def _flags(kind: type) -> Iterator[inspect.Parameter]:
     # What the base classes have matters less than a verb's own fields.
     for one in sorted(fields(kind), key=lambda one: LAST.index(one.name) if one.kw_only and one.name in LAST else -1):
         if get_origin(one.type) is Annotated and one.type != PlanKeys:
-            plain, *said = get_args(one.type)
-            yield _parameter(one.name, Annotated[(typed(plain), *said)], _default(one))
+            plain, flag = get_args(one.type)
+            yield _parameter(one.name, Annotated[typed(plain), flag.for_typer(one.name)], _default(one))
 
 
 def typed(hint: Any) -> Any:

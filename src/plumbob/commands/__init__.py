@@ -8,27 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from plumbob.verb import CONSISTENT, JUDGED, Caller, Result, Verb
-from plumbob.verb.flags import (
-    HOME,
-    FromFate,
-    FromSecretflow,
-    HomeFolder,
-    IdColumnWords,
-    JobVersion,
-    LabelColumn,
-    Predicted,
-    RunFolderArgument,
-    ShowsAll,
-    Strict,
-)
+from plumbob.verb import CONSISTENT, JUDGED, Argument, Caller, Flag, Result, Verb, flags
 from plumbob.verb.plan_flags import PlanKeys
-from plumbob.verb.table_flags import NOTHING_SAID, TableFlags
 
 PLANS, LOOK_AT_RUNS = "Plan and check", "Look at runs"
-PlanToRead = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file (TOML).")]
+PlanToRead = Annotated[Path, Argument("Plan file (TOML).", "PLAN")]
 
 
 @dataclass(frozen=True)
@@ -40,25 +24,19 @@ class NewPlan(
     Flags change its keys; tables give it their columns.
     """
 
-    more_tables: Annotated[
-        Sequence[str], typer.Argument(metavar="PARTY=FILE", help="More tables, after the first one of --data.")
-    ] = ()
-    out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None
-    names: Annotated[str | None, typer.Option(help="The parties' names: bank,processor.")] = None
-    from_fate: FromFate = None
-    from_secretflow: FromSecretflow = None
-    job_version: JobVersion = None
+    more_tables: Annotated[Sequence[str], Argument("More tables, after the first one of --data.", "PARTY=FILE")] = ()
+    out: Annotated[Path | None, Flag("File to write (default: standard output).")] = None
+    names: Annotated[str | None, Flag("The parties' names: bank,processor.")] = None
+    from_fate: flags.FromFate = None
+    from_secretflow: flags.FromSecretflow = None
+    job_version: flags.JobVersion = None
     data: Annotated[
         Sequence[str],
-        typer.Option(
-            "--data",
-            help="Table to fit the plan to: your own FILE, or PARTY=FILE for each party.",
-            metavar="FILE|PARTY=FILE ...",
-        ),
+        Flag("Table to fit the plan to: your own FILE, or PARTY=FILE for each party.", "FILE|PARTY=FILE ..."),
     ] = ()
-    id_words: IdColumnWords = ()
-    label_column: LabelColumn = None
-    table: TableFlags = NOTHING_SAID
+    id_words: flags.IdColumnWords = ()
+    label_column: flags.LabelColumn = None
+    table: flags.TableFlags = flags.NOTHING_SAID
     keys: PlanKeys = field(default_factory=dict)
 
     def do(self, caller: Caller) -> Result:
@@ -96,31 +74,22 @@ class HashPlan(Verb, words="plan hash", section="Verbs", example="plan hash join
 class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --estimate", codes=JUDGED):
     """Say before training what each party will be able to work out."""
 
-    plan: Annotated[
-        Path | None, typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
-    ] = None
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Also estimate minutes, traffic and memory on this machine.")
-    ] = False
-    attack: Annotated[
-        str | None, typer.Option("--explain", help="Explain one attack, using this plan's numbers.", metavar="ATTACK")
-    ] = None
-    runs: Annotated[int, typer.Option(help="How many runs will use the same rows; leakage adds up.", min=1)] = 1
-    predicted: Predicted = None
+    plan: Annotated[Path | None, Argument("Plan file (TOML); omit it to use flags only.", "PLAN")] = None
+    estimate: Annotated[bool, Flag("Also estimate minutes, traffic and memory on this machine.")] = False
+    attack: Annotated[str | None, Flag("Explain one attack, using this plan's numbers.", "ATTACK", "--explain")] = None
+    runs: Annotated[int, Flag("How many runs will use the same rows; leakage adds up.", low=1)] = 1
+    predicted: flags.Predicted = None
     own_data: Annotated[
-        str | None,
-        typer.Option(
-            "--data", help="Your own table, for sharper verdicts; it is not sent or stored.", metavar="[PARTY=]FILE"
-        ),
+        str | None, Flag("Your own table, for sharper verdicts; it is not sent or stored.", "[PARTY=]FILE", "--data")
     ] = None
-    id_words: IdColumnWords = ()
-    label_column: LabelColumn = None
-    home: HomeFolder = HOME
-    from_fate: FromFate = None
-    from_secretflow: FromSecretflow = None
-    job_version: JobVersion = None
-    strict: Strict = False
-    verbose: ShowsAll = field(default=False, kw_only=True)
+    id_words: flags.IdColumnWords = ()
+    label_column: flags.LabelColumn = None
+    home: flags.HomeFolder = flags.HOME
+    from_fate: flags.FromFate = None
+    from_secretflow: flags.FromSecretflow = None
+    job_version: flags.JobVersion = None
+    strict: flags.Strict = False
+    verbose: flags.ShowsAll = field(default=False, kw_only=True)
     keys: PlanKeys = field(default_factory=dict)
 
     def do(self, caller: Caller) -> Result:
@@ -138,12 +107,8 @@ class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --
 class ListRuns(Verb, words="runs", section=LOOK_AT_RUNS, example="runs"):
     """List the runs in a folder, with dates, titles and verdicts."""
 
-    folders: Annotated[
-        Sequence[Path], typer.Argument(metavar="[FOLDER]...", help="Folders that hold runs (default: this one).")
-    ] = ()
-    delete_unstarted: Annotated[
-        bool, typer.Option("--delete-unstarted", help="Delete the runs that never started.")
-    ] = False
+    folders: Annotated[Sequence[Path], Argument("Folders that hold runs (default: this one).", "[FOLDER]...")] = ()
+    delete_unstarted: Annotated[bool, Flag("Delete the runs that never started.")] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.commands.runs import run
@@ -155,14 +120,9 @@ class ListRuns(Verb, words="runs", section=LOOK_AT_RUNS, example="runs"):
 class WriteReport(Verb, words="report", section=LOOK_AT_RUNS, example="report run"):
     """Write a run's report: one HTML page that loads nothing from elsewhere."""
 
-    folder: RunFolderArgument
-    out: Annotated[
-        Path | None,
-        typer.Option(help="File to write (default: report.html in the run's folder).", dir_okay=False),
-    ] = None
-    pdf: Annotated[
-        bool, typer.Option("--pdf", help="Also print both pages to PDF files, with the system's Chromium.")
-    ] = False
+    folder: flags.RunFolderArgument
+    out: Annotated[Path | None, Flag("File to write (default: report.html in the run's folder).", is_file=True)] = None
+    pdf: Annotated[bool, Flag("Also print both pages to PDF files, with the system's Chromium.")] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.commands.report import run
@@ -174,32 +134,26 @@ class WriteReport(Verb, words="report", section=LOOK_AT_RUNS, example="report ru
 class ShowReceipt(Verb, words="receipt", section=LOOK_AT_RUNS, example="receipt run", codes=CONSISTENT):
     """Show which protections a run really used, or compare two parties' records of it."""
 
-    folders: Annotated[
-        Sequence[Path],
-        typer.Argument(metavar="RUN_DIR...", help="Folder of a run, or of each party's side of one run."),
-    ]
+    folders: Annotated[Sequence[Path], Argument("Folder of a run, or of each party's side of one run.", "RUN_DIR...")]
     home: Annotated[
         Path | None,
-        typer.Option(
-            "--home",
+        Flag(
+            "A party's folder: signatures are verified by the certificates pinned there.",
             envvar="PLUMBOB_HOME",
-            help="A party's folder: signatures are verified by the certificates pinned there.",
-            file_okay=False,
+            is_folder=True,
         ),
     ] = None
     fingerprint: Annotated[
-        Sequence[str], typer.Option(help="Fingerprint of a signer's certificate, as you compared it (repeatable).")
+        Sequence[str], Flag("Fingerprint of a signer's certificate, as you compared it (repeatable).")
     ] = ()
 
     statement: Annotated[
-        Path | None,
-        typer.Option(help="An auditor's statement about a peer's replay, to check against this run.", dir_okay=False),
+        Path | None, Flag("An auditor's statement about a peer's replay, to check against this run.", is_file=True)
     ] = None
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.commands.receipt import compare, run
+        from plumbob.commands.receipt import KnownCertificates, compare, run
         from plumbob.party.home import Home
-        from plumbob.party.receipts import KnownCertificates
 
         known = KnownCertificates.given(None if self.home is None else Home.open(self.home), self.fingerprint)
         return run(self.folders[0], known, self.statement) if len(self.folders) == 1 else compare(self.folders, known)

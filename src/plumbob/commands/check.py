@@ -17,8 +17,8 @@ from plumbob.data import read_table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.verb import Result
+from plumbob.verb.flags import own_id_column
 from plumbob.verb.plan_flags import plan_from
-from plumbob.verb.table_flags import own_id_column
 
 if TYPE_CHECKING:
     from plumbob.jobs import Job
@@ -92,7 +92,7 @@ def aligned_rows_in(folder: Path, plan: Plan) -> int:
     """The aligned rows in a party's folder, for a plan that does not give a number; 0 where none were aligned."""
     if plan.rows or not folder.is_dir():
         return 0
-    from plumbob.party.aligned import rows_kept_in
+    from plumbob.party.rows import rows_kept_in
 
     return rows_kept_in(folder, plan)
 

@@ -15,8 +15,8 @@ from plumbob.errors import DataError, PlanError
 from plumbob.plan import Plan
 from plumbob.plan.encodings import suggested_keys
 from plumbob.verb import Result
+from plumbob.verb.flags import id_columns
 from plumbob.verb.plan_flags import plan_from
-from plumbob.verb.table_flags import id_columns
 
 FEATURES = (11, 12)
 PEER = 1  # Columns of a party whose table is not here, until it says how many.

@@ -6,26 +6,21 @@ each other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import counted
-from plumbob.errors import DataError
-from plumbob.party.home import RUNS
+from plumbob.errors import DataError, IdentityError, SettingsError
+from plumbob.net.identity import Certificate
+from plumbob.party.home import RUNS, Home
 from plumbob.party.plan_runs import is_met
-from plumbob.party.receipts import (
-    NOBODY,
-    NOT_SIGNED,
-    KnownCertificates,
-    PeerSignature,
-    Signed,
-    peer_signatures,
-    signature_of,
-)
-from plumbob.party.statements import read_statement, statement_mistakes
+from plumbob.party.receipts import NOT_SIGNED, Signed, signature_of
+from plumbob.party.signature import verify_message
+from plumbob.party.verbs.auditing import read_statement, sealed_by, statement_mistakes
 from plumbob.plan import Plan, in_words
+from plumbob.protocol.account import LAST
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
@@ -35,6 +30,49 @@ from plumbob.report.run import consents, judged, summary, warnings, work_table
 from plumbob.run_folder import RunFolder
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
+
+
+@dataclass(frozen=True)
+class KnownCertificates:
+    """The certificates that the reader of a receipt has compared: a party's own and pinned ones, or fingerprints."""
+
+    certificates: Mapping[str, Certificate]
+    fingerprints: frozenset[str] = frozenset()
+
+    @classmethod
+    def given(cls, home: Home | None, fingerprints: Sequence[str]) -> Self:
+        """The certificates in a party's folder, and those of fingerprints as they were read aloud, in groups or not."""
+        pinned = {} if home is None else {**home.pinned, home.identity.name: home.identity.certificate}
+        return cls(pinned, frozenset(_parsed(one) for one in fingerprints))
+
+    def holds(self, signed: Signed) -> bool:
+        """Whether the signature is valid, and by one of these certificates."""
+        one = signed.certificate
+        return one is not None and (one.fingerprint in self.fingerprints or self._is_pinned(one))
+
+    def contradicts(self, signed: Signed) -> bool:
+        """Whether another certificate is pinned for the name under which it was signed."""
+        one = signed.certificate
+        return one is not None and one.name in self.certificates and not self.holds(signed)
+
+    def _is_pinned(self, one: Certificate) -> bool:
+        pinned = self.certificates.get(one.name)
+        # A renewed certificate has the key that was compared.
+        return pinned is not None and (pinned == one or pinned.renews(one) or one.renews(pinned))
+
+
+NOBODY = KnownCertificates({})
+
+
+def _parsed(fingerprint: str) -> str:
+    """A fingerprint in groups of four, as certificates print theirs."""
+    digits = "".join(fingerprint.split()).replace(":", "").lower()
+    if len(digits) != 64 or any(digit not in "0123456789abcdef" for digit in digits):
+        raise SettingsError(
+            f"--fingerprint: {len(digits)} signs, expected the 64 hexadecimal digits of a certificate's fingerprint; "
+            "ask the party for the one that plumbob party invite prints"
+        )
+    return " ".join(digits[start : start + 4] for start in range(0, 64, 4))
 
 
 def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None = None) -> dict[str, object]:
@@ -172,6 +210,39 @@ def _differences(
     named = [item for signed in signatures for item in signed.fingerprints.items()]
     for name in sorted({name for name, fingerprint in named if (name, fingerprint) != (name, dict(named)[name])}):
         yield f"the certificate of {name}: the parties do not name the same fingerprint"
+
+
+@dataclass(frozen=True)
+class PeerSignature:
+    """Whether a peer signed what this party got from it."""
+
+    peer: str
+    stream: str
+    """The hash over everything that the peer sent."""
+    is_valid: bool
+
+
+def peer_signatures(record: RunRecord, signed: Signed) -> list[PeerSignature]:
+    """The peers' last signatures in a session, each over what it sent to the party that kept this record."""
+    [own] = record.parties if len(record.parties) == 1 else [None]
+    account = record.account
+    if own is None or not account.get("seals"):
+        return []
+    return [
+        PeerSignature(peer, stream, _has_signed(account, own.name, peer, stream, signed.certificates.get(peer)))
+        for peer, stream in own.received_streams.items()
+    ]
+
+
+def _has_signed(account: Mapping[str, Any], own: str, peer: str, stream: str, certificate: Certificate | None) -> bool:
+    try:
+        seal = sealed_by(account, peer)
+        if certificate is None or seal.streams[own][0].hex() != stream:
+            return False
+        verify_message(certificate, seal.to_sign(bytes.fromhex(account["session"]), peer, LAST), seal.signature)
+    except (KeyError, ValueError, IndexError, IdentityError):
+        return False
+    return True
 
 
 def _signature_mistakes(record: RunRecord, signed: Signed, known: KnownCertificates) -> Iterator[str]:

@@ -16,20 +16,18 @@ Every method does what the command of the same name does (`plumbob party train`)
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plumbob.party.home import Home
-    from plumbob.party.outcome import Outcome
+    from plumbob.party.home import Home, Outcome
 
 __all__ = ["Home", "Outcome"]
 
 
 def __getattr__(name: str) -> Any:
     """Import `Home` late, because every module of this room passes through here."""
-    from importlib import import_module
-
-    places = {"Home": "plumbob.party.home", "Outcome": "plumbob.party.outcome"}
-    if name not in places:
+    if name not in __all__:
         raise AttributeError(f"module 'plumbob.party' has no attribute {name!r}")
-    return getattr(import_module(places[name]), name)
+    from plumbob.party import home
+
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

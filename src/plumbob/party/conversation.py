@@ -1,19 +1,22 @@
 """All of one party's links for one purpose: opened, met and, at the end, left.
 
-Whatever stops this side for good is told to the peers, so that they end at once and do not wait for somebody who will
-not come. What the peer did wrong is told in full; of our own mistakes only the kind, because their words may name
-columns and folders. Where the network or the disk fails, or somebody types Ctrl-C, a run that can be resumed is not
-stopped for good: the peers wait.
+Whatever stops this side for good is told to the peers, also before it has met them, so that they end at once and do not
+wait for somebody who will not come. What the peer did wrong is told in full; of our own mistakes only the kind
+(`PlumbobError.for_peers`), because their words may name columns, folders or counts. Where the network or the disk
+fails, or somebody types Ctrl-C, a run that can be resumed is not stopped for good: the peers wait.
 """
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+import msgspec
+
 from plumbob import counting
+from plumbob.callbacks import Tell
 from plumbob.errors import (
     CiphertextRefusedError,
     IdentityError,
@@ -25,10 +28,9 @@ from plumbob.errors import (
 )
 from plumbob.net import Connection
 from plumbob.net.answered_lists import AnsweredLists
-from plumbob.net.greeting import Greeting, Purpose
-from plumbob.net.reliable import Memory, ReliableLink
-from plumbob.party.status import Watch
-from plumbob.party.waiting import Waiting, tell_while_waiting
+from plumbob.net.greeting import GREETING_SECONDS, LARGEST_GREETING, Greeting, exchanged
+from plumbob.net.reliable import FRAME, LAST_WORDS_SECONDS, LONGEST_WORDS, Memory, ReliableLink
+from plumbob.party.status import Waiting, Watch
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
@@ -36,6 +38,7 @@ PARTING_SECONDS = 60.0
 MOMENT = 0.1  # Seconds for which one peer is awaited before the others are listened to.
 FURTHEST_NUMBER = 1000
 """By how much a peer's run number may exceed our own: a dishonest peer could otherwise use up all numbers."""
+RESUMABLE = ("align", "train")  # A side that went away can come back; anything else is simply done again.
 MET = "run/"  # Before a peer's name: the fact in the journal which run of its own it is in.
 
 
@@ -52,26 +55,6 @@ class AnyConnector(Protocol):
 
 ConnectorFor = Callable[[Callable[[Connection], None]], AnyConnector]
 """Makes a connector that hands each connection to this function."""
-
-
-@dataclass(frozen=True)
-class Topic:
-    """What a conversation is about: both ends must say the same."""
-
-    purpose: Purpose
-    plan: str
-    """The plan's hash."""
-    name: str = ""
-    """The name of the list of rows, where there are several."""
-    number: int = 0
-    """The number of the run, as this side counts; 0 where it is none."""
-    keys: str = ""
-    """Digests of the plan's values, by which those that differ can be named."""
-
-    @property
-    def is_resumable(self) -> bool:
-        """Whether a side that went away can come back; a proposal or a prediction is simply done again."""
-        return self.purpose in ("align", "train")
 
 
 class OtherNumber(Exception):  # No mistake: the run continues under that number.
@@ -106,18 +89,20 @@ class Conversation:
 
 @contextmanager
 def conversation(
-    topic: Topic,
+    topic: Greeting,
     peers: Sequence[str],
     journal: SqliteJournal,
-    connector_for: Callable[[Callable[[Connection], None]], AnyConnector],
+    connector_for: ConnectorFor,
     *,
     patience: float,
     meeting: float | None = None,
     lists: AnsweredLists | None = None,
-    tell: Callable[[str], None] = lambda words: None,
+    tell: Tell = lambda words: None,
     watch: Watch | None = None,
 ) -> Iterator[Conversation]:
     """Meet every peer and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on.
+
+    The topic is what this side greets with: both ends must say the same purpose, plan and name.
 
     All of them have `meeting` seconds to come, `patience` if nothing is said.
     """
@@ -130,7 +115,7 @@ def conversation(
     meeting = patience if meeting is None else meeting
     waiting = Waiting(links, channels, patience, time.monotonic(), meeting)
     try:
-        with tell_while_waiting(waiting, tell):
+        with waiting.told(tell):
             for peer, run in _met(links, connector, meeting).items():
                 # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
                 journal.note(f"{MET}{peer}", run.encode())
@@ -149,16 +134,16 @@ def conversation(
         connector.close()
 
 
-def _words_for_peers(error: BaseException, topic: Topic) -> str:
+def _words_for_peers(error: BaseException, topic: Greeting) -> str:
     """The words that peers read about an error; none where they wait for this side to come back."""
     if isinstance(error, RemoteProtocolError | KeyRefusedError | CiphertextRefusedError):
         return str(error)
     if isinstance(error, TransportError) or not isinstance(error, Exception):
-        return "" if topic.is_resumable else "it was interrupted"
+        return "" if topic.purpose in RESUMABLE else "it was interrupted"
     return error.for_peers if isinstance(error, PlumbobError) else PlumbobError.for_peers
 
 
-def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
+def _refuse_other_number(topic: Greeting, links: Collection[ReliableLink]) -> None:
     """Raise OtherNumber before anything is sent, so that this side continues under the highest number, as all do."""
     if not topic.number:
         return
@@ -197,22 +182,12 @@ def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: fl
     raise IdentityError(words) if is_refused else PeerAwayError(words)
 
 
-def _link(
-    topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None], lists: AnsweredLists | None
-) -> ReliableLink:
+def _link(topic: Greeting, peer: str, journal: SqliteJournal, tell: Tell, lists: AnsweredLists | None) -> ReliableLink:
     state = journal.link_state(peer)
-    greeting = Greeting(
-        purpose=topic.purpose,
-        plan=topic.plan,
-        keys=topic.keys,
-        name=topic.name,
-        number=topic.number,
-        run=journal.identity(),
-        knows=(journal.fact(f"{MET}{peer}") or b"").decode(),
-    )
+    knows = (journal.fact(f"{MET}{peer}") or b"").decode()
     return ReliableLink(
         peer,
-        greeting,
+        msgspec.structs.replace(topic, run=journal.identity(), knows=knows),
         Memory(state.first, state.unconfirmed, state.sent, state.received, state.digests),
         stored=partial(journal.stored, peer),
         digest=partial(journal.digest, peer),
@@ -220,3 +195,62 @@ def _link(
         on_waiting=tell,
         lists=lists,
     )
+
+
+# Longer than the longest pause between two attempts of a peer that dials us.
+SECONDS_TO_TELL = 12.0
+SECONDS_TO_REACH = 4.0  # Where we dial and nobody answers: a peer that was started at the same time answers by then.
+LARGEST_REFUSAL = max(LARGEST_GREETING, FRAME.size + 4 * LONGEST_WORDS)
+SECONDS_BETWEEN_LOOKS = 0.1
+
+
+@contextmanager
+def tell_refusals(topic: Greeting, peers: Sequence[str], connector_for: ConnectorFor, tell: Tell) -> Iterator[None]:
+    """Tell peers about a refusal before a conversation begins; inside one, the conversation tells them."""
+    try:
+        yield
+    except TransportError:
+        # The network, the disk or another process: this side can come back, and the peers wait for it.
+        raise
+    except PlumbobError as error:
+        # Whatever goes wrong now, or a Ctrl-C: whoever made the mistake should read of that one.
+        with suppress(PlumbobError, KeyboardInterrupt):
+            _tell_peers(topic, error.for_peers, peers, connector_for, tell)
+        raise
+
+
+def _tell_peers(topic: Greeting, sentence: str, peers: Sequence[str], connector_for: ConnectorFor, tell: Tell) -> None:
+    told: set[str] = set()
+    greeting = msgspec.structs.replace(topic, refuses=sentence, clock=time.time())
+
+    def attach(connection: Connection) -> None:
+        try:
+            exchanged(connection, greeting, GREETING_SECONDS)
+            # Until the peer has read it: it answers, and leaves.
+            connection.receive(LAST_WORDS_SECONDS)
+        except (PlumbobError, OSError):
+            pass
+        told.add(connection.peer)
+        connection.close()
+
+    connector = connector_for(attach)
+    connector.open()
+    try:
+        at_most = counting.seconds(SECONDS_TO_TELL)
+        tell(
+            f"refused here; telling {', '.join(peers)}, if already waiting for us (at most {at_most}; "
+            "Ctrl-C skips this) ..."
+        )
+        _wait(peers, told, connector)
+    finally:
+        connector.close()
+
+
+def _wait(peers: Sequence[str], told: set[str], connector: AnyConnector) -> None:
+    """Wait until all were told, or those that are missing are not there."""
+    started = time.monotonic()
+    while (passed := time.monotonic() - started) < SECONDS_TO_TELL:
+        missing = [peer for peer in peers if peer not in told]
+        if not missing or (passed > SECONDS_TO_REACH and all(map(connector.why_not, missing))):
+            return
+        time.sleep(SECONDS_BETWEEN_LOOKS)

@@ -8,15 +8,15 @@ doctor as well; one that waits in another verb greets all the same, and only the
 import queue
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
+from itertools import combinations
 
 from plumbob import __version__, counting
 from plumbob.counting import counted
 from plumbob.crypto import engines
-from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
+from plumbob.data import Table, build_shard, canonical_ids, steps_per_epoch
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
     DataError,
@@ -33,14 +33,12 @@ from plumbob.net.greeting import VERSION, Greeting, exchanged, plan_difference
 from plumbob.net.identity import Certificate, now
 from plumbob.net.websocket import Timeouts
 from plumbob.party import signature
-from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
-from plumbob.party.reach import WayToPeer, apart, reach_of
-from plumbob.party.rows import aligned_table, own_table
-from plumbob.party.sizes import largest_message
-from plumbob.party.waiting import SECONDS_BETWEEN
+from plumbob.party.party_run import largest_message, topic_of
+from plumbob.party.rows import aligned_table, own_table, rows_kept_in, whole_table
+from plumbob.party.settings import SETTINGS_FILE, HomeSettings
+from plumbob.party.status import SECONDS_BETWEEN
 from plumbob.plan import Plan
-from plumbob.plan.writing import marks_of
 
 AHEAD = timedelta(days=30)
 CLOCK_SECONDS = 60.0
@@ -49,6 +47,9 @@ WAIT_SECONDS = 60.0
 # Everything that is tried passes within this time, even a message of 100 MB over a slow line.
 EXCHANGE_SECONDS = 120.0
 RECEIVED = b"received"
+OWN_ADDRESS = (
+    f"write `address` (HOST:PORT) into {SETTINGS_FILE} and invite again, or let peers join with --address HOST:PORT"
+)
 TO_TYPE = "type: "  # How advice begins that is a command and nothing else.
 
 
@@ -93,20 +94,14 @@ def examine(
         yield Check("peers", False, "nobody is joined yet", f"{TO_TYPE}plumbob party join TOKEN")
         return
     reaches = [reach_of(home.settings, peer.name) for peer in peers]
-    for one in (*reaches, *_apart(home, plan)):
-        yield Check("address", one.is_possible, one.found, one.todo, one.peer)
-    possible = [peer for peer, one in zip(peers, reaches, strict=True) if one.is_possible]
+    names = list(home.pinned) if plan is None else [party.name for party in plan.parties if party.name in home.pinned]
+    yield from (*reaches, *apart(home.settings, names))
+    possible = [peer for peer, one in zip(peers, reaches, strict=True) if one.is_ok]
     if possible:
-        yield from _meet(home, possible, _Visit(plan), seconds, progress, timeouts)
+        yield from _meet(home, possible, plan, seconds, progress, timeouts)
 
 
-def _apart(home: Home, plan: Plan | None) -> Iterator[WayToPeer]:
-    """Pairs of peers that may not find each other, of the plan's parties or of all that were joined."""
-    names = home.pinned if plan is None else [party.name for party in plan.parties if party.name in home.pinned]
-    return apart(home.settings, names)
-
-
-def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
+def next_step(home: Home, plan: Plan | None, file: str) -> str:
     """The command to type when everything is ready."""
     if plan is None:
         return "next, on all sides at once: plumbob party propose"
@@ -166,19 +161,13 @@ def _plan_names(home: Home, plan: Plan) -> Iterator[Check]:
 
 def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
     """Whether this party's rows can be read and are what the plan says; an arbiter has none."""
-    settings = home.settings
     try:
         if plan is not None and home.identity.name in (party.name for party in plan.learners):
             yield _fitting(home, plan, own_table(home, plan))
-        elif plan is None and settings.data:
-            table = read_table(
-                home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading
-            )
-            yield Check(
-                "table",
-                True,
-                f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}; no plan named to compare",
-            )
+        elif plan is None and home.settings.data:
+            table = whole_table(home)
+            found = f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}"
+            yield Check("table", True, f"{found}; no plan named to compare")
     except (DataError, SettingsError) as error:
         todo = "correct the file, or `data`, `id_column` and `label_column` in party.toml"
         yield Check("table", False, str(error), todo)
@@ -232,32 +221,39 @@ def _proxy(url: str) -> Check:
     return Check("proxy", True, f"{proxy.address} answers")
 
 
+# Of any two parties of a plan, one must listen where the other can reach it.
+
+
+def reach_of(settings: HomeSettings, peer: str) -> Check:
+    """How this party and a peer come together, as far as this side knows."""
+    if dialled := settings.addresses.get(peer):
+        return Check("address", True, f"we connect to it at {dialled}", "", peer)
+    if settings.dialled_at:
+        return Check("address", True, f"it connects to us at {settings.dialled_at}", "", peer)
+    if settings.listen:
+        found = f"it connects to us, and our invitation does not say where (we listen on {settings.listen})"
+        return Check("address", True, found, OWN_ADDRESS, peer)
+    found = f"nobody can dial: {peer}'s invitation has no address, and we do not listen"
+    todo = f"set `listen` in {SETTINGS_FILE} and invite {peer} again, or let {peer} do so and join its new invitation"
+    return Check("address", False, found, todo, peer)
+
+
+def apart(settings: HomeSettings, peers: Collection[str]) -> Iterator[Check]:
+    """Pairs of peers neither of whom has told us an address: they may not find each other."""
+    silent = [peer for peer in peers if not settings.addresses.get(peer)]
+    for first, second in combinations(silent, 2):
+        found = f"neither {first}'s nor {second}'s invitation has an address, so these two may not reach each other"
+        todo = f"let one of them set `listen` in its {SETTINGS_FILE} and invite everybody again"
+        yield Check("address", True, found, todo, second)
+
+
 # What takes two.
-
-
-@dataclass(frozen=True)
-class _Visit:
-    """One connection's checks, which both sides make."""
-
-    plan: Plan | None
-
-    @property
-    def size(self) -> int:
-        """Bytes of the message that is tried."""
-        return WITHOUT_PLAN if self.plan is None else largest_message(self.plan)
-
-    @property
-    def greeting(self) -> Greeting:
-        """A new greeting each time: it says what time it is."""
-        if self.plan is None:
-            return Greeting(purpose="doctor")
-        return Greeting(purpose="doctor", plan=self.plan.hash(), keys=marks_of(self.plan))
 
 
 def _meet(
     home: Home,
     peers: Sequence[Peer],
-    visit: _Visit,
+    plan: Plan | None,
     seconds: float,
     progress: Callable[[str], None],
     timeouts: Timeouts,
@@ -266,8 +262,8 @@ def _meet(
     try:
         connector = home.connector(
             peers,
-            visit.size,
-            lambda connection: results.put((connection.peer, visited(connection, visit))),
+            _tried_size(plan),
+            lambda connection: results.put((connection.peer, visited(connection, plan))),
             progress,
             timeouts,
         )
@@ -328,11 +324,11 @@ def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
     )
 
 
-def visited(connection: Connection, visit: _Visit) -> list[Check]:
+def visited(connection: Connection, plan: Plan | None) -> list[Check]:
     """Run the checks on one connection, the same on both sides, and close it."""
     checks = [Check("connection", True, "authenticated, TLS 1.3", "", connection.peer)]
     try:
-        for check in _compare_greetings(connection, visit):
+        for check in _compare_greetings(connection, plan):
             checks.append(check)
     except (TransportError, ProtocolError) as error:
         checks.append(Check("exchange", False, str(error), "run plumbob party doctor on both sides", connection.peer))
@@ -341,14 +337,14 @@ def visited(connection: Connection, visit: _Visit) -> list[Check]:
     return checks
 
 
-def _compare_greetings(connection: Connection, visit: _Visit) -> Iterator[Check]:
-    ours = visit.greeting
+def _compare_greetings(connection: Connection, plan: Plan | None) -> Iterator[Check]:
+    ours = Greeting(purpose="doctor") if plan is None else topic_of(plan, "doctor")
     theirs = exchanged(connection, ours, EXCHANGE_SECONDS)
     skew = theirs.clock - time.time()
     yield _version(theirs, connection.peer)
     yield _clock(skew, connection.peer)
     yield _plan(ours, theirs, connection.peer)
-    yield _size(connection, visit, ours, theirs)
+    yield _size(connection, _tried_size(plan), ours, theirs)
 
 
 def _version(theirs: Greeting, peer: str) -> Check:
@@ -376,7 +372,7 @@ def _plan(ours: Greeting, theirs: Greeting, peer: str) -> Check:
     return Check("plan", False, found, "compare plumbob plan show PLAN, and use one file on both sides", peer)
 
 
-def _size(connection: Connection, visit: _Visit, ours: Greeting, theirs: Greeting) -> Check:
+def _size(connection: Connection, size: int, ours: Greeting, theirs: Greeting) -> Check:
     """Send one message of the longest size each way, and confirm that it came."""
     peer = connection.peer
     if theirs.purpose != "doctor":
@@ -384,14 +380,19 @@ def _size(connection: Connection, visit: _Visit, ours: Greeting, theirs: Greetin
     if ours.plan != theirs.plan:
         return Check("size", True, "not tried, as the plans differ", "", peer)
     began = time.monotonic()
-    connection.send(bytes(visit.size))
+    connection.send(bytes(size))
     came = connection.receive(EXCHANGE_SECONDS)
     connection.send(RECEIVED)
     try:
-        is_whole = connection.receive(EXCHANGE_SECONDS) == RECEIVED and len(came) == visit.size
+        is_whole = connection.receive(EXCHANGE_SECONDS) == RECEIVED and len(came) == size
     except DeadlineError:
         is_whole = False
-    found = f"a message of {counting.size(visit.size)} each way in {counting.seconds(time.monotonic() - began)}"
+    found = f"a message of {counting.size(size)} each way in {counting.seconds(time.monotonic() - began)}"
     if is_whole:
         return Check("size", True, found, "", peer)
     return Check("size", False, f"{found} did not arrive whole", "is a proxy or a gateway in between?", peer)
+
+
+def _tried_size(plan: Plan | None) -> int:
+    """Bytes of the message that is tried."""
+    return WITHOUT_PLAN if plan is None else largest_message(plan)

@@ -19,6 +19,7 @@ All files are the owner's alone. Nothing in it is shared but the certificate and
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self
 
@@ -39,7 +40,6 @@ from plumbob.net.identity import (
     write_private,
 )
 from plumbob.net.websocket import Timeouts
-from plumbob.party.outcome import Outcome
 from plumbob.party.passphrase import passphrase
 from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
 from plumbob.party.verbs import (
@@ -58,6 +58,7 @@ from plumbob.party.verbs import (
     Train,
 )
 from plumbob.plan import suggestion
+from plumbob.terminal import printable
 from plumbob.verb import Caller
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ LEDGER = "ledger.db"
 Given = ParamSpec("Given")
 
 
-def verb(kind: Callable[Given, FolderVerb]) -> Callable[Concatenate["Home", Given], Outcome]:
+def verb(kind: Callable[Given, FolderVerb]) -> Callable[Concatenate["Home", Given], "Outcome"]:
     """A verb of `plumbob party` as a method: its fields are the parameters."""
 
     def called(home: "Home", /, *values: Given.args, **named: Given.kwargs) -> Outcome:
@@ -79,11 +80,27 @@ def verb(kind: Callable[Given, FolderVerb]) -> Callable[Concatenate["Home", Give
     return called
 
 
-def _outcome(asked: FolderVerb) -> Outcome:
+def _outcome(asked: FolderVerb) -> "Outcome":
     with asked.noted() as note:
         result = asked.do(Caller.in_python(asked.verbose))
         note(result)
     return Outcome(result)
+
+
+class Outcome(dict[str, object]):
+    """A dictionary with the fields of the command's JSON; it prints as the command does."""
+
+    @property
+    def lines(self) -> list[str]:
+        """What the command prints."""
+        lines = self.get("lines", [])
+        return [str(line) for line in lines] if isinstance(lines, list) else []
+
+    def __repr__(self) -> str:
+        return "\n".join(map(printable, self.lines))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 class Home:

@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.errors import PlumbobError, PrivacyError, ProtocolError, TransportError
-from plumbob.party.outcome import plan_of
 from plumbob.party.settings import SETTINGS_FILE, read_settings
 from plumbob.plan import Plan
-from plumbob.verb.flags import GivenPlan
+from plumbob.verb.flags import GivenPlan, plan_of
 
 LOG_FILE = "log.jsonl"
 STARTED, DONE, REFUSED, FAILED, INTERRUPTED = "started", "done", "refused", "failed", "interrupted"

@@ -1,6 +1,6 @@
 """One party's place in one conversation: who it is, its rows, its folder, and how it reaches the others."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -14,13 +14,17 @@ from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
-from plumbob.net import Connection
 from plumbob.net.answered_lists import AnsweredLists
-from plumbob.net.greeting import Purpose
+from plumbob.net.greeting import Greeting, Purpose
 from plumbob.net.reliable import FRAME
-from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
+from plumbob.party.conversation import (
+    LARGEST_REFUSAL,
+    ConnectorFor,
+    Conversation,
+    conversation,
+    tell_refusals,
+)
 from plumbob.party.home import Home
-from plumbob.party.refusals import LARGEST_MESSAGE, tell_refusals
 from plumbob.party.signature import MessageSigner, PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
@@ -28,6 +32,8 @@ from plumbob.plan.writing import marks_of
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT
+from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 if TYPE_CHECKING:
@@ -83,12 +89,11 @@ class PartyRun:
     ) -> Iterator[Conversation]:
         """Meet everybody whom this purpose needs."""
         number = self.number if purpose == "train" else 0
-        topic = replace(topic_of(self.plan, purpose, self.list_name), number=number)
         status = status or Status(purpose)
         with (
             kept_up_to_date(self.folder, status) as watch,
             conversation(
-                topic,
+                topic_of(self.plan, purpose, self.list_name, number),
                 peers_of(self.plan, self.name, purpose),
                 journal,
                 self.connector_for,
@@ -187,7 +192,7 @@ def tell_refusals_at(
 ) -> AbstractContextManager[None]:
     """Tell the peers what is refused before this side takes part; peers that were never joined cannot hear it."""
     peers = [peer for peer in peers_of(plan, home.identity.name, purpose) if peer in home.pinned]
-    connector_for = _connector_for(home, plan, LARGEST_MESSAGE, tell)
+    connector_for = _connector_for(home, plan, LARGEST_REFUSAL, tell)
     return tell_refusals(topic_of(plan, purpose, list_name), peers, connector_for, tell)
 
 
@@ -197,20 +202,16 @@ def peers_of(plan: Plan, own: str, purpose: Purpose) -> list[str]:
     return [party.name for party in plan.parties if party.name not in (own, arbiter)]
 
 
-def topic_of(plan: Plan, purpose: Purpose, list_name: str) -> Topic:
-    """The topic, which must be the same at both ends."""
-    return Topic(purpose, plan.hash(), list_name, keys=marks_of(plan))
+def topic_of(plan: Plan, purpose: Purpose, list_name: str = "", number: int = 0) -> Greeting:
+    """The topic, which must be the same at both ends, but for the run's number, as this side counts."""
+    return Greeting(purpose=purpose, plan=plan.hash(), name=list_name, keys=marks_of(plan), number=number)
 
 
 def _connector_for(home: Home, plan: Plan, largest_message: int, tell: Tell) -> ConnectorFor:
     """A connector to the plan's other parties."""
     names = {party.name for party in plan.parties}
-
-    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
-        peers = [peer for peer in home.peers if peer.name in names]
-        return home.connector(peers, largest_message, on_connection, tell)
-
-    return connector_for
+    peers = [peer for peer in home.peers if peer.name in names]
+    return partial(home.connector, peers, largest_message, on_refusal=tell)
 
 
 def refuse_strangers(home: Home, plan: Plan) -> None:
@@ -220,3 +221,19 @@ def refuse_strangers(home: Home, plan: Plan) -> None:
         raise SettingsError(f"the plan's parties are {', '.join(names)}; we are {home.identity.name}")
     if strangers := [name for name in names if name not in home.pinned and name != home.identity.name]:
         raise IdentityError(f"{', '.join(strangers)}: in the plan, but not joined; type: plumbob party join TOKEN")
+
+
+ROOM = 65536  # bytes for the handshake's keys and proofs, and for what carries messages
+
+
+def largest_message(plan: Plan, rows: int = 0) -> int:
+    """Bytes of the longest message of the schedule, never too few.
+
+    Where neither the plan nor the caller knows the aligned rows yet, the longest batch that the plan allows is taken;
+    with `batches = "full"` that needs the rows.
+    """
+    known = rows or plan.rows
+    if not known:
+        # No batch can be longer than two that were merged.
+        plan, known = plan.replace(test_share=0.0), 2 * plan.batch_size
+    return training_schedule(plan, known).largest_message + HEADER.size + LONGEST_TEXT + ROOM

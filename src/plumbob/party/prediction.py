@@ -13,9 +13,8 @@ from plumbob.arrays import Vector
 from plumbob.callbacks import Progress
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
-from plumbob.party import sizes
 from plumbob.party.answered_rows import AnsweredRows, row_limit
-from plumbob.party.party_run import PartyRun
+from plumbob.party.party_run import ROOM, PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import RowLimit
@@ -38,7 +37,7 @@ SECONDS_TO_HEAR = 10.0
 
 def largest_message(plan: Plan) -> int:
     """Bytes of the longest message: a query, its answers, or, where weights stay shared, products for some rows."""
-    return sizes.ROOM + max(largest_reply(plan) if plan.is_closed else 0, ROWS_AT_ONCE * SCORE_BYTES)
+    return ROOM + max(largest_reply(plan) if plan.is_closed else 0, ROWS_AT_ONCE * SCORE_BYTES)
 
 
 def ask(

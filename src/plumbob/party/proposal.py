@@ -22,16 +22,16 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
+from functools import partial
 
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
 from plumbob.data.table_sizes import size_of, width_with
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
-from plumbob.net import Connection
+from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import FRAME
-from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
+from plumbob.party.conversation import ConnectorFor, conversation, tell_refusals
 from plumbob.party.home import Home
-from plumbob.party.refusals import tell_refusals
 from plumbob.plan import Party, Plan
 from plumbob.plan.encodings import TRIED_BINS, DraftedEncoding, TableSize
 from plumbob.protocol import schedules
@@ -42,7 +42,7 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16
-TOPIC = Topic("propose", "")
+TOPIC = Greeting(purpose="propose")
 NUMBERS = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
 """The width under the draft, rows, numeric columns and levels, and the width under each encoding of the rule."""
 REASON = struct.Struct("<3Q")
@@ -99,11 +99,7 @@ def tell_refusals_at(home: Home, tell: Callable[[str], None]) -> AbstractContext
 
 def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:
     """A connector to everybody who was joined."""
-
-    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
-        return home.connector(home.peers, LARGEST_MESSAGE, on_connection, tell)
-
-    return connector_for
+    return partial(home.connector, home.peers, LARGEST_MESSAGE, on_refusal=tell)
 
 
 def _roles(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> dict[str, tuple[str, str]]:

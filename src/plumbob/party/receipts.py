@@ -6,20 +6,16 @@ from the one that was signed; two parties can lay their folders side by side.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
 
 import msgspec
 
-from plumbob.errors import IdentityError, SettingsError
+from plumbob.errors import IdentityError
 from plumbob.net.identity import Certificate
 from plumbob.party.home import Home
-from plumbob.party.signature import verify_message
-from plumbob.protocol.account import LAST, Seal
-from plumbob.record import RunRecord
 from plumbob.run_folder import RECEIPT, RECORD, RunFolder
 
 PURPOSE = "run record"
@@ -57,49 +53,6 @@ class Signed:
     """Everybody's certificates, as the signer had pinned them."""
     certificate: Certificate | None = None
     """The signer's certificate, where the signature is valid. It says who signed only if somebody has compared it."""
-
-
-@dataclass(frozen=True)
-class KnownCertificates:
-    """The certificates that the reader of a receipt has compared: a party's own and pinned ones, or fingerprints."""
-
-    certificates: Mapping[str, Certificate]
-    fingerprints: frozenset[str] = frozenset()
-
-    @classmethod
-    def given(cls, home: Home | None, fingerprints: Sequence[str]) -> Self:
-        """The certificates in a party's folder, and those of fingerprints as they were read aloud, in groups or not."""
-        pinned = {} if home is None else {**home.pinned, home.identity.name: home.identity.certificate}
-        return cls(pinned, frozenset(_parsed(one) for one in fingerprints))
-
-    def holds(self, signed: Signed) -> bool:
-        """Whether the signature is valid, and by one of these certificates."""
-        one = signed.certificate
-        return one is not None and (one.fingerprint in self.fingerprints or self._is_pinned(one))
-
-    def contradicts(self, signed: Signed) -> bool:
-        """Whether another certificate is pinned for the name under which it was signed."""
-        one = signed.certificate
-        return one is not None and one.name in self.certificates and not self.holds(signed)
-
-    def _is_pinned(self, one: Certificate) -> bool:
-        pinned = self.certificates.get(one.name)
-        # A renewed certificate has the key that was compared.
-        return pinned is not None and (pinned == one or pinned.renews(one) or one.renews(pinned))
-
-
-NOBODY = KnownCertificates({})
-
-
-def _parsed(fingerprint: str) -> str:
-    """A fingerprint in groups of four, as certificates print theirs."""
-    digits = "".join(fingerprint.split()).replace(":", "").lower()
-    if len(digits) != 64 or any(digit not in "0123456789abcdef" for digit in digits):
-        raise SettingsError(
-            f"--fingerprint: {len(digits)} signs, expected the 64 hexadecimal digits of a certificate's fingerprint; "
-            "ask the party for the one that plumbob party invite prints"
-        )
-    return " ".join(digits[start : start + 4] for start in range(0, 64, 4))
 
 
 NOT_SIGNED = Signed("", "", {}, False, "not signed: nothing shows who wrote this record, or that it was not edited")
@@ -140,45 +93,6 @@ def signature_of(run: RunFolder) -> Signed:
         return Signed(stored.party, stored.date, fingerprints, False, says)
     says = f"valid, by {stored.party} on {stored.date}"
     return Signed(stored.party, stored.date, fingerprints, True, says, certificates, own)
-
-
-@dataclass(frozen=True)
-class PeerSignature:
-    """Whether a peer signed what this party got from it."""
-
-    peer: str
-    stream: str
-    """The hash over everything that the peer sent."""
-    is_valid: bool
-
-
-def peer_signatures(record: RunRecord, signed: Signed) -> list[PeerSignature]:
-    """The peers' last signatures in a session, each over what it sent to the party that kept this record."""
-    [own] = record.parties if len(record.parties) == 1 else [None]
-    account = record.account
-    if own is None or not account.get("seals"):
-        return []
-    return [
-        PeerSignature(peer, stream, _has_signed(account, own.name, peer, stream, signed.certificates.get(peer)))
-        for peer, stream in own.received_streams.items()
-    ]
-
-
-def _has_signed(account: Mapping[str, Any], own: str, peer: str, stream: str, certificate: Certificate | None) -> bool:
-    try:
-        seal = sealed_by(account, peer)
-        if certificate is None or seal.streams[own][0].hex() != stream:
-            return False
-        verify_message(certificate, seal.to_sign(bytes.fromhex(account["session"]), peer, LAST), seal.signature)
-    except (KeyError, ValueError, IndexError, IdentityError):
-        return False
-    return True
-
-
-def sealed_by(account: Mapping[str, Any], party: str) -> Seal:
-    """A party's last signature in a session, as a record or a head has it."""
-    peers = [name for name in account["commitments"] if name != party]
-    return Seal.from_bytes(bytes.fromhex(account["seals"][party]), peers)
 
 
 def _record_hash(run: RunFolder) -> str:

@@ -3,10 +3,10 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -15,6 +15,7 @@ from plumbob.errors import DataError, SettingsError, TransportError
 from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import refuse_loose
 from plumbob.plan import PARTY_NAME, SettingKey, suggestion
+from plumbob.plan.keys import key
 
 SETTINGS_FILE = "party.toml"
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
@@ -22,63 +23,41 @@ PEERS = "peers"  # The section here, and the folder of certificates beside it.
 TABLE = "table"
 HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `address` in an invitation.\n"
 
-KEYS = (
-    SettingKey("name", "", "", "as in the certificate and in every plan"),
-    SettingKey("listen", "", "", 'HOST:PORT to listen on, such as 0.0.0.0:7700; "" = only outgoing connections'),
-    SettingKey("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = `listen`'),
-    SettingKey("proxy", "", "", 'http://[user:password@]host:port to dial out through; "" = none'),
-    SettingKey("data", "", "", "the table's file, from this folder if the path is not absolute"),
-    SettingKey("id_column", "", "id", "the column that identifies each row, or several with commas between them"),
-    SettingKey("label_column", "", "", 'the column that holds the label; "" = this party has none'),
-    SettingKey("engine", "", "auto", "arithmetic backend: auto, native, python, ..."),
-    SettingKey("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
-    SettingKey(
-        "most_rows",
-        "",
-        0,
-        "rows of one plan that are answered to `predict`, over all sessions; 0 = no limit beyond the plan's",
-        low=0,
-    ),
-    SettingKey(
-        "label_epsilon",
-        "",
-        0.0,
-        "epsilon that all runs with sound noise may spend on a label together, at most_delta; 0 = what the plan"
-        " promises",
-        low=0,
-    ),
-    SettingKey(
-        "most_epsilon",
-        "",
-        0.0,
-        "epsilon that all runs with noise for whole rows may spend on a row together, at most_delta; 0 = what the plan"
-        " promises",
-        low=0,
-    ),
-    SettingKey("evidence_key", "", "", 'the auditor\'s public key, whose fingerprint is in the plan; "" = none'),
-    SettingKey("most_delta", "", 1e-6, "delta at which both are counted, whatever delta a plan has", above=0, below=1),
-)
-NAMES = tuple(key.name for key in KEYS)
+
+def _setting(default: Any, meaning: str, **limits: float) -> Any:
+    return key("", default, meaning, **limits)
 
 
 @dataclass(frozen=True, repr=False)
 class HomeSettings:
     """`party.toml`, validated. Not printed: a proxy's address may have a password in it."""
 
-    name: str
-    listen: str = ""
-    address: str = ""
-    proxy: str = ""
-    data: str = ""
-    id_column: str = "id"
-    label_column: str = ""
-    engine: str = "auto"
-    patience: float = 600.0
-    most_rows: int = 0
-    evidence_key: str = ""
-    label_epsilon: float = 0.0
-    most_epsilon: float = 0.0
-    most_delta: float = 1e-6
+    name: str = field(metadata={"section": "", "default": "", "meaning": "as in the certificate and in every plan"})
+    listen: str = _setting("", 'HOST:PORT to listen on, such as 0.0.0.0:7700; "" = only outgoing connections')
+    address: str = _setting("", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = `listen`')
+    proxy: str = _setting("", 'http://[user:password@]host:port to dial out through; "" = none')
+    data: str = _setting("", "the table's file, from this folder if the path is not absolute")
+    id_column: str = _setting("id", "the column that identifies each row, or several with commas between them")
+    label_column: str = _setting("", 'the column that holds the label; "" = this party has none')
+    engine: str = _setting("auto", "arithmetic backend: auto, native, python, ...")
+    patience: float = _setting(600.0, "seconds to wait for a peer before giving up", above=0)
+    most_rows: int = _setting(
+        0, "rows of one plan that are answered to `predict`, over all sessions; 0 = no limit beyond the plan's", low=0
+    )
+    label_epsilon: float = _setting(
+        0.0,
+        "epsilon that all runs with sound noise may spend on a label together, at most_delta; 0 = what the plan"
+        " promises",
+        low=0,
+    )
+    most_epsilon: float = _setting(
+        0.0,
+        "epsilon that all runs with noise for whole rows may spend on a row together, at most_delta; 0 = what the plan"
+        " promises",
+        low=0,
+    )
+    evidence_key: str = _setting("", 'the auditor\'s public key, whose fingerprint is in the plan; "" = none')
+    most_delta: float = _setting(1e-6, "delta at which both are counted, whatever delta a plan has", above=0, below=1)
     reading: ColumnChoices = field(default_factory=ColumnChoices)
     """How the table's columns are read; `[table]` in the file."""
     addresses: Mapping[str, str] = field(default_factory=dict)
@@ -134,38 +113,43 @@ class HomeSettings:
         )
 
 
-class _TableSection(msgspec.Struct, forbid_unknown_fields=True):
-    """The section `[table]`, as it is written."""
+KEYS = tuple(SettingKey(item.name, **item.metadata) for item in fields(HomeSettings) if item.metadata)
+NAMES = tuple(key.name for key in KEYS)
+IN_FILE = {"gaps": "na", "stepped": "steps"}  # What the file calls otherwise than `ColumnChoices` does.
+MEANINGS = {
+    "columns": "the features, in this order; [] = all columns",
+    "drop": "columns that are no features",
+    "gaps": 'cells that mean a gap, besides empty ones and NA: ["?", " "]',
+    "stepped": "columns whose bins are encoded step by step",
+    "monotone": "columns along which the score may only rise, or only fall",
+    "positive": 'the class to predict; "" = the second one, sorted',
+    "duplicates": "an id on several rows: refuse, first, last or repeat",
+    "unlabelled": "a row without a label: refuse or drop",
+    "weight": 'how much a row counts, 0 to 1, at the label party; "" = 1',
+}
 
-    columns: list[str] = []
-    drop: list[str] = []
-    na: list[str] = []
-    steps: list[str] = []
-    monotone: list[str] = []
+
+class _TableSection(msgspec.Struct, forbid_unknown_fields=True, rename=IN_FILE):
+    """The section `[table]`, as it is written: what says nothing is empty."""
+
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    stepped: tuple[str, ...] = ()
+    monotone: tuple[str, ...] = ()
     positive: str = ""
     duplicates: str = "refuse"
     unlabelled: str = "refuse"
     weight: str = ""
     types: dict[str, str] = {}
-    ranges: dict[str, list[float]] = {}
+    ranges: dict[str, tuple[float, ...]] = {}
 
 
 def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
     try:
         table = msgspec.convert(tree, _TableSection, strict=True)
-        return ColumnChoices(
-            tuple(table.columns) or None,
-            tuple(table.drop),
-            table.types,
-            tuple(table.na),
-            tuple(table.steps),
-            tuple(table.monotone),
-            {name: tuple(ends) for name, ends in table.ranges.items()},
-            table.positive or None,
-            table.duplicates,
-            table.unlabelled,
-            table.weight or None,
-        )
+        said = {name: getattr(table, name) for name in table.__struct_fields__ if getattr(table, name)}
+        return ColumnChoices(**said)
     except (msgspec.ValidationError, DataError) as error:
         mistakes.append(f"{TABLE}: {error}")
         return ColumnChoices()
@@ -173,27 +157,17 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
 
 def _table_section(reading: ColumnChoices) -> str:
     """The section `[table]` as text, every key explained."""
-    lines = {
-        f"columns = {_toml_list(reading.columns or ())}": "the features, in this order; [] = all columns",
-        f"drop = {_toml_list(reading.drop)}": "columns that are no features",
-        f"na = {_toml_list(reading.gaps)}": 'cells that mean a gap, besides empty ones and NA: ["?", " "]',
-        f"steps = {_toml_list(reading.stepped)}": "columns whose bins are encoded step by step",
-        f"monotone = {_toml_list(reading.monotone)}": "columns along which the score may only rise, or only fall",
-        f"positive = {_toml_value(reading.positive or '')}": 'the class to predict; "" = the second one, sorted',
-        f"duplicates = {_toml_value(reading.duplicates)}": "an id on several rows: refuse, first, last or repeat",
-        f"unlabelled = {_toml_value(reading.unlabelled)}": "a row without a label: refuse or drop",
-        f"weight = {_toml_value(reading.weight or '')}": 'how much a row counts, 0 to 1, at the label party; "" = 1',
-    }
-    body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
+    empty = _TableSection()
+    body = ""
+    for name, meaning in MEANINGS.items():
+        value = getattr(reading, name) or getattr(empty, name)
+        line = f"{IN_FILE.get(name, name)} = {_toml_value(value)}"
+        body += f"{line:<36} # {meaning}\n"
     types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())
     head = "[table.types]                        # number, category, boolean, date, date:FORMAT, low<mid<high\n"
     ranges = "".join(f"{_toml_value(name)} = {list(ends)}\n" for name, ends in reading.ranges.items())
     above = '[table.ranges]                       # lowest and highest, stated before looking; for scale = "public"\n'
     return f"\n[{TABLE}]\n{body}\n{head}{types}\n{above}{ranges}"
-
-
-def _toml_list(values: Iterable[str]) -> str:
-    return f"[{', '.join(map(_toml_value, values))}]"
 
 
 def _address_mistake(key: str, text: str, parse: Callable[[str], object]) -> Iterator[str]:
@@ -226,9 +200,9 @@ def _peer_section(name: str, address: str) -> str:
     return f'\n[peers.{name}]\n{line:<36} # HOST:PORT that this side dials; "" = {name} dials us\n'
 
 
-def _toml_value(value: str | float) -> str:
+def _toml_value(value: str | float | tuple[str, ...]) -> str:
     # TOML's basic strings take JSON's escapes.
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | tuple) else repr(value)
 
 
 def _raise_if_any(mistakes: list[str]) -> None:

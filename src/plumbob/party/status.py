@@ -1,22 +1,26 @@
-"""A party's progress and whom it waits for, in a small file that another process may read at any time."""
+"""A party's progress and whom it waits for: in a small file for other processes, and in sentences every few seconds."""
 
 import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import msgspec
 
+from plumbob.callbacks import Tell
 from plumbob.counting import seconds
 from plumbob.net.reliable import ReliableLink
 from plumbob.protocol.channel import Channel
 from plumbob.run_folder import RunFolder
 
-SECONDS_BETWEEN = 1.0
+SECONDS_BETWEEN_FILES = 1.0
+SECONDS_BEFORE = 2.0  # Of silence: most waits are shorter.
+SECONDS_BETWEEN = 5.0
+CALCULATING_SECONDS = 10.0  # A peer that is there and works is left alone for this long.
 
 
 @dataclass
@@ -38,7 +42,7 @@ class Status:
     @property
     def is_alive(self) -> bool:
         """Whether the process that wrote the file is still writing."""
-        return time.time() - self.written < 5 * SECONDS_BETWEEN
+        return time.time() - self.written < 5 * SECONDS_BETWEEN_FILES
 
     def sentence(self) -> str:
         reached = f"{self.noun} {self.step} of {self.steps}" if self.steps else f"before the first {self.noun}"
@@ -63,21 +67,16 @@ class Watch:
 @contextmanager
 def kept_up_to_date(folder: Path, status: Status) -> Iterator[Watch]:
     """Write the file now and every second until the end."""
-    ended, file = threading.Event(), RunFolder(folder).status_file
-    watch = Watch()
+    file, watch = RunFolder(folder).status_file, Watch()
 
     def write() -> None:
-        while not ended.wait(SECONDS_BETWEEN):
-            _write(file, status, watch, time.time())
+        _write(file, status, watch, time.time())
 
-    _write(file, status, watch, time.time())
-    thread = threading.Thread(target=write, name="status", daemon=True)
-    thread.start()
+    write()
     try:
-        yield watch
+        with _repeated("status", write, SECONDS_BETWEEN_FILES, SECONDS_BETWEEN_FILES):
+            yield watch
     finally:
-        ended.set()
-        thread.join()
         # Long ago: nobody is at work any more.
         _write(file, status, watch, 0.0)
 
@@ -102,3 +101,69 @@ def _write(file: Path, status: Status, watch: Watch, now: float) -> None:
     with suppress(OSError):
         draft.write_text(json.dumps(asdict(status)), encoding="utf-8")
         draft.replace(file)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What a command may be waiting for, seen from outside."""
+
+    links: Mapping[str, ReliableLink]
+    channels: Mapping[str, Channel]
+    patience: float
+    started: float
+    meeting: float
+    """Seconds that all peers have to come."""
+
+    def sentence(self, now: float) -> str:
+        """The sentence for people; empty while nobody is waited for."""
+        strangers = [peer for peer, link in self.links.items() if not link.has_met]
+        if strangers:
+            return (
+                f"waiting for {', '.join(strangers)} to connect, {seconds(round(now - self.started))} of at most "
+                f"{seconds(self.meeting)}; the same command must run there"
+            )
+        parting = [peer for peer, link in self.links.items() if link.is_parting]
+        if parting:
+            return f"finished here; waiting for {', '.join(parting)} to confirm that it has everything"
+        return next(filter(None, (self._due(peer, now) for peer in self.channels)), "")
+
+    def _due(self, peer: str, now: float) -> str:
+        awaited = self.channels[peer].waiting_for
+        if awaited is None:
+            return ""
+        message, since = awaited
+        passed = f"{seconds(round(now - since))} of at most {seconds(self.patience)}"
+        if not self.links[peer].is_connected:
+            return f"{peer} is not connected; waiting for it to come back, {passed} (it resumes by the same command)"
+        return f"waiting for {peer}'s {message}, {passed}" if now - since >= CALCULATING_SECONDS else ""
+
+    @contextmanager
+    def told(self, tell: Tell) -> Iterator[None]:
+        """Tell it every few seconds until the end."""
+
+        def watch() -> None:
+            if sentence := self.sentence(time.monotonic()):
+                tell(sentence)
+
+        with _repeated("waiting", watch, SECONDS_BEFORE, SECONDS_BETWEEN):
+            yield
+
+
+@contextmanager
+def _repeated(name: str, act: Callable[[], None], before: float, between: float) -> Iterator[None]:
+    """Act again and again, from a separate thread, until the end; first after other seconds than later."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        pause = before
+        while not ended.wait(pause):
+            act()
+            pause = between
+
+    thread = threading.Thread(target=repeat, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

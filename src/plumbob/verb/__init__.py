@@ -6,10 +6,12 @@ know all verbs and their flags takes little, and every verb starts in under a se
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
+
+import typer
 
 from plumbob.callbacks import Tell
 from plumbob.terminal import complain
@@ -34,6 +36,52 @@ CONSISTENT = {
     1: "failed, or the records or signatures do not agree, or nobody with a --fingerprint signed",
     2: DONE[2],
 }
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How a field is typed: its help, the word for its value, and its flag, if that is not the field's own name."""
+
+    help: str
+    metavar: str | None = None
+    name: str = ""
+    _: KW_ONLY
+    low: float | None = None
+    high: float | None = None
+    is_file: bool = False
+    is_folder: bool = False
+    envvar: str | None = None
+    choices: Sequence[str] = ()
+    """The words that a shell completes."""
+    panel: str | None = None
+    """The heading of the help under which it stands; there the words themselves say what the default is."""
+    parse: Callable[[str | None], Any] | None = None
+
+    def for_typer(self, field_name: str) -> Any:
+        """The description that Typer reads."""
+        return typer.Option(
+            self.name or f"--{field_name.replace('_', '-')}",
+            rich_help_panel=self.panel,
+            show_default=self.panel is None,
+            envvar=self.envvar,
+            min=self.low,
+            max=self.high,
+            callback=self.parse,
+            **self._both(),
+        )
+
+    def _both(self) -> dict[str, Any]:
+        completion = {"autocompletion": lambda: list(self.choices)} if self.choices else {}
+        places = {"dir_okay": not self.is_file, "file_okay": not self.is_folder}
+        return {"help": self.help, "metavar": self.metavar, **places, **completion}
+
+
+class Argument(Flag):
+    """How a field is typed that has no flag."""
+
+    def for_typer(self, field_name: str) -> Any:
+        del field_name
+        return typer.Argument(**self._both())
 
 
 def _keep_quiet(words: str) -> None:

@@ -1,133 +1,101 @@
 """The arguments and flags that several verbs share, and arguments that may be a file or PARTY=FILE, told apart."""
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.verb import Argument, Flag
+
+if TYPE_CHECKING:
+    from plumbob.data import ColumnChoices
+    from plumbob.data.ids import IdColumns
 
 GivenPlan = Plan | str | Path
 """A plan, or its file."""
 HOME = Path("party")
 
 DataOption = Annotated[
-    Sequence[str],
-    typer.Option("--data", help="Name of a data set, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
+    Sequence[str], Flag("Name of a data set, or PARTY=FILE for each party.", "DATASET|PARTY=FILE ...")
 ]
 IdColumnWords = Annotated[
     Sequence[str],
-    typer.Option(
+    Flag(
+        "Column that identifies each row; where its name differs, PARTY=COLUMN for each party, repeated.",
+        "[PARTY=]COLUMN",
         "--id",
-        help="Column that identifies each row; where its name differs, PARTY=COLUMN for each party, repeated.",
-        metavar="[PARTY=]COLUMN",
     ),
 ]
 IsByPlace = Annotated[
     bool,
-    typer.Option(
-        "--by-place",
-        help="Instead of --id: pair rows by their place in the files, which must all be in the same order.",
+    Flag(
+        "Instead of --id: pair rows by their place in the files, which must all be in the same order.",
+        name="--by-place",
     ),
 ]
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder of the larger data sets (default: PLUMBOB_DATA).")
-]
-RunFolderArgument = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Folder of a run.")]
-PlanFile = Annotated[GivenPlan, typer.Argument(metavar="PLAN", help="Plan file (TOML).")]
-PlanWords = Annotated[
-    Sequence[str], typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
-]
-RunOut = Annotated[Path, typer.Option("--out", help="Folder to write to.", file_okay=False)]
-LabelColumn = Annotated[
-    str | None, typer.Option("--label", help="Column of the label party that holds the label.", metavar="COLUMN")
-]
-EngineOption = Annotated[
-    str,
-    typer.Option(help="Arithmetic backend; `ray` uses a cluster, for shares.", metavar="auto|native|python|ray"),
-]
-Jobs = Annotated[int | None, typer.Option(help="Number of cores to use (default: all).", min=1)]
+DataDir = Annotated[Path | None, Flag("Folder of the larger data sets (default: PLUMBOB_DATA).")]
+RunFolderArgument = Annotated[Path, Argument("Folder of a run.", "RUN_DIR")]
+PlanFile = Annotated[GivenPlan, Argument("Plan file (TOML).", "PLAN")]
+PlanWords = Annotated[Sequence[str], Argument("Plan file (TOML); omit it to use flags only.", "PLAN")]
+RunOut = Annotated[Path, Flag("Folder to write to.", is_folder=True)]
+LabelColumn = Annotated[str | None, Flag("Column of the label party that holds the label.", "COLUMN", "--label")]
+EngineOption = Annotated[str, Flag("Arithmetic backend; `ray` uses a cluster, for shares.", "auto|native|python|ray")]
+Jobs = Annotated[int | None, Flag("Number of cores to use (default: all).", low=1)]
 AcceptLeaks = Annotated[
-    bool,
-    typer.Option(
-        "--accept-leaks", help="Accept what leaks even if everyone keeps to the protocol (noted in the run record)."
-    ),
+    bool, Flag("Accept what leaks even if everyone keeps to the protocol (noted in the run record).")
 ]
 AcceptCheating = Annotated[
-    bool,
-    typer.Option(
-        "--accept-cheating", help="Accept what a cheating party could read without a trace (noted in the run record)."
-    ),
+    bool, Flag("Accept what a cheating party could read without a trace (noted in the run record).")
 ]
 AcceptEvidence = Annotated[
-    bool,
-    typer.Option(
-        "--accept-evidence", help="Accept evidence that outlives the noise on whole rows (noted in the run record)."
-    ),
+    bool, Flag("Accept evidence that outlives the noise on whole rows (noted in the run record).")
 ]
-IsNew = Annotated[
-    bool, typer.Option("--new", help="Start over and replace the run, finished or interrupted, in this folder.")
-]
-ShowsAll = Annotated[
-    bool, typer.Option("--verbose", help="Also show every finding with its numbers and reasons, and all notes.")
-]
-Strict = Annotated[bool, typer.Option("--strict", help="Also exit with 4 where nothing leaks but something degrades.")]
+IsNew = Annotated[bool, Flag("Start over and replace the run, finished or interrupted, in this folder.", name="--new")]
+ShowsAll = Annotated[bool, Flag("Also show every finding with its numbers and reasons, and all notes.")]
+Strict = Annotated[bool, Flag("Also exit with 4 where nothing leaks but something degrades.")]
 Predicted = Annotated[
-    int | None,
-    typer.Option(help="Rows to be scored after training (default: as many as the plan allows).", min=0),
+    int | None, Flag("Rows to be scored after training (default: as many as the plan allows).", low=0)
 ]
-Only = Annotated[Sequence[str], typer.Option("--only", help="Attacks to run (default: all).", metavar="NAME ...")]
+Only = Annotated[Sequence[str], Flag("Attacks to run (default: all).", "NAME ...")]
 Threshold = Annotated[
     str | float | None,
-    typer.Option(
-        help="Probability above which a row is positive, or `balanced` (both classes weigh the same) (default: 0.5).",
-        metavar="NUMBER|balanced",
+    Flag(
+        "Probability above which a row is positive, or `balanced` (both classes weigh the same) (default: 0.5).",
+        "NUMBER|balanced",
     ),
 ]
 Cost = Annotated[
-    str | None,
-    typer.Option(help="Threshold from the costs of a false alarm and of a miss: 1:5.", metavar="FALSE_ALARM:MISSED"),
+    str | None, Flag("Threshold from the costs of a false alarm and of a miss: 1:5.", "FALSE_ALARM:MISSED")
 ]
 StrictRows = Annotated[
-    bool,
-    typer.Option(
-        "--strict", help="Refuse rows with a level or a gap that training did not have (default: count them)."
-    ),
+    bool, Flag("Refuse rows with a level or a gap that training did not have (default: count them).")
 ]
-TestFiles = Annotated[
-    Sequence[str],
-    typer.Option("--test", help="File of test rows of a party; may be repeated.", metavar="PARTY=FILE"),
-]
-SplitBy = Annotated[
-    str | None,
-    typer.Option("--split-by", help="Hold out the newest fifth of the rows by this column.", metavar="COLUMN"),
-]
+TestFiles = Annotated[Sequence[str], Flag("File of test rows of a party; may be repeated.", "PARTY=FILE")]
+SplitBy = Annotated[str | None, Flag("Hold out the newest fifth of the rows by this column.", "COLUMN")]
 HomeFolder = Annotated[
-    Path,
-    typer.Option(
-        "--home", envvar="PLUMBOB_HOME", help="This party's folder: key, certificate, peers, settings.", file_okay=False
-    ),
+    Path, Flag("This party's folder: key, certificate, peers, settings.", is_folder=True, envvar="PLUMBOB_HOME")
 ]
-FromFate = Annotated[
-    Path | None,
-    typer.Option(
-        "--from-fate", help="FATE job to read instead of a plan: conf, DAG or pipeline script.", metavar="FILE"
-    ),
-]
+FromFate = Annotated[Path | None, Flag("FATE job to read instead of a plan: conf, DAG or pipeline script.", "FILE")]
 FromSecretflow = Annotated[
-    Path | None,
-    typer.Option(
-        "--from-secretflow", help="SecretFlow job to read instead of a plan: graph, node or script.", metavar="FILE"
-    ),
+    Path | None, Flag("SecretFlow job to read instead of a plan: graph, node or script.", "FILE")
 ]
-JobVersion = Annotated[
-    str | None,
-    typer.Option(
-        "--job-version", help="Version of FATE or SecretFlow, where the job does not say it.", metavar="VERSION"
-    ),
-]
+JobVersion = Annotated[str | None, Flag("Version of FATE or SecretFlow, where the job does not say it.", "VERSION")]
 TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
+
+
+def plan_of(given: GivenPlan) -> Plan:
+    """The plan itself; PlanError where its file cannot be read."""
+    return given if isinstance(given, Plan) else Plan.load(given)
+
+
+def plan_argument(given: GivenPlan) -> str:
+    """The plan as an argument of the next command."""
+    return "PLAN" if isinstance(given, Plan) else str(given)
 
 
 def one_plan(files: Sequence[str]) -> Path | None:
@@ -150,3 +118,173 @@ def refuse_nameless(words: Sequence[str]) -> None:
 def told_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """(paths, PARTY=FILE pairs): `--data a=1.csv b=2.csv` leaves its second pair among the arguments."""
     return [word for word in words if "=" not in word], [word for word in words if "=" in word]
+
+
+# A party's own table: which columns, and how they are read. Every verb that reads one has these flags.
+
+
+def _of_table(text: str, metavar: str | None = None, name: str = "") -> Flag:
+    return Flag(text, metavar, name, panel="How the table is read")
+
+
+@dataclass(frozen=True)
+class TableFlags:
+    """The flags about a table, as they were typed."""
+
+    columns: Annotated[
+        Sequence[str], _of_table("Columns to use, in this order, separated by commas (default: all).", "NAMES")
+    ] = ()
+    drop: Annotated[Sequence[str], _of_table("Columns to leave out, separated by commas.", "NAMES")] = ()
+    types: Annotated[
+        Sequence[str],
+        _of_table(
+            "Type of a column: number, category, boolean, date, date:FORMAT, or its levels in order (low<mid<high);"
+            " may be repeated.",
+            "COLUMN=TYPE",
+            "--as",
+        ),
+    ] = ()
+    gaps: Annotated[
+        Sequence[str], _of_table("Cell that means a gap, besides empty ones and NA; may be repeated.", "MARK", "--na")
+    ] = ()
+    steps: Annotated[
+        Sequence[str],
+        _of_table("Columns whose bins are encoded as steps (at least this much), separated by commas.", "NAMES"),
+    ] = ()
+    monotone: Annotated[
+        Sequence[str],
+        _of_table("Columns with which the score may only rise, or only fall, separated by commas.", "NAMES"),
+    ] = ()
+    ranges: Annotated[
+        Sequence[str],
+        _of_table(
+            'Lowest and highest value of a column for scale = "public", stated before you look at the rows, with cuts'
+            " for bins between them if you like; may be repeated.",
+            "COLUMN=LOW:HIGH",
+            "--range",
+        ),
+    ] = ()
+    dictionary: Annotated[
+        Path | None,
+        _of_table("Data dictionary (CSV: column, description) from which round ranges for --range are taken."),
+    ] = None
+    positive: Annotated[
+        str | None, _of_table("Class to predict (default: the label's second class when sorted).", "CLASS")
+    ] = None
+    duplicates: Annotated[
+        str,
+        _of_table(
+            "What to do with an id that is on several rows: refuse it (default), use its first or its last row, or"
+            " repeat: pair each of its rows with each of the peers', which shows them how often it occurs and which all"
+            " sides must ask for.",
+            "refuse|first|last|repeat",
+        ),
+    ] = "refuse"
+    unlabelled: Annotated[
+        str, _of_table("What to do with rows that have no label (default: refuse).", "refuse|drop")
+    ] = "refuse"
+    weight: Annotated[
+        str | None,
+        _of_table("Column of the label party that says how much a row counts in training, from 0 to 1.", "COLUMN"),
+    ] = None
+
+    def choices(self) -> "ColumnChoices":
+        """The choices about a table that the flags make."""
+        # Late: whoever asks for help does not wait for numpy.
+        from plumbob.data import ColumnChoices
+
+        return ColumnChoices(
+            _names(self.columns) or None,
+            _names(self.drop),
+            dict(map(_type, self.types)),
+            tuple(self.gaps),
+            _names(self.steps),
+            _names(self.monotone),
+            {**_ranges_from_dictionary(self.dictionary), **dict(map(_range, self.ranges))},
+            self.positive,
+            self.duplicates,
+            self.unlabelled,
+            self.weight,
+        )
+
+
+NOTHING_SAID = TableFlags()
+
+
+def id_columns(words: Sequence[str]) -> "IdColumns":
+    """The id columns from `--id`: one name for every file, or one for each party; None where nothing was said."""
+    if not words:
+        return None
+    if not any("=" in word for word in words):
+        # As with any flag that is given twice, the last one counts.
+        return words[-1]
+    columns: dict[str, str] = {}
+    for word in words:
+        party, _, column = word.partition("=")
+        if not party or not column:
+            raise DataError(f"--id {word}: expected one COLUMN for all files, or PARTY=COLUMN for each party")
+        if party in columns:
+            raise DataError(f"--id {word}: a second id column for {party}; expected one")
+        columns[party] = column
+    return columns
+
+
+def pairing_of(words: Sequence[str], is_by_place: bool) -> "IdColumns":
+    """How the rows of all parties' files are paired, from `--id` and `--by-place`."""
+    if words and is_by_place:
+        raise DataError("--by-place pairs rows without an id, and --id names one; give one of the two")
+    from plumbob.data.ids import BY_PLACE
+
+    return BY_PLACE if is_by_place else id_columns(words)
+
+
+def own_id_column(words: Sequence[str], party: str) -> str | None:
+    """This party's id column from `--id`, alone or as PARTY=COLUMN, so that one command line serves every side."""
+    from plumbob.data.ids import id_column_of
+
+    columns = id_columns(words)
+    if not isinstance(columns, Mapping):
+        return id_column_of(columns, party)
+    if party not in columns:
+        raise DataError(f"--id: no id column for {party}, only for {', '.join(columns)}; add --id {party}=COLUMN")
+    return columns[party]
+
+
+def _names(words: Sequence[str]) -> tuple[str, ...]:
+    """Names separated by commas, or given one by one."""
+    return tuple(name.strip() for word in words for name in word.split(",") if name.strip())
+
+
+def _type(word: str) -> tuple[str, str]:
+    name, separator, kind = word.partition("=")
+    if not separator or not kind:
+        raise DataError(f"--as {word}: expected COLUMN=TYPE, such as postcode=category or opened=date")
+    return name, kind
+
+
+def _range(word: str) -> tuple[str, tuple[float, ...]]:
+    name, _, ends = word.partition("=")
+    try:
+        return name, tuple(float(end) for end in ends.split(":"))
+    except ValueError:
+        raise DataError(f"--range {word}: expected COLUMN=LOW:HIGH, such as age=0:100") from None
+
+
+def _ranges_from_dictionary(dictionary: Path | None) -> dict[str, tuple[float, ...]]:
+    """Ranges from what a data dictionary says in words; columns about which it says too little have none."""
+    if dictionary is None:
+        return {}
+    try:
+        with dictionary.open(newline="", encoding="utf-8-sig") as file:
+            header = file.readline()
+            file.seek(0)
+            separator = max(",;\t|", key=header.count)
+            described = {row[0].strip(): " ".join(row[1:]) for row in csv.reader(file, delimiter=separator) if row}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(
+            f"{dictionary}: expected a CSV file of columns and their descriptions ({type(error).__name__})"
+        ) from None
+    from plumbob.privacy.ranges import proposed_ranges
+
+    found = proposed_ranges(described)
+    return {name: (item.low, item.high) for name, item in found.items() if item is not None}

@@ -1,7 +1,7 @@
 """One flag for each key of the plan, made from the plan's own list, so that neither can forget the other."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +9,12 @@ import typer
 
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, PAPER, PAPERS_PROTOCOL, Plan, SettingKey, default_of
+from plumbob.verb import Flag
 
 PANEL = "Keys of the plan (a flag wins over the file)"
 RARE_PANEL = "Other keys of the plan"
 EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is to show rare flags too.
 NAMES = ("features", *(key.name for key in KEYS), "heuristic", "auditors")
-
 
 PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
 """The type of the field in which a verb finds the keys whose flags were used."""
@@ -22,8 +22,25 @@ PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
 
 def plan_flags() -> list[inspect.Parameter]:
     """All flags of the plan, and the one that shows them all."""
-    first, last = (_help_all(), _as_in_the_paper(), _features()), (_heuristic(), _auditors())
-    return [*first, *(_flag(key) for key in KEYS), *last]
+    everything = typer.Option(
+        "--help-all", help="Also show the flags for rare keys of the plan.", callback=show_everything, is_eager=True
+    )
+    paper = Flag("Train as the paper does, where no flag says otherwise.", panel=RARE_PANEL)
+    return [
+        _parameter("help_all", bool, everything, False),
+        _parameter("as_in_the_paper", bool, paper.for_typer("as_in_the_paper"), False),
+        _text(
+            "features", parse_features, "Number of each party's columns after encoding, label first: 11,12.", "COUNTS"
+        ),
+        *map(_flag, KEYS),
+        _text("heuristic", parse_heuristic, "For the paper's noise formula: G=1.0,T=30,e=0.", "NUMBERS"),
+        _text(
+            "auditors",
+            parse_auditors,
+            "With --evidence keep: each party's auditor, bank=FINGERPRINT,fund=FINGERPRINT.",
+            "FINGERPRINTS",
+        ),
+    ]
 
 
 def keys_given(values: dict[str, Any]) -> dict[str, Any]:
@@ -81,15 +98,14 @@ def _flag(key: SettingKey) -> inspect.Parameter:
     declared = f"{name}/--no-{name[2:]}" if isinstance(key.default, bool) else name
     metavar = "|".join(key.choices) if key.choices else None
     panel = PANEL if key.is_usual else RARE_PANEL
-    option = typer.Option(
-        declared,
-        help=_meaning(key),
-        metavar=metavar,
-        rich_help_panel=panel,
-        show_default=False,
-        autocompletion=lambda: list(key.choices),
-    )
-    return _parameter(key.name, Annotated[type(key.default) | None, option])
+    flag = Flag(_meaning(key), metavar, declared, choices=key.choices, panel=panel)
+    return _parameter(key.name, type(key.default) | None, flag.for_typer(key.name))
+
+
+def _text(name: str, parse: Callable[[str | None], Any], text: str, metavar: str) -> inspect.Parameter:
+    """A flag whose value is several numbers or names in one text."""
+    flag = Flag(text, metavar, panel=PANEL if name == "features" else RARE_PANEL, parse=parse)
+    return _parameter(name, str | None, flag.for_typer(name))
 
 
 def _meaning(key: SettingKey) -> str:
@@ -116,55 +132,5 @@ def show_everything(ctx: typer.Context, asked: bool) -> None:
         raise typer.Exit
 
 
-def _help_all() -> inspect.Parameter:
-    option = typer.Option(
-        "--help-all", help="Also show the flags for rare keys of the plan.", callback=show_everything, is_eager=True
-    )
-    parameter = _parameter("help_all", Annotated[bool, option])
-    return parameter.replace(default=False)
-
-
-def _as_in_the_paper() -> inspect.Parameter:
-    option = typer.Option(
-        "--as-in-the-paper",
-        help="Train as the paper does, where no flag says otherwise.",
-        rich_help_panel=RARE_PANEL,
-    )
-    return _parameter("as_in_the_paper", Annotated[bool, option]).replace(default=False)
-
-
-def _features() -> inspect.Parameter:
-    option = typer.Option(
-        "--features",
-        help="Number of each party's columns after encoding, label first: 11,12.",
-        callback=parse_features,
-        metavar="COUNTS",
-        rich_help_panel=PANEL,
-    )
-    return _parameter("features", Annotated[str | None, option])
-
-
-def _heuristic() -> inspect.Parameter:
-    option = typer.Option(
-        "--heuristic",
-        help="For the paper's noise formula: G=1.0,T=30,e=0.",
-        callback=parse_heuristic,
-        metavar="NUMBERS",
-        rich_help_panel=RARE_PANEL,
-    )
-    return _parameter("heuristic", Annotated[str | None, option])
-
-
-def _auditors() -> inspect.Parameter:
-    option = typer.Option(
-        "--auditors",
-        help="With --evidence keep: each party's auditor, bank=FINGERPRINT,fund=FINGERPRINT.",
-        callback=parse_auditors,
-        metavar="FINGERPRINTS",
-        rich_help_panel=RARE_PANEL,
-    )
-    return _parameter("auditors", Annotated[str | None, option])
-
-
-def _parameter(name: str, annotation: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+def _parameter(name: str, kind: Any, option: Any, default: Any = None) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])

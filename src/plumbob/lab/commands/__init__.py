@@ -7,35 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbob.verb import AUDITED, Caller, Result, Verb
-from plumbob.verb.flags import (
-    AcceptLeaks,
-    Cost,
-    DataDir,
-    DataOption,
-    EngineOption,
-    IdColumnWords,
-    IsByPlace,
-    IsNew,
-    Jobs,
-    LabelColumn,
-    Only,
-    PlanWords,
-    Predicted,
-    RunFolderArgument,
-    RunOut,
-    ShowsAll,
-    SplitBy,
-    Strict,
-    StrictRows,
-    TestFiles,
-    Threshold,
-    one_plan,
-    refuse_nameless,
-    told_apart,
-)
+from plumbob.verb import AUDITED, Argument, Caller, Flag, Result, Verb, flags
 from plumbob.verb.plan_flags import PlanKeys
-from plumbob.verb.table_flags import NOTHING_SAID, TableFlags, pairing_of
 
 if TYPE_CHECKING:
     from plumbob.lab.commands.train import Inputs, TrainingOptions
@@ -47,14 +20,14 @@ START, HERE, LOOK_AT_RUNS, TOOLS = (
     "Look at runs",
     "Research and tools",
 )
-RunWords = Annotated[Sequence[str], typer.Argument(metavar="RUN_DIR", help="Folder of a run.")]
+RunWords = Annotated[Sequence[str], Argument("Folder of a run.", "RUN_DIR")]
 
 
 @dataclass(frozen=True)
 class Demo(Verb, words="demo", section=START, example="demo --out demo"):
     """Train one model three ways (exchange, exchange with noise, shares), attack each run and compare the results."""
 
-    out: Annotated[Path, typer.Option(help="Folder to write to.", file_okay=False)] = Path("demo")
+    out: Annotated[Path, Flag("Folder to write to.", is_folder=True)] = Path("demo")
 
     def do(self, caller: Caller) -> Result:
         from plumbob.lab import demo
@@ -67,13 +40,12 @@ class OpenLab(Verb, words="lab", section=START, example="lab --open"):
     """Open a page on this machine to try out plans, watch runs and attacks, and compare runs."""
 
     folder: Annotated[
-        Path | None,
-        typer.Argument(metavar="RUN_DIR", help="Run to open: shows its report and loads its plan for editing."),
+        Path | None, Argument("Run to open: shows its report and loads its plan for editing.", "RUN_DIR")
     ] = None
-    out: Annotated[Path, typer.Option(help="Folder for the lab's runs.", file_okay=False)] = Path("lab-runs")
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 = any free one.", min=0, max=65535)] = 0
-    opens: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False
-    data_dir: DataDir = None
+    out: Annotated[Path, Flag("Folder for the lab's runs.", is_folder=True)] = Path("lab-runs")
+    port: Annotated[int, Flag("Port on 127.0.0.1; 0 = any free one.", low=0, high=65535)] = 0
+    opens: Annotated[bool, Flag("Open the page in the browser.", name="--open")] = False
+    data_dir: flags.DataDir = None
 
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands.lab import run
@@ -87,39 +59,39 @@ class OpenLab(Verb, words="lab", section=START, example="lab --open"):
 class TrainingVerb(Verb):
     """A verb that trains with all parties here: the flags of `train`, which `audit` has too."""
 
-    plan_words: PlanWords = ()
-    out: RunOut = Path("run")
-    data: DataOption = ()
-    id_columns: IdColumnWords = ()
-    is_by_place: IsByPlace = False
-    label_column: LabelColumn = None
-    data_dir: DataDir = None
-    engine: EngineOption = "auto"
-    jobs: Jobs = None
-    accept_leaks: AcceptLeaks = False
-    is_new: IsNew = False
-    test: TestFiles = ()
-    split_by: SplitBy = None
-    table: TableFlags = field(default=NOTHING_SAID, kw_only=True)
+    plan_words: flags.PlanWords = ()
+    out: flags.RunOut = Path("run")
+    data: flags.DataOption = ()
+    id_columns: flags.IdColumnWords = ()
+    is_by_place: flags.IsByPlace = False
+    label_column: flags.LabelColumn = None
+    data_dir: flags.DataDir = None
+    engine: flags.EngineOption = "auto"
+    jobs: flags.Jobs = None
+    accept_leaks: flags.AcceptLeaks = False
+    is_new: flags.IsNew = False
+    test: flags.TestFiles = ()
+    split_by: flags.SplitBy = None
+    table: flags.TableFlags = field(default=flags.NOTHING_SAID, kw_only=True)
     keys: PlanKeys = field(default_factory=dict, kw_only=True)
 
     @property
     def paths(self) -> list[str]:
         """The words that are no PARTY=FILE."""
-        return told_apart(self.plan_words)[0]
+        return flags.told_apart(self.plan_words)[0]
 
     def work(self, files: list[str], quiet: bool) -> "tuple[Plan, Inputs, TrainingOptions]":
         """The plan in one of the files or from flags alone, where the data come from, and how the work is done."""
         from plumbob.lab.commands.train import Inputs, TrainingOptions, plan_for
         from plumbob.lab.simulate.files import Testing
 
-        refuse_nameless([*self.data, *files])
-        data = [*self.data, *told_apart(self.plan_words)[1]]
+        flags.refuse_nameless([*self.data, *files])
+        data = [*self.data, *flags.told_apart(self.plan_words)[1]]
         testing = Testing(list(self.test), self.split_by)
-        ids = pairing_of(self.id_columns, self.is_by_place)
+        ids = flags.pairing_of(self.id_columns, self.is_by_place)
         inputs = Inputs(data, ids, self.label_column, self.data_dir, self.table.choices(), testing)
         options = TrainingOptions(self.engine, self.jobs, self.accept_leaks, quiet, self.is_new)
-        return *plan_for(one_plan(files), self.keys, inputs), options
+        return *plan_for(flags.one_plan(files), self.keys, inputs), options
 
 
 @dataclass(frozen=True)
@@ -146,28 +118,25 @@ class PredictHere(Verb, words="predict", section=HERE, example="predict run --da
     """
 
     run_words: RunWords
-    data: DataOption = ()
-    id_words: IdColumnWords = ()
-    is_by_place: IsByPlace = False
-    out: Annotated[Path, typer.Option(help="CSV file to write.", dir_okay=False)] = Path("scores.csv")
-    threshold: Threshold = None
-    cost: Cost = None
+    data: flags.DataOption = ()
+    id_words: flags.IdColumnWords = ()
+    is_by_place: flags.IsByPlace = False
+    out: Annotated[Path, Flag("CSV file to write.", is_file=True)] = Path("scores.csv")
+    threshold: flags.Threshold = None
+    cost: flags.Cost = None
     gaps: Annotated[
-        Sequence[str],
-        typer.Option(
-            "--na", help="Cell that means a gap, besides those given for training; may be repeated.", metavar="MARK"
-        ),
+        Sequence[str], Flag("Cell that means a gap, besides those given for training; may be repeated.", "MARK", "--na")
     ] = ()
-    strict: StrictRows = False
-    data_dir: DataDir = None
+    strict: flags.StrictRows = False
+    data_dir: flags.DataDir = None
 
     def do(self, caller: Caller) -> Result:
-        folders, pairs = told_apart(self.run_words)
-        refuse_nameless([*self.data, *folders])
+        folders, pairs = flags.told_apart(self.run_words)
+        flags.refuse_nameless([*self.data, *folders])
         folder = one_run(folders)
-        from plumbob.lab.commands.predict import run
+        from plumbob.lab.commands.predict import predict
 
-        return run(folder, [*self.data, *pairs], self)
+        return predict(folder, [*self.data, *pairs], self)
 
 
 @dataclass(frozen=True)
@@ -184,31 +153,24 @@ class Audit(
     about a minute; training with `exchange` takes longer than that.
     """
 
-    only: Only = ()
+    only: flags.Only = ()
     defences: Annotated[
-        bool,
-        typer.Option(
-            "--defences", help="Train with one defence after the other on the same data, and compare them in one table."
-        ),
+        bool, Flag("Train with one defence after the other on the same data, and compare them in one table.")
     ] = False
     encrypted: Annotated[
-        bool,
-        typer.Option(
-            "--encrypted",
-            help="With --defences: run the encrypted protocols, measure them, and include active attacks.",
-        ),
+        bool, Flag("With --defences: run the encrypted protocols, measure them, and include active attacks.")
     ] = False
-    predicted: Predicted = None
-    strict: Strict = False
-    verbose: ShowsAll = field(default=False, kw_only=True)
+    predicted: flags.Predicted = None
+    strict: flags.Strict = False
+    verbose: flags.ShowsAll = field(default=False, kw_only=True)
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.lab.commands import attack, defences
+        from plumbob.lab.commands import attack
 
         files, names = attack.told_apart(self.paths, self.only)
         plan, inputs, options = self.work(files, caller.quiet)
         if self.defences:
-            return defences.run(plan, inputs, self.out, options, names, self.encrypted, caller.at)
+            return attack.compare_defences(plan, inputs, self.out, options, names, self.encrypted, caller.at)
         if self.encrypted:
             raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
         return attack.audit_plan(plan, inputs, self.out, options, names, caller.at, self.predicted, self.verbose)
@@ -224,11 +186,9 @@ class AttackRun(Verb, words="attack", section=HERE, example="attack audited --on
     """Attack a recorded run: what could each party work out from what it saw?"""
 
     run_words: RunWords
-    only: Only = ()
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Save the findings in the run record and regenerate its report.")
-    ] = False
-    verbose: ShowsAll = field(default=False, kw_only=True)
+    only: flags.Only = ()
+    keep: Annotated[bool, Flag("Save the findings in the run record and regenerate its report.")] = False
+    verbose: flags.ShowsAll = field(default=False, kw_only=True)
 
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands import attack
@@ -241,39 +201,32 @@ class AttackRun(Verb, words="attack", section=HERE, example="attack audited --on
 class Export(Verb, words="export", section=LOOK_AT_RUNS, example="export run --to json"):
     """Export the model for other programs, in the units of your tables, or as a scorecard."""
 
-    folder: RunFolderArgument
-    to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx|scorecard")] = "json"
-    party: Annotated[str | None, typer.Option(help="Export only this party's part (default: all parts merged).")] = None
-    out: Annotated[Path | None, typer.Option(help="File to write (default: in the run's folder).")] = None
-    base_score: Annotated[float, typer.Option(help="Scorecard: points at the base odds.")] = 600.0
-    odds: Annotated[float, typer.Option(help="Scorecard: odds of the negative class at the base score.")] = 50.0
-    pdo: Annotated[float, typer.Option(help="Scorecard: points that double the odds.")] = 20.0
+    folder: flags.RunFolderArgument
+    to: Annotated[str, Flag("Output format.", "json|skops|onnx|scorecard")] = "json"
+    party: Annotated[str | None, Flag("Export only this party's part (default: all parts merged).")] = None
+    out: Annotated[Path | None, Flag("File to write (default: in the run's folder).")] = None
+    base_score: Annotated[float, Flag("Scorecard: points at the base odds.")] = 600.0
+    odds: Annotated[float, Flag("Scorecard: odds of the negative class at the base score.")] = 50.0
+    pdo: Annotated[float, Flag("Scorecard: points that double the odds.")] = 20.0
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.lab.commands.export import run
+        from plumbob.lab.commands.predict import export_model
 
-        return run(self)
+        return export_model(self)
 
 
 @dataclass(frozen=True)
 class Paper(Verb, words="paper", section=TOOLS, example="paper attacks --quick --out paper"):
     """Reproduce the paper's figures, claims and theorems, beside what the paper says."""
 
-    part: Annotated[
-        str, typer.Argument(metavar="mnist|credit|attacks", help="A data set of section 7, or the theorems.")
-    ]
-    out: Annotated[
-        Path, typer.Option(help="Output folder; run again with the same folder to continue.", file_okay=False)
-    ]
-    preset: Annotated[
-        str | None,
-        typer.Option(help="Which reading of section 7 to use (default: both).", metavar="figures|text|both"),
-    ] = None
-    seeds: Annotated[int, typer.Option(help="Repetitions of every setting.", min=1)] = 5
-    quick: Annotated[bool, typer.Option("--quick", help="One seed, and only the undefended and one defended run.")] = (
-        False
+    part: Annotated[str, Argument("A data set of section 7, or the theorems.", "mnist|credit|attacks")]
+    out: Annotated[Path, Flag("Output folder; run again with the same folder to continue.", is_folder=True)]
+    preset: Annotated[str | None, Flag("Which reading of section 7 to use (default: both).", "figures|text|both")] = (
+        None
     )
-    data_dir: DataDir = None
+    seeds: Annotated[int, Flag("Repetitions of every setting.", low=1)] = 5
+    quick: Annotated[bool, Flag("One seed, and only the undefended and one defended run.")] = False
+    data_dir: flags.DataDir = None
 
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands.paper import run
@@ -285,7 +238,7 @@ class Paper(Verb, words="paper", section=TOOLS, example="paper attacks --quick -
 class Bench(Verb, words="bench", section=TOOLS, example="bench --quick"):
     """Time one training iteration with each engine that is installed."""
 
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions: seconds, not minutes.")] = False
+    quick: Annotated[bool, Flag("Fewer repetitions: seconds, not minutes.")] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.lab import bench

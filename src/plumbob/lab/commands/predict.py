@@ -1,16 +1,19 @@
-"""`predict`: writes scores of new rows to a CSV file; weights that were never opened stay so."""
+"""`predict` and `export`: what a finished model is for; weights that were never opened stay so."""
 
 from pathlib import Path
 
-from plumbob.lab.commands import PredictHere
-from plumbob.lab.commands.export import refuse_absent_parts
+from plumbob.errors import DataError
+from plumbob.lab.commands import Export, PredictHere
 from plumbob.lab.simulate import JointModel
+from plumbob.lab.simulate.export import export, refuse_unfinished
 from plumbob.lab.simulate.files import load_new_rows
+from plumbob.lab.simulate.scorecard import ScorecardScale
 from plumbob.lab.simulate.training_rows import kept_rows
 from plumbob.party.scores import threshold_of, unusual_lines, write_scores
+from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
-from plumbob.verb.table_flags import pairing_of
+from plumbob.verb.flags import pairing_of
 
 BY_PLACE = (
     "Rows were paired by their place in the parties' files, not by an id: if the files are not in the same order, "
@@ -18,7 +21,7 @@ BY_PLACE = (
 )
 
 
-def run(folder: Path, data: list[str], asked: PredictHere) -> Result:
+def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
     """Predict with all parties' parts and new rows, which are here."""
     refuse_absent_parts(folder)
     model = JointModel.load(folder)
@@ -42,3 +45,37 @@ def run(folder: Path, data: list[str], asked: PredictHere) -> Result:
         "by_place": loaded.is_by_place,
         "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen},
     }
+
+
+def export_model(asked: Export) -> Result:
+    """Write the file and say where it is."""
+    folder, party = asked.folder, asked.party
+    refuse_absent_parts(folder, party)
+    scale = ScorecardScale(asked.base_score, asked.odds, asked.pdo)
+    target = export(folder, asked.to, party, asked.out, scale)
+    return {"out": str(target), "to": asked.to, "party": party, "lines": [str(target), *_lost_in_export(folder, party)]}
+
+
+def _lost_in_export(folder: Path, party: str | None) -> list[str]:
+    """A remark where whole rows were limited: that is no sum over columns, so no exported form has it."""
+    run = RunFolder(folder)
+    names = [one.name for one in run.plan().learners] if party is None else [party]
+    parts = (ModelPart.load(run.part_file(name)) for name in names)
+    if not any(part.whitening is not None and part.whitening.norm for part in parts):
+        return []
+    return [
+        'Training shortened long rows (noise = "rows"), and `plumbob predict` does so too. The exported model cannot,'
+        " so its scores of such rows are larger."
+    ]
+
+
+def refuse_absent_parts(folder: Path, party: str | None = None) -> None:
+    """Refuse to export parts that are not here: a folder of a run on a network holds its owner's only."""
+    plan = refuse_unfinished(folder).parsed_plan
+    needed = plan.learners if party is None else (plan.party(party),)
+    held = [one.name for one in plan.learners if RunFolder(folder).part_file(one.name).exists()]
+    if absent := [one.name for one in needed if one.name not in held]:
+        raise DataError(
+            f"{folder}: the part of {', '.join(absent)} is not here, only that of {', '.join(held) or 'nobody'}; use"
+            " `plumbob export --party NAME` for that one, and `plumbob party predict` to score with the others"
+        )

@@ -9,25 +9,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from plumbob.verb import DONE, Caller, Result, Verb
-from plumbob.verb.flags import (
-    HOME,
-    AcceptCheating,
-    AcceptEvidence,
-    AcceptLeaks,
-    Cost,
-    EngineOption,
-    GivenPlan,
-    HomeFolder,
-    Jobs,
-    PlanFile,
-    StrictRows,
-    Threshold,
-)
+from plumbob.verb import DONE, Argument, Caller, Flag, Result, Verb, flags
 from plumbob.verb.plan_flags import PlanKeys
-from plumbob.verb.table_flags import NOTHING_SAID, TableFlags, own_id_column
 
 if TYPE_CHECKING:
     from plumbob.data import ColumnChoices
@@ -35,15 +18,13 @@ if TYPE_CHECKING:
 SET_UP, AGREE, RUN, LOOK_AFTER = "Set up", "Agree on a plan", "Run", "Look after runs"
 USUAL_DAYS = 730
 
-OwnTable = Annotated[
-    str | Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
-]
+OwnTable = Annotated[str | Path | None, Flag("Use this table instead of the one named in party.toml.", is_file=True)]
 MostAnsweredRows = Annotated[
     int | None,
-    typer.Option(
-        help="Answer at most this many rows for this plan, across all sessions (default: most_rows in party.toml); "
+    Flag(
+        "Answer at most this many rows for this plan, across all sessions (default: most_rows in party.toml); "
         "the plan's own limit holds as well.",
-        min=1,
+        low=1,
     ),
 ]
 
@@ -52,7 +33,7 @@ MostAnsweredRows = Annotated[
 class FolderVerb(Verb):
     """A verb of one organisation, in its folder."""
 
-    home: HomeFolder = field(default=HOME, kw_only=True)
+    home: flags.HomeFolder = field(default=flags.HOME, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -77,44 +58,35 @@ class Init(
     Shows a summary of your table, and your invitation for peers.
     """
 
-    name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as it appears in plans.")]
+    name: Annotated[str, Argument("This party's name, as it appears in plans.", "NAME")]
     _: KW_ONLY
     listen: Annotated[
-        str,
-        typer.Option(
-            help="Address to listen on; without it, this party only makes outgoing connections.", metavar="HOST:PORT"
-        ),
+        str, Flag("Address to listen on; without it, this party only makes outgoing connections.", "HOST:PORT")
     ] = ""
     address: Annotated[
-        str,
-        typer.Option(
-            help="Address peers should connect to, written into invitations (default: --listen).", metavar="HOST:PORT"
-        ),
+        str, Flag("Address peers should connect to, written into invitations (default: --listen).", "HOST:PORT")
     ] = ""
-    proxy: Annotated[str, typer.Option(help="Dial out through this HTTP proxy.", metavar="URL")] = ""
-    data: Annotated[str | Path | None, typer.Option(help="File of this party's table.", dir_okay=False)] = None
+    proxy: Annotated[str, Flag("Dial out through this HTTP proxy.", "URL")] = ""
+    data: Annotated[str | Path | None, Flag("File of this party's table.", is_file=True)] = None
     id_words: Annotated[
         Sequence[str],
-        typer.Option(
+        Flag(
+            "Column that identifies each row; PARTY=COLUMN for every party works too (default: id).",
+            "[PARTY=]COLUMN",
             "--id",
-            help="Column that identifies each row; PARTY=COLUMN for every party works too (default: id).",
-            metavar="[PARTY=]COLUMN",
         ),
     ] = ()
-    label_column: Annotated[
-        str, typer.Option("--label", help="Column that holds the label, if this party has it.", metavar="COLUMN")
-    ] = ""
-    engine: EngineOption = "auto"
-    days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = USUAL_DAYS
+    label_column: Annotated[str, Flag("Column that holds the label, if this party has it.", "COLUMN", "--label")] = ""
+    engine: flags.EngineOption = "auto"
+    days: Annotated[int, Flag("Validity of the certificate, in days.", low=1)] = USUAL_DAYS
     passphrase: Annotated[
         bool,
-        typer.Option(
-            "--passphrase",
-            help="Encrypt the key. Commands then ask for the passphrase, or read it from PLUMBOB_PASSPHRASE, or from"
-            " the file descriptor whose number is in PLUMBOB_PASSPHRASE_FD.",
+        Flag(
+            "Encrypt the key. Commands then ask for the passphrase, or read it from PLUMBOB_PASSPHRASE, or from"
+            " the file descriptor whose number is in PLUMBOB_PASSPHRASE_FD."
         ),
     ] = False
-    table: TableFlags = NOTHING_SAID
+    table: flags.TableFlags = flags.NOTHING_SAID
     reading: "ColumnChoices | None" = None
     """Replaces the flags about the table, in Python."""
 
@@ -128,7 +100,7 @@ class Init(
             address=self.address,
             proxy=self.proxy,
             data=str(Path(self.data).resolve()) if self.data else "",
-            id_column=own_id_column(self.id_words, self.name) or "id",
+            id_column=flags.own_id_column(self.id_words, self.name) or "id",
             label_column=self.label_column,
             engine=self.engine,
             reading=self.reading or self.table.choices(),
@@ -140,7 +112,7 @@ class Init(
 class EncryptKey(PartyVerb, words="party passphrase", section=SET_UP):
     """Encrypt this party's key with a passphrase, or change it; the old one is asked for first."""
 
-    remove: Annotated[bool, typer.Option("--remove", help="Leave the key unencrypted.")] = False
+    remove: Annotated[bool, Flag("Leave the key unencrypted.")] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import encrypt_key
@@ -162,13 +134,12 @@ class Invite(FolderVerb, words="party invite", section=SET_UP):
 class Join(PartyVerb, words="party join", section=SET_UP, example="party join plumbob-invite-1.eyJuYW1lIjo..."):
     """Accept a peer's invitation; from then on the peer must show the certificate in it."""
 
-    token: Annotated[str, typer.Argument(metavar="TOKEN", help="The line that the peer's `party invite` printed.")]
+    token: Annotated[str, Argument("The line that the peer's `party invite` printed.", "TOKEN")]
     _: KW_ONLY
     address: Annotated[
-        str | None,
-        typer.Option(help="Connect to this address instead of the one in the invitation.", metavar="HOST:PORT"),
+        str | None, Flag("Connect to this address instead of the one in the invitation.", "HOST:PORT")
     ] = None
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the pinned identity.")] = False
+    replace: Annotated[bool, Flag("Replace the pinned identity.")] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import join
@@ -183,7 +154,7 @@ class Renew(PartyVerb, words="party renew", section=SET_UP, example="party renew
     You can do this before or after the old one expires.
     """
 
-    days: Annotated[int, typer.Option(help="Validity of the new certificate, in days.", min=1)] = USUAL_DAYS
+    days: Annotated[int, Flag("Validity of the new certificate, in days.", low=1)] = USUAL_DAYS
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import renew
@@ -198,9 +169,9 @@ class AuditorKey(Verb, words="party auditor-key", section=SET_UP, example="party
     The party gets the file auditor.json; plans name the fingerprint.
     """
 
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The auditor's name.")]
+    name: Annotated[str, Argument("The auditor's name.", "NAME")]
     _: KW_ONLY
-    out: Annotated[Path, typer.Option(help="Folder to make.", file_okay=False)] = Path("auditor")
+    out: Annotated[Path, Flag("Folder to make.", is_folder=True)] = Path("auditor")
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.auditing import auditor_key
@@ -215,9 +186,9 @@ class Propose(PartyVerb, words="party propose", section=AGREE, example="party pr
     Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
     """
 
-    out: Annotated[str | Path, typer.Option(help="Plan file to write.", dir_okay=False)] = Path("joint.toml")
+    out: Annotated[str | Path, Flag("Plan file to write.", is_file=True)] = Path("joint.toml")
     _: KW_ONLY
-    table: TableFlags = NOTHING_SAID
+    table: flags.TableFlags = flags.NOTHING_SAID
     keys: PlanKeys = field(default_factory=dict)
     reading: "ColumnChoices | None" = None
     """Replaces the flags about the table, in Python."""
@@ -235,14 +206,10 @@ class Doctor(PartyVerb, words="party doctor", section=AGREE, example="party doct
     Run it on all sides at once.
     """
 
-    plan: Annotated[GivenPlan | None, typer.Argument(metavar="PLAN", help="A plan's TOML file, to compare it too.")] = (
-        None
-    )
+    plan: Annotated[flags.GivenPlan | None, Argument("A plan's TOML file, to compare it too.", "PLAN")] = None
     _: KW_ONLY
-    peers: Annotated[
-        Sequence[str], typer.Option("--peer", help="Only this peer; may be repeated.", metavar="NAME")
-    ] = ()
-    wait: Annotated[float, typer.Option(help="Seconds to wait for the peers.", min=0)] = 60
+    peers: Annotated[Sequence[str], Flag("Only this peer; may be repeated.", "NAME", "--peer")] = ()
+    wait: Annotated[float, Flag("Seconds to wait for the peers.", low=0)] = 60
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.setup import doctor
@@ -261,13 +228,13 @@ class Sign(PartyVerb, words="party sign", section=AGREE, example="party sign joi
     asks first. What must be accepted by name is refused without its flag.
     """
 
-    plan: PlanFile
+    plan: flags.PlanFile
     _: KW_ONLY
-    accept_leaks: AcceptLeaks = False
-    accept_cheating: AcceptCheating = False
-    accept_evidence: AcceptEvidence = False
-    yes: Annotated[bool, typer.Option("--yes", help="Sign without asking for confirmation.")] = False
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show all findings, with the reason for each.")] = False
+    accept_leaks: flags.AcceptLeaks = False
+    accept_cheating: flags.AcceptCheating = False
+    accept_evidence: flags.AcceptEvidence = False
+    yes: Annotated[bool, Flag("Sign without asking for confirmation.")] = False
+    verbose: Annotated[bool, Flag("Show all findings, with the reason for each.")] = False
 
     @property
     def accepted(self) -> list[str]:
@@ -284,38 +251,30 @@ class Sign(PartyVerb, words="party sign", section=AGREE, example="party sign joi
 class Align(PartyVerb, words="party align", section=RUN, example="party align joint.toml"):
     """Find the rows that all parties share, without revealing any other ids."""
 
-    plan: PlanFile
+    plan: flags.PlanFile
     _: KW_ONLY
     data: OwnTable = None
     name: Annotated[
-        str, typer.Option(help="Name for this row list (all parties must use the same one), e.g. for rows to predict.")
+        str, Flag("Name for this row list (all parties must use the same one), e.g. for rows to predict.")
     ] = ""
     at_least: Annotated[
-        int | None,
-        typer.Option(help="Reveal the overlap size first; continue only if at least this many rows are shared.", min=1),
+        int | None, Flag("Reveal the overlap size first; continue only if at least this many rows are shared.", low=1)
     ] = None
-    at_most: Annotated[int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)] = (
-        10_000_000
-    )
-    new: Annotated[
-        bool, typer.Option("--new", help="Start over and drop what was interrupted; all parties must do so.")
-    ] = False
+    at_most: Annotated[int, Flag("Reject a peer that submits more than this many ids.", low=1)] = 10_000_000
+    new: Annotated[bool, Flag("Start over and drop what was interrupted; all parties must do so.")] = False
     duplicates: Annotated[
         str | None,
-        typer.Option(
-            help="An id on several rows: refuse it, use its first or its last row, or repeat (pair all of its rows;"
+        Flag(
+            "An id on several rows: refuse it, use its first or its last row, or repeat (pair all of its rows;"
             " all sides must ask for it). Default: as in party.toml.",
-            metavar="refuse|first|last|repeat",
+            "refuse|first|last|repeat",
         ),
     ] = None
     split_by: Annotated[
         str | None,
-        typer.Option(
-            help="Hold out the newest rows by this column of your file, if the plan lets you choose them.",
-            metavar="COLUMN",
-        ),
+        Flag("Hold out the newest rows by this column of your file, if the plan lets you choose them.", "COLUMN"),
     ] = None
-    jobs: Jobs = None
+    jobs: flags.Jobs = None
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.align import align
@@ -330,14 +289,10 @@ class Train(PartyVerb, words="party train", section=RUN, example="party train jo
     Every party types this at about the same time. If it is interrupted, type it again to resume.
     """
 
-    plan: PlanFile
+    plan: flags.PlanFile
     _: KW_ONLY
-    new: Annotated[bool, typer.Option("--new", help="Start another run of the same plan; all parties must do so.")] = (
-        False
-    )
-    allow_test_keys: Annotated[
-        bool, typer.Option("--allow-test-keys", help="Train with keys that are too short to protect anything.")
-    ] = False
+    new: Annotated[bool, Flag("Start another run of the same plan; all parties must do so.")] = False
+    allow_test_keys: Annotated[bool, Flag("Train with keys that are too short to protect anything.")] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.train import train
@@ -349,36 +304,27 @@ class Train(PartyVerb, words="party train", section=RUN, example="party train jo
 class Predict(PartyVerb, words="party predict", section=RUN, example="party predict joint.toml --out scores.csv"):
     """Score aligned rows: the label party gets the scores, the others answer."""
 
-    plan: PlanFile
+    plan: flags.PlanFile
     _: KW_ONLY
-    ids: Annotated[
-        Sequence[str],
-        typer.Option("--ids", help="Id of a row to score; may be repeated (default: all rows).", metavar="ID"),
-    ] = ()
+    ids: Annotated[Sequence[str], Flag("Id of a row to score; may be repeated (default: all rows).", "ID")] = ()
     data: OwnTable = None
-    name: Annotated[str, typer.Option(help="Name under which these rows were aligned.")] = ""
+    name: Annotated[str, Flag("Name under which these rows were aligned.")] = ""
     most_rows: MostAnsweredRows = None
-    out: Annotated[str | Path, typer.Option(help="CSV file to write, at the label party.", dir_okay=False)] = Path(
-        "scores.csv"
+    out: Annotated[str | Path, Flag("CSV file to write, at the label party.", is_file=True)] = Path("scores.csv")
+    threshold: flags.Threshold = None
+    cost: flags.Cost = None
+    strict: flags.StrictRows = False
+    wait: Annotated[float | None, Flag("Seconds that the label party waits for absent peers (default: 20).", low=0)] = (
+        None
     )
-    threshold: Threshold = None
-    cost: Cost = None
-    strict: StrictRows = False
-    wait: Annotated[
-        float | None, typer.Option(help="Seconds that the label party waits for absent peers (default: 20).", min=0)
-    ] = None
     local_if_away: Annotated[
-        bool,
-        typer.Option(
-            "--local-if-away",
-            help="If a peer is away, score with the label party's own model, marked in the file (model = own).",
-        ),
+        bool, Flag("If a peer is away, score with the label party's own model, marked in the file (model = own).")
     ] = False
     test: Annotated[
         str | Path | None,
-        typer.Option(
-            help="File of your test rows: aligned with those of the peers (who use --test too), scored and judged.",
-            dir_okay=False,
+        Flag(
+            "File of your test rows: aligned with those of the peers (who use --test too), scored and judged.",
+            is_file=True,
         ),
     ] = None
 
@@ -396,23 +342,20 @@ class Serve(PartyVerb, words="party serve", section=RUN, example="party serve jo
     signs, aligns or proposes.
     """
 
-    plan: PlanFile
+    plan: flags.PlanFile
     _: KW_ONLY
     data: Annotated[
         Sequence[str],
-        typer.Option(
-            help="Answer from this table instead of the one named in party.toml; NAME=FILE for one of several lists.",
-            metavar="[NAME=]FILE",
+        Flag(
+            "Answer from this table instead of the one named in party.toml; NAME=FILE for one of several lists.",
+            "[NAME=]FILE",
         ),
     ] = ()
     names: Annotated[
-        Sequence[str],
-        typer.Option("--name", help="Name under which rows to answer were aligned; may be repeated.", metavar="NAME"),
+        Sequence[str], Flag("Name under which rows to answer were aligned; may be repeated.", "NAME", "--name")
     ] = ()
     most_rows: MostAnsweredRows = None
-    sessions: Annotated[
-        int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
-    ] = None
+    sessions: Annotated[int | None, Flag("End after answering this many times (default: never).", low=1)] = None
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.serve import serve
@@ -434,17 +377,13 @@ class ShowStatus(FolderVerb, words="party status", section=LOOK_AFTER):
 class Forget(PartyVerb, words="party forget", section=LOOK_AFTER, example="party forget RUN --give-up"):
     """Erase the secrets that a run keeps for a peer to resume with; results stay."""
 
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of the run, as `party status` shows it.")]
+    run: Annotated[str, Argument("Name of the run, as `party status` shows it.", "RUN")]
     _: KW_ONLY
-    give_up: Annotated[
-        bool, typer.Option("--give-up", help="Also delete an unfinished run; no party will be able to complete it.")
-    ] = False
-    evidence: Annotated[
-        bool, typer.Option("--evidence", help="Delete the run's evidence: a replay can then show nothing any more.")
-    ] = False
+    give_up: Annotated[bool, Flag("Also delete an unfinished run; no party will be able to complete it.")] = False
+    evidence: Annotated[bool, Flag("Delete the run's evidence: a replay can then show nothing any more.")] = False
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.party.verbs.forget import forget
+        from plumbob.party.verbs.status import forget
 
         return forget(self)
 
@@ -462,26 +401,23 @@ class ReplayRun(
     For the party's auditor, on the party's premises. Writes a statement for the auditor to sign.
     """
 
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.", file_okay=False)]
+    run: Annotated[Path, Argument("Folder of the run.", "RUN", is_folder=True)]
     _: KW_ONLY
-    key: Annotated[Path, typer.Option(help="File that `auditor open` wrote.", dir_okay=False)]
-    table: Annotated[
-        Path | None,
-        typer.Option(help="Table from the system of record, to compare the rows with.", dir_okay=False),
-    ] = None
-    id_column: Annotated[str, typer.Option("--id", help="Column of that table that identifies each row.")] = "id"
-    label_column: Annotated[str, typer.Option("--label", help="Column of that table that holds the label.")] = ""
+    key: Annotated[Path, Flag("File that `auditor open` wrote.", is_file=True)]
+    table: Annotated[Path | None, Flag("Table from the system of record, to compare the rows with.", is_file=True)] = (
+        None
+    )
+    id_column: Annotated[str, Flag("Column of that table that identifies each row.", name="--id")] = "id"
+    label_column: Annotated[str, Flag("Column of that table that holds the label.", name="--label")] = ""
     training: Annotated[
         Path | None,
-        typer.Option(
-            help="For a session of prediction: signed statement about the training, to compare the model part with.",
-            dir_okay=False,
+        Flag(
+            "For a session of prediction: signed statement about the training, to compare the model part with.",
+            is_file=True,
         ),
     ] = None
-    out: Annotated[
-        Path | None, typer.Option(help="Statement to write (default: statement.json in the run).", dir_okay=False)
-    ] = None
-    engine: EngineOption = "auto"
+    out: Annotated[Path | None, Flag("Statement to write (default: statement.json in the run).", is_file=True)] = None
+    engine: flags.EngineOption = "auto"
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.auditing import replay_run
@@ -492,20 +428,16 @@ class ReplayRun(
         return 0 if result["honest"] else 5
 
 
-AuditorFolder = Annotated[
-    Path, typer.Option("--auditor", help="Folder that `party auditor-key` made.", file_okay=False)
-]
+AuditorFolder = Annotated[Path, Flag("Folder that `party auditor-key` made.", name="--auditor", is_folder=True)]
 
 
 @dataclass(frozen=True)
 class OpenHead(Verb, words="auditor open", section=LOOK_AFTER, example="auditor open head.json --out run.key"):
     """Unwrap the keys of one run's evidence, on the auditor's own machine."""
 
-    head: Annotated[Path, typer.Argument(metavar="HEADER", help="The run's evidence/head.json.", dir_okay=False)]
+    head: Annotated[Path, Argument("The run's evidence/head.json.", "HEADER", is_file=True)]
     _: KW_ONLY
-    out: Annotated[Path, typer.Option(help="File of keys to write, for `party replay`.", dir_okay=False)] = Path(
-        "run.key"
-    )
+    out: Annotated[Path, Flag("File of keys to write, for `party replay`.", is_file=True)] = Path("run.key")
     auditor: AuditorFolder = Path("auditor")
 
     def do(self, caller: Caller) -> Result:
@@ -518,7 +450,7 @@ class OpenHead(Verb, words="auditor open", section=LOOK_AFTER, example="auditor 
 class SignStatement(Verb, words="auditor sign", section=LOOK_AFTER, example="auditor sign statement.json"):
     """Sign a replay's statement with the auditor's certificate, on the auditor's own machine."""
 
-    statement: Annotated[Path, typer.Argument(metavar="STATEMENT", help="What `party replay` wrote.", dir_okay=False)]
+    statement: Annotated[Path, Argument("What `party replay` wrote.", "STATEMENT", is_file=True)]
     _: KW_ONLY
     auditor: AuditorFolder = Path("auditor")
 

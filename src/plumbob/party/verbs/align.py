@@ -3,31 +3,47 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.callbacks import Progress
 from plumbob.counting import counted
+from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
-from plumbob.data.ids import PackedIds, id_forms
+from plumbob.data.ids import TEXT, PackedIds, id_forms
 from plumbob.net import Connection
-from plumbob.party import aligned, alignment
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
-from plumbob.party.journals import open_journal
-from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
-from plumbob.party.plan_runs import PlanRuns, make_run_folder
-from plumbob.party.rows import choice_of_held_out, own_ids, own_table
+from plumbob.party.plan_runs import PlanRuns, make_run_folder, open_journal
+from plumbob.party.rows import (
+    checked_list_name,
+    choice_of_held_out,
+    keep_aligned,
+    names_kept,
+    own_ids,
+    own_table,
+)
+from plumbob.party.status import Status
 from plumbob.party.verbs import Align
 from plumbob.plan import Plan
-from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.held_out import agree_on_held_out
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.report.progress import StepProgress
 from plumbob.verb import Caller, Result
+from plumbob.verb.flags import plan_argument, plan_of
 
 ANOTHER_LIST = (
     "you have aligned with these parties before; two lists that differ by one person show whether that person is in "
     "the other table (docs/alignment.md)"
 )
+LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
 CHOSEN_BY_COLUMN = "all parties know which, and nothing else about the column that decided"
 
 
@@ -36,7 +52,7 @@ def align(options: Align, caller: Caller) -> Result:
     home, plan, tell = Home.open(options.home), plan_of(options.plan), caller.tell
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
-    name = aligned.checked_list_name(options.name)
+    name = checked_list_name(options.name)
     with tell_refusals_at(home, plan, "align", tell, name):
         table = (own_ids if name else own_table)(home, plan, options.data, options.duplicates)
         choose = None
@@ -53,14 +69,14 @@ def align(options: Align, caller: Caller) -> Result:
     place = PlanRuns(home, plan).alignment_folder(name)
     if options.new:
         shutil.rmtree(place, ignore_errors=True)
-    party_run = replace(party_run_at(home, plan, None, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
+    party_run = replace(party_run_at(home, plan, None, place, LARGEST_MESSAGE, tell), list_name=name)
     with (
         StepProgress("align", caller.quiet) as progress,
         _folder_if_met(party_run) as party_run,
         open_journal(place) as journal,
     ):
         at_least = options.at_least
-        intersection = alignment.IntersectionOptions(
+        intersection = IntersectionOptions(
             None if at_least is None else lambda size: size >= at_least,
             options.jobs,
             # Three parties do not know how many steps it takes, so none is called the last one.
@@ -70,10 +86,10 @@ def align(options: Align, caller: Caller) -> Result:
             holds_out=not name,
             choose=choose,
         )
-        found, peers_are_done = alignment.align(party_run, ids, journal, journal.draws(), intersection)
+        found, peers_are_done = intersect(party_run, ids, journal, intersection)
     # Before its journal goes: whoever is killed in between need not ask the peers again.
-    remarks = [ANOTHER_LIST] if aligned.names_kept(home, plan) else []
-    file = None if found.ids is None else aligned.keep(home, plan, found, name, duplicates)
+    remarks = [ANOTHER_LIST] if names_kept(home, plan) else []
+    file = None if found.ids is None else keep_aligned(home, plan, found, name, duplicates)
     if peers_are_done:
         shutil.rmtree(place)
     result = {"list": name, "size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
@@ -127,3 +143,75 @@ class _Chunk:
 
     def __init__(self, step: int, steps: int) -> None:
         self.step, self.epoch, self.told, self.done = step, 0, "", step / steps
+
+
+# With the peers.
+
+
+@dataclass(frozen=True)
+class IntersectionOptions:
+    """How this party wants to find the common rows."""
+
+    go_on: GoOn | None = None
+    jobs: int | None = None
+    progress: Progress | None = None
+    chunk: int = CHUNK
+    most_ids: int = MOST_IDS
+    columns: tuple[str, ...] = (TEXT,)
+    """How each column of an id is written: both sides must agree."""
+    holds_out: bool = True
+    """Whether rows of this list may be held out."""
+    choose: Callable[[tuple[str, ...]], NDArray[np.bool_]] | None = None
+    """Says which of the common rows are held out, at the party that chooses them."""
+
+
+def intersect(
+    party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, options: IntersectionOptions
+) -> tuple[Alignment, bool]:
+    """Find the common ids, from wherever the journal stands; also tells whether the peers have all they need from here.
+
+    While they have not, the journal is kept: started again, this side ends at once and serves them.
+    """
+    status = Status("align")
+    with party_run.talk("align", journal, status) as talk:
+        participant = party_run.participant(talk, journal, journal.draws())
+
+        def after_step(done: int, steps: int) -> None:
+            # A step is a message or two: what it left is all that a restart needs.
+            participant.finish_step(done, {"piece": party.chunk_state(done - 1)}, {})
+            participant.begin_step(done + 1)
+            status.step, status.steps = done, steps
+            if options.progress is not None:
+                options.progress(done, steps)
+
+        party = AlignmentParty(
+            participant,
+            ids,
+            go_on=options.go_on,
+            jobs=options.jobs,
+            progress=after_step,
+            chunk=options.chunk,
+            most_ids=options.most_ids,
+            folder=party_run.folder,
+            columns=options.columns,
+        )
+        resumed = participant.take_up()
+        for result in [] if resumed is None else resumed.results:
+            party.restore_chunk(result["piece"])
+        if resumed is not None:
+            # The first step greets, and nothing is drawn for a step before that: it is the session's set-up.
+            participant.begin_step(resumed.step + 1)
+        found = _with_held_out(participant, party.run(), options)
+        journal.flush()
+        if late := talk.leave():
+            party_run.tell(f"{', '.join(late)}: did not say that it is done; if it still waits, start this again")
+    return found, not late
+
+
+def _with_held_out(participant: Participant, found: Alignment, options: IntersectionOptions) -> Alignment:
+    """The alignment with the rows held out; lists with a name are rows to predict, of which none are."""
+    if not participant.plan.held_out_by or found.ids is None or not options.holds_out:
+        return found
+    chosen = options.choose(found.ids) if options.choose is not None else None
+    held_out = agree_on_held_out(participant, len(found.ids), chosen)
+    return replace(found, held_out=tuple(np.flatnonzero(held_out).tolist()))

@@ -1,22 +1,27 @@
 """`party auditor-key`, `auditor open`, `auditor sign` and `party replay`: what an auditor does, and where."""
 
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from plumbob.data import Batch
-from plumbob.errors import DataError
+from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import write_over
-from plumbob.party.evidence import FOLDER, HEAD, read_head
+from plumbob.party.evidence import FOLDER, HEAD, SESSIONS, read_head
 from plumbob.party.replay import replay, source_of
-from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
-from plumbob.party.statements import part_in_training, sign_statement, write_statement
+from plumbob.party.sealing import PUBLIC_FILE, Auditor, AuditorKeys
 from plumbob.party.verbs import AuditorKey, OpenHead, ReplayRun, SignStatement
 from plumbob.plan import Plan
+from plumbob.protocol.account import Seal
+from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
 STATEMENT = "statement.json"
+PURPOSE = "statement about a replay"
 
 
 def auditor_key(asked: AuditorKey) -> Result:
@@ -87,3 +92,129 @@ def _trained_part(session: Path, statement: Path | None) -> str:
             raise
         # What lies there is not signed yet, or by somebody else: the verdict says that nothing was compared.
         return ""
+
+
+# The statement about a replay: signed on the auditor's machine, and checked by peers against their streams.
+
+
+class SignedStatement(msgspec.Struct, forbid_unknown_fields=True):
+    """The contents of the file; without a signature it says nothing to anybody."""
+
+    statement: dict[str, Any]
+    certificate: str = ""
+    sealing: str = ""
+    signature: str = ""
+
+    def to_sign(self) -> bytes:
+        return json.dumps(self.statement, sort_keys=True).encode()
+
+
+def write_statement(file: Path, statement: Mapping[str, Any]) -> None:
+    """Write the statement of a replay, for the auditor to sign."""
+    _write(file, SignedStatement(dict(statement)))
+
+
+def sign_statement(auditor: AuditorKeys, file: Path) -> SignedStatement:
+    """Sign a statement with the auditor's certificate."""
+    stored, public = read_statement(file), auditor.public
+    signed = msgspec.structs.replace(
+        stored,
+        certificate=public.certificate.der.hex(),
+        sealing=public.sealing.hex(),
+        signature=auditor.identity.sign(PURPOSE, stored.to_sign()).hex(),
+    )
+    _write(file, signed)
+    return signed
+
+
+def read_statement(file: Path) -> SignedStatement:
+    """Read a statement, whoever signed it."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=SignedStatement)
+    except (OSError, msgspec.DecodeError) as error:
+        raise DataError(f"{file}: expected a statement, as plumbob party replay writes it") from error
+
+
+def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints: Mapping[str, str]) -> Iterator[str]:
+    """What speaks against it: another signer than the plan names, or other streams than the party signed for us."""
+    said, record = stored.statement, folder.record()
+    party = str(said.get("party", ""))
+    yield from signer_mistakes(stored, record.parsed_plan)
+    account = _own_account(folder, record, said)
+    expected = {
+        "plan": record.plan_hash,
+        "session": account.get("session"),
+        "commitments": account.get("commitments"),
+    }
+    for name, value in expected.items():
+        if said.get(name) != value:
+            yield f"the statement's {name}: it is about another run than this one"
+    # With everybody: otherwise a party could replay against a third one's messages, and certificate, of its own making.
+    for way, streams in _signed_streams(account, party).items():
+        for peer, stream in streams.items():
+            if said.get(way, {}).get(peer) != stream:
+                between = f"{party} sent to" if way == "sent" else f"{party} received from"
+                yield f"the statement's hash of what {between} {peer}: it is not what {party} signed in the run"
+    if account and not said.get("settled"):
+        yield f"the statement: {party}'s evidence ends before the last signatures, and the run itself did not"
+    for name, fingerprint in fingerprints.items():
+        if said.get("fingerprints", {}).get(name) != fingerprint:
+            yield f"the statement's certificate of {name}: another one is pinned here"
+
+
+def signer_mistakes(stored: SignedStatement, plan: Plan) -> Iterator[str]:
+    """What is wrong with the signer; nothing if it is the party's own auditor, as the plan names it."""
+    party = str(stored.statement.get("party", ""))
+    if (auditor := _signer(stored)) is None:
+        yield "the statement: it is not signed, or was changed after the auditor signed it"
+    elif auditor.fingerprint != dict(plan.auditors).get(party):
+        yield f"the statement: it is not signed by the auditor that the plan names for {party}"
+
+
+def part_in_training(file: Path, plan: Plan, party: str) -> str:
+    """The digest of the model part that a party's training made, by its auditor's signed statement."""
+    stored = read_statement(file)
+    said = stored.statement
+    mistakes = [*signer_mistakes(stored, plan)]
+    if (said.get("party"), said.get("plan"), said.get("purpose")) != (party, plan.hash(), "train"):
+        mistakes.append(f"the statement: it is not about {party}'s training of this plan")
+    if not said.get("honest") or not said.get("part"):
+        mistakes.append("the statement: it names no model part that follows from what was fixed before the run")
+    if mistakes:
+        raise DataError(f"{file}: {'; '.join(mistakes)}")
+    return str(said["part"])
+
+
+def _own_account(folder: RunFolder, record: RunRecord, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What this side holds of a statement's session; a session of prediction left a head."""
+    if said.get("purpose") != "predict":
+        return record.account
+    heads = (read_head(file).account for file in (folder.path / SESSIONS).glob(f"*/{FOLDER}/{HEAD}"))
+    return next((account for account in heads if account.get("session") == said.get("session")), {})
+
+
+def _signed_streams(account: Mapping[str, Any], party: str) -> dict[str, dict[str, str]]:
+    """The hashes of a party's streams with everybody, both ways, as it last signed them in this session."""
+    if party not in account.get("seals", {}):
+        return {}
+    streams = sealed_by(account, party).streams.items()
+    return {way: {peer: pair[place].hex() for peer, pair in streams} for place, way in enumerate(("sent", "received"))}
+
+
+def sealed_by(account: Mapping[str, Any], party: str) -> Seal:
+    """A party's last signature in a session, as a record or a head has it."""
+    peers = [name for name in account["commitments"] if name != party]
+    return Seal.from_bytes(bytes.fromhex(account["seals"][party]), peers)
+
+
+def _signer(stored: SignedStatement) -> Auditor | None:
+    try:
+        auditor = Auditor.parse(stored.certificate, stored.sealing)
+        auditor.certificate.verify(PURPOSE, stored.to_sign(), bytes.fromhex(stored.signature))
+    except (ValueError, IdentityError):
+        return None
+    return auditor
+
+
+def _write(file: Path, stored: SignedStatement) -> None:
+    write_over(file, msgspec.json.format(msgspec.json.encode(stored), indent=1))

@@ -15,15 +15,12 @@ from plumbob.data.ids import own_row
 from plumbob.errors import DataError, PeerAwayError
 from plumbob.model.links import log_odds
 from plumbob.party import prediction
-from plumbob.party.aligned import checked_list_name, kept_for
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
 from plumbob.party.home import Home
-from plumbob.party.journals import one_session
-from plumbob.party.outcome import plan_of
 from plumbob.party.party_run import party_run_at, refuse_strangers, tell_refusals_at
-from plumbob.party.plan_runs import PlanRuns
-from plumbob.party.rows import ids_only, place_of
+from plumbob.party.plan_runs import PlanRuns, one_session
+from plumbob.party.rows import aligned_before, checked_list_name, ids_only, place_of
 from plumbob.party.scores import ALONE, JOINT, refuse_unwritable, threshold_of, unusual_lines, write_scores
 from plumbob.party.verbs import Align, Predict
 from plumbob.party.verbs.align import align
@@ -32,6 +29,7 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.quality import measured
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
+from plumbob.verb.flags import plan_of
 
 TEST = "test"  # The name under which test rows are aligned.
 MOST_NAMED = 5  # Ids in a sentence.
@@ -188,7 +186,7 @@ def _table_to_predict(
     """(the common rows, the ids of the others); only the model's columns: rows to predict need no label."""
     reading = part.encoder.reading
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
-    aligned = kept_for(home, plan, name)
+    aligned = aligned_before(home, plan, name)
     types = {**reading.types, **ids_only(home).types}
     choices = replace(reading, gaps=gaps, types=types, duplicates=aligned.duplicates)
     table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
@@ -231,7 +229,7 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]
 
 def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
     """Whether the run held out each row that was aligned for training, by id."""
-    aligned = kept_for(home, plan)
+    aligned = aligned_before(home, plan)
     ids = aligned.ids
     if plan.held_out_by and aligned.held_out is not None:
         held_out = np.array(aligned.held_out, dtype=np.intp)

@@ -20,17 +20,16 @@ from plumbob.errors import (
     RemoteProtocolError,
     TransportError,
 )
-from plumbob.party.aligned import checked_list_name, names_kept
 from plumbob.party.home import Home
 from plumbob.party.log import facts_of, logged
-from plumbob.party.outcome import plan_of
 from plumbob.party.plan_runs import PlanRuns
-from plumbob.party.rows import is_arbiter
+from plumbob.party.rows import checked_list_name, is_arbiter, names_kept
 from plumbob.party.verbs import Serve, Train
 from plumbob.party.verbs.predict import answer_once
 from plumbob.party.verbs.train import train
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.verb import Caller, Result
+from plumbob.verb.flags import plan_of
 
 SECONDS_BETWEEN = (
     10.0  # After a session that failed: a port in use, or a peer that is not ready, need not be asked often.

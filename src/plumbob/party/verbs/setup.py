@@ -12,15 +12,14 @@ from plumbob.data.table_sizes import sizes_of
 from plumbob.data.tables import EncodingChoices
 from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
+from plumbob.party.doctor import OWN_ADDRESS, apart, examine, next_step, reach_of, remedy
 from plumbob.party.home import Home
-from plumbob.party.outcome import plan_of
 from plumbob.party.passphrase import NEW_VARIABLE, VARIABLE, new_passphrase
-from plumbob.party.reach import OWN_ADDRESS, apart, reach_of
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.party.verbs import Doctor, Join
-from plumbob.plan import Plan
 from plumbob.plan.encodings import ENCODING_KEYS, suggested_keys
 from plumbob.verb import Caller, Result
+from plumbob.verb.flags import plan_argument, plan_of
 
 MOST_EPSILON = 6.0
 """A new party's limit for all runs together: enough for two of the plans that `propose` drafts."""
@@ -177,20 +176,16 @@ def join(asked: Join) -> Result:
 
 def doctor(asked: Doctor, caller: Caller) -> Result:
     """Make every check; each is told as soon as it is made, because peers may take their time."""
-    # Late: it needs the protocol's widths, and with them numpy.
-    from plumbob.party import doctor as doctors
-
     home, plan = Home.open(asked.home), asked.plan
     agreed = None if plan is None else plan_of(plan)
     lines: list[str] = []
     say = caller.say or lines.append
     checks = []
-    for check in doctors.examine(home, agreed, only=list(asked.peers), seconds=asked.wait, progress=caller.tell):
+    for check in examine(home, agreed, only=list(asked.peers), seconds=asked.wait, progress=caller.tell):
         checks.append(check)
         say(check.line)
     is_ready = all(check.is_ok for check in checks)
-    file = "PLAN" if isinstance(plan, Plan) else plan
-    step = doctors.next_step(home, agreed, file) if is_ready else doctors.remedy(checks)
+    step = next_step(home, agreed, plan_argument(plan or "PLAN")) if is_ready else remedy(checks)
     say(f"{'ready' if is_ready else 'not ready'}; {step}")
     return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step, "lines": lines}
 

@@ -6,19 +6,17 @@ from pathlib import Path
 
 from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
-from plumbob.party.aligned import rows_kept_in
 from plumbob.party.evidence import auditor_for
 from plumbob.party.home import Home
-from plumbob.party.judged import keep_judgement
-from plumbob.party.outcome import plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
-from plumbob.party.rows import is_arbiter
+from plumbob.party.rows import is_arbiter, rows_kept_in
+from plumbob.party.signature import keep_judgement
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence
 from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.verb import Result
-from plumbob.verb.flags import GivenPlan
+from plumbob.verb.flags import GivenPlan, plan_argument, plan_of
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "

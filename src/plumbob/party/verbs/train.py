@@ -10,12 +10,9 @@ from plumbob.party import receipts, signature, training
 from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
 from plumbob.party.conversation import OtherNumber
 from plumbob.party.home import Home
-from plumbob.party.journals import open_journal
-from plumbob.party.outcome import plan_argument, plan_of
-from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
-from plumbob.party.plan_runs import PlanRuns
+from plumbob.party.party_run import PartyRun, largest_message, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.plan_runs import PlanRuns, open_journal
 from plumbob.party.rows import aligned_table, is_arbiter
-from plumbob.party.sizes import largest_message
 from plumbob.party.verbs import Train
 from plumbob.plan import Plan
 from plumbob.protocol.openings import most_scored_rows, shows_quality
@@ -24,6 +21,7 @@ from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
+from plumbob.verb.flags import plan_argument, plan_of
 
 if TYPE_CHECKING:
     from plumbob.checking.judgement import PlanJudgement
@@ -109,7 +107,7 @@ def _book_labels(home: Home, plan: Plan, run: str, ids: Sequence[str]) -> None:
 
 def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
     """Write the page and the signed receipt; what was signed once keeps its date."""
-    from plumbob.party.judged import judged_record
+    from plumbob.party.signature import judged_record
     from plumbob.report.results import write_report
 
     # One party alone cannot score an attack: its page shows what the plan alone says.
