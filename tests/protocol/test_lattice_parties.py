@@ -20,7 +20,6 @@ from plumbob.errors import DataError, PlanError, PlumbobError
 from plumbob.lab.simulate import Run
 from plumbob.model import metrics
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Session
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.part import ModelPart
@@ -28,7 +27,6 @@ from plumbob.protocol.prediction import ROW, Answerer, Asker, Served
 from plumbob.protocol.program import party_at
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.shares.bound import BoundLattices
-from plumbob.protocol.shares.holders import zero_sum_masks
 from plumbob.protocol.shares.products import SIGMOID, Products
 from plumbob.protocol.shares.shape import WEIGHT_BITS, LatticeShape
 from plumbob.protocol.shares.training import LatticeParty
@@ -295,29 +293,6 @@ def test_two_runs_never_share_a_mask(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # What is opened.
-
-
-def test_masks_of_all_senders_cancel() -> None:
-    """Toward every receiver, and for no other one: the sum over the senders is nothing modulo 2**K."""
-    names, session = ["a", "b", "c", "d"], Session(b"session", b"seed")
-    keys = {frozenset((one, other)): (one + other).encode() * 16 for one in names for other in names if one < other}
-    modulus = 1 << WEIGHTS.bits
-    for receiver in names:
-        masks = [
-            zero_sum_masks(
-                {other: keys[frozenset((name, other))] for other in names if other != name},
-                session,
-                name,
-                receiver,
-                0,
-                range(50),
-                modulus,
-            )
-            for name in names
-            if name != receiver
-        ]
-        assert all(sum(column) % modulus == 0 for column in zip(*masks, strict=True))
-        assert all(any(value % modulus for value in mask) for mask in masks)
 
 
 @pytest.mark.parametrize(("open", "kind"), [("own", Kind.WEIGHT_SHARE), ("never", Kind.SCORE_SHARE)])

@@ -27,8 +27,15 @@ from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import SCORE_PART, RowLimit
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import Answerer, Asker, Served, SessionLedger
-from plumbob.protocol.scoring import MODULUS, SCORE_BYTES, OpenedScoring
+from plumbob.protocol.prediction import (
+    MODULUS,
+    SCORE_BYTES,
+    Answerer,
+    Asker,
+    OpenedScoring,
+    Served,
+    SessionLedger,
+)
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
 TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 2, 1, 2)
@@ -201,15 +208,12 @@ def test_with_more_parties_single_answers_are_uniform(split: tuple[int, ...]) ->
 def test_an_answer_without_its_mask_breaks_the_sum() -> None:
     """The masks are really there: one party that leaves its own out is noticed."""
 
-    class Bare(OpenedScoring):
-        def _mask(self, step: int, row: int) -> int:
-            return 0
-
     def bare(participant: Participant, table: Table, part: ModelPart) -> Callable[[], None]:
         def run() -> None:
             for channel in participant.channels.values():
                 channel.break_free()
-            scoring = Bare(participant, agree(participant, table.ids, "predict", part.run), table, part)
+            scoring = OpenedScoring(participant, agree(participant, table.ids, "predict", part.run), table, part)
+            scoring.pair_masks = replace(scoring.pair_masks, keys={})
             answerer = Answerer(participant, table, part)
             query = answerer._next_query(1)
             answerer._spend(1, query)

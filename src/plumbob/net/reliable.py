@@ -51,16 +51,19 @@ class OutdatedGreetingError(TransportError):
     """Raised for a greeting that a later connection overtook, or that comes from an old journal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Memory:
     """What a link must know about the time before a restart; nothing, for a first start."""
 
     first: int = 0
+    """The number of the first message in `unconfirmed`."""
     unconfirmed: Sequence[bytes] = ()
+    """Messages sent, oldest first, that the peer has not confirmed, as far as the journal has them."""
     sent: int = 0
     """How many messages were sent; those that are not here will be sent again, the same, before anything new."""
     received: int = 0
     digests: Mapping[int, bytes] = field(default_factory=dict)
+    """The digests of the last messages received, by number."""
 
 
 class ReliableLink:

@@ -26,7 +26,7 @@ from plumbob.errors import (
 from plumbob.net import Connection
 from plumbob.net.answered_lists import AnsweredLists
 from plumbob.net.greeting import Greeting, Purpose
-from plumbob.net.reliable import Memory, ReliableLink
+from plumbob.net.reliable import ReliableLink
 from plumbob.party.status import Watch
 from plumbob.party.waiting import Waiting, tell_while_waiting
 from plumbob.protocol.channel import Channel
@@ -200,7 +200,6 @@ def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: fl
 def _link(
     topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None], lists: AnsweredLists | None
 ) -> ReliableLink:
-    state = journal.link_state(peer)
     greeting = Greeting(
         purpose=topic.purpose,
         plan=topic.plan,
@@ -213,7 +212,7 @@ def _link(
     return ReliableLink(
         peer,
         greeting,
-        Memory(state.first, state.unconfirmed, state.sent, state.received, state.digests),
+        journal.link_state(peer),
         stored=partial(journal.stored, peer),
         digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),

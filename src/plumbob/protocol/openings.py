@@ -3,11 +3,12 @@
 To open a shared number, each side cuts its own share: it drops the low bits that nobody needs and reduces what is left
 modulo 2**K, K being the public width of an honest number. The sender hands over K bits and the receiver adds its own.
 Whatever the receiver did before, these K bits are all that this message can carry out (docs/protocol.md, section 10,
-has the argument).
+has the argument). Where several answer, masks hide each answer among the others'.
 """
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +73,45 @@ WEIGHTS = OpenedWidth(integer_bits=6, fraction_bits=20)
 """The width of a weight in the units of training: below 64, to 2**-20."""
 OPENED_SCORES = OpenedWidth(integer_bits=5, fraction_bits=16)
 """The width of a score, which is shared modulo one period of the sigmoid's series, 64: below 32, to 2**-16."""
+
+
+@dataclass(frozen=True, repr=False)
+class PairMasks:
+    """Masks that hide one party's answer among several: each two of them add and subtract the same number.
+
+    In the sum over all who answer, the masks cancel; whoever gets the answers gets that sum and nothing of a single
+    one. A party whose answer is the only one has no keys, and no mask.
+    """
+
+    name: str
+    session: bytes
+    keys: Mapping[str, bytes]
+    """The key that this party shares with each other one."""
+
+    def hidden(
+        self, receiver: str, step: int, values: Iterable[int], indices: Iterable[int], moduli: Iterable[int]
+    ) -> Share:
+        """The values with this party's masks; their indices, and the step, never come twice toward one receiver."""
+        return [
+            (value + self.mask(receiver, step, index, modulus)) % modulus
+            for value, index, modulus in zip(values, indices, moduli, strict=False)
+        ]
+
+    def mask(self, receiver: str, step: int, index: int, modulus: int) -> int:
+        """What this party adds: plus the masks shared with later parties, minus those shared with earlier ones."""
+        return sum(
+            (1 if self.name < other else -1) * pair_mask(key, self.session, receiver, step, index, modulus)
+            for other, key in self.keys.items()
+            if other != receiver
+        )
+
+
+def pair_mask(key: bytes, session: bytes, receiver: str, step: int, index: int, modulus: int) -> int:
+    """A pseudo-random number modulo a power of two, never the same for two different contexts."""
+    name = receiver.encode()
+    numbers = (len(name), step, index)
+    context = key + session + b"".join(number.to_bytes(8, "little") for number in numbers) + name
+    return int.from_bytes(hashlib.shake_256(context).digest((modulus.bit_length() + 7) // 8), "little") % modulus
 
 
 def most_scored_rows(plan: Plan, trained: int) -> int:

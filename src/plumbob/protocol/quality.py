@@ -18,7 +18,7 @@ from plumbob.protocol import schedules
 from plumbob.protocol.account import LAST
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import AnyParty, TrainingParty
-from plumbob.protocol.scoring import scoring_of
+from plumbob.protocol.prediction import scoring_of
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
 HELD_OUT = "held-out rows"

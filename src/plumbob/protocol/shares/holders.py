@@ -1,6 +1,6 @@
-"""The parties of `shares`, seen from one of them, and what hides one party's share among the others'."""
+"""The parties of `shares`, seen from one of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -9,9 +9,7 @@ from plumbob.crypto.lattice import local
 from plumbob.errors import EngineError, PlumbobError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant, Session
-from plumbob.protocol.openings import Share
-from plumbob.protocol.pair_masks import zero_sum_mask
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.widths import columns_of
 
 
@@ -78,16 +76,3 @@ def said_by(peer: str) -> Iterator[None]:
         raise
     except PlumbobError as error:
         raise RemoteProtocolError(f"{peer}: {error}") from None
-
-
-def zero_sum_masks(
-    pair_keys: Mapping[str, bytes],
-    session: Session,
-    name: str,
-    receiver: str,
-    step: int,
-    indices: Sequence[int],
-    modulus: int,
-) -> Share:
-    """A mask for each number toward a receiver; those of all senders add up to zero. Two parties have none."""
-    return [zero_sum_mask(pair_keys, session.identity, name, receiver, step, index, modulus) for index in indices]

@@ -16,10 +16,10 @@ them behind masks, and then hold whole numbers, which each rounds off alone.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations, product
+from itertools import permutations, product, repeat
 
 import msgspec
 import numpy as np
@@ -34,14 +34,14 @@ from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
 from plumbob.protocol.account import Numbers
-from plumbob.protocol.handshake import agree_pair_keys
+from plumbob.protocol.handshake import agree_pair_masks
 from plumbob.protocol.journal import State
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS, Share
+from plumbob.protocol.openings import WEIGHTS, PairMasks, Share
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty, row_weights
 from plumbob.protocol.shares.bound import AnyBound, bind_lattice
-from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine, zero_sum_masks
+from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine
 from plumbob.protocol.shares.keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
 from plumbob.protocol.shares.products import GRADIENTS, SCORES, Products, matrix_kind, slot_kind
 from plumbob.protocol.shares.schedule import ELEMENT_BYTES
@@ -74,8 +74,8 @@ class LatticeParty(TrainingParty):
     """This party's noise on its shares of the sums, one row per pass, where the plan makes a promise about rows."""
     bound: AnyBound | None = None
     """What prediction works on, where weights are never opened."""
-    pair_keys: Mapping[str, bytes]
-    """Keys with three or more parties that hide one party's share of an opened number among the others'."""
+    pair_masks: PairMasks
+    """Masks that hide one party's share of an opened number among the others'."""
 
     @cached_property
     def shape(self) -> LatticeShape:
@@ -95,7 +95,7 @@ class LatticeParty(TrainingParty):
         self.shape.prove()
         self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         self.row_noise = self._drawn_noise()
-        self.pair_keys = {} if self.holders.is_pair else agree_pair_keys(self.participant, self.session)
+        self.pair_masks = agree_pair_masks(self.participant, self.session)
         self.share_start()
         keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
         counts = self.participant.polynomials
@@ -375,9 +375,7 @@ class LatticeParty(TrainingParty):
 
     def _hidden(self, receiver: str, cut: Share) -> Share:
         """The share with masks that cancel in the sum of all that is sent there."""
-        name, modulus, every = self.holders.name, 1 << WEIGHTS.bits, range(len(cut))
-        zero = zero_sum_masks(self.pair_keys, self.session, name, receiver, 0, every, modulus)
-        return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
+        return self.pair_masks.hidden(receiver, 0, cut, range(len(cut)), repeat(1 << WEIGHTS.bits))
 
     def refuse_result(self) -> None:
         """Refuse a diverged result at home only, after the last message: a peer must not learn about the weights."""
