@@ -15,7 +15,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.handshake import Session, agree, agree_pair_masks, greet
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import PairMasks
-from plumbob.protocol.paillier.keys import admit_key, make_key, offer_key
+from plumbob.protocol.paillier.primitive import admit_key, make_key, offer_key
 from plumbob.protocol.paillier.schedule import ExchangeSchedule
 from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated
 

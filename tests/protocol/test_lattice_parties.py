@@ -22,10 +22,10 @@ from plumbob.model import metrics
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
+from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.party import party_at
 from plumbob.protocol.prediction import ROW, Answerer, Asker, Served
-from plumbob.protocol.program import party_at
-from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.shares.bound import BoundLattices
 from plumbob.protocol.shares.products import SIGMOID, Products
 from plumbob.protocol.shares.shape import WEIGHT_BITS, LatticeShape

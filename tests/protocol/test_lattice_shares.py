@@ -26,7 +26,7 @@ from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import shape as shares_shape
-from plumbob.protocol.shares.holders import said_by
+from plumbob.protocol.shares.products import said_by
 from plumbob.protocol.shares.shape import PULLED, LatticeShape, most_opened_bits
 from plumbob.protocol.shares.training import LatticeParty
 from tests.crypto.support import seeded

@@ -27,15 +27,8 @@ from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import SCORE_PART, RowLimit
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import (
-    MODULUS,
-    SCORE_BYTES,
-    Answerer,
-    Asker,
-    OpenedScoring,
-    Served,
-    SessionLedger,
-)
+from plumbob.protocol.prediction import Answerer, Asker, Served, SessionLedger
+from plumbob.protocol.scoring import MODULUS, SCORE_BYTES, OpenedScoring
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
 TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 2, 1, 2)

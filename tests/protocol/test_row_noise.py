@@ -25,11 +25,11 @@ from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import row_noise
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import LATTICE_BITS
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.program import party_at
+from plumbob.protocol.party import party_at
 from plumbob.protocol.shares.shape import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, LatticeShape
 from plumbob.protocol.shares.training import LatticeParty
-from plumbob.protocol.widths import LATTICE_BITS
 from tests.privacy.descent import NoisyDescent
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained, weights_of
 

@@ -9,8 +9,8 @@ from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, Kind, Message
-from plumbob.protocol.program import party_at
-from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.outcome import run_to_its_quality
+from plumbob.protocol.party import party_at
 from plumbob.protocol.schedule import Due, DueMessages
 from plumbob.protocol.schedules import training_schedule
 from tests.frozen.messages import TRAININGS, rows_of

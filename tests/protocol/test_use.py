@@ -6,8 +6,7 @@ from pathlib import Path
 
 import plumbob
 from plumbob.plan.protocols import PROTOCOLS
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import TrainingParty, party_class
 
 HOUSE = Path(plumbob.__file__).parent
 QUANTITIES = {

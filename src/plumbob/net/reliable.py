@@ -28,9 +28,8 @@ from msgspec import structs
 from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
-from plumbob.net.answered_lists import LISTENING_SECONDS, AnsweredLists
 from plumbob.net.connector import Connection
-from plumbob.net.greeting import GREETING_SECONDS, Greeting
+from plumbob.net.greeting import GREETING_SECONDS, LISTENING_SECONDS, AnsweredLists, Greeting
 from plumbob.net.memory import Data
 
 log = logging.getLogger("plumbob.net")

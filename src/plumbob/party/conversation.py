@@ -24,8 +24,7 @@ from plumbob.errors import (
     TransportError,
 )
 from plumbob.net import Connection
-from plumbob.net.answered_lists import AnsweredLists
-from plumbob.net.greeting import Greeting, Purpose
+from plumbob.net.greeting import AnsweredLists, Greeting, Purpose
 from plumbob.net.reliable import ReliableLink
 from plumbob.party.status import Watch
 from plumbob.party.waiting import Waiting, tell_while_waiting

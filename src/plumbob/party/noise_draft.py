@@ -22,7 +22,7 @@ from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
-from plumbob.protocol.row_promise import spending_of_a_run
+from plumbob.protocol.row_noise import spending_of_a_run
 
 MOST_LOSS = 0.005
 """The most AUC that a drafted plan gives up for its promise."""

@@ -15,8 +15,7 @@ from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.net import Connection
-from plumbob.net.answered_lists import AnsweredLists
-from plumbob.net.greeting import Purpose
+from plumbob.net.greeting import AnsweredLists, Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
 from plumbob.party.home import Home

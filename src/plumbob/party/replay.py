@@ -37,9 +37,8 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import Journal
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.party import AfterStep, TrainingParty
-from plumbob.protocol.program import party_at
-from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.outcome import run_to_its_quality
+from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.run_folder import RunFolder
 
 NOT_COMPARED = "The rows were not compared with any source."

@@ -1,4 +1,4 @@
-"""Opening a shared number: no more bits leave than an honest number has.
+"""How wide numbers are, and opening a shared one: no more bits leave than an honest number has.
 
 To open a shared number, each side cuts its own share: it drops the low bits that nobody needs and reduces what is left
 modulo 2**K, K being the public width of an honest number. The sender hands over K bits and the receiver adds its own.
@@ -15,10 +15,14 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.crypto.fixed_point import Encoding
+from plumbob.data.whitening import CLIP, gamma_for
 from plumbob.errors import BudgetExceededError, RemoteProtocolError
 from plumbob.plan import Plan
 
 Share = list[int]
+UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
+LATTICE_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
+ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
 
 SCORE_PART = Encoding(32, 24)
 """The encoding of a part of a score that its party knows: below 2**24, to 2**-32."""
@@ -147,3 +151,42 @@ def refuse_beyond(limit: int, before: int, rows: int) -> None:
     """Raise BudgetExceededError where this many more rows exceed a limit; 0 = no limit."""
     if limit and before + rows > limit:
         raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")
+
+
+# The widths of own numbers, from public numbers only: the plan, the aligned rows, the parties' columns.
+
+
+def feature_encoding(plan: Plan, training_rows: int) -> Encoding:
+    """Of own rows; what does not fit is refused before anything depends on it."""
+    return Encoding(plan.feature_bits, feature_integer_bits(plan, training_rows))
+
+
+def feature_integer_bits(plan: Plan, training_rows: int) -> int:
+    """Integer bits of a feature: a standardised column stays within sqrt(n - 1), a clipped row within its norm."""
+    if plan.kind.has_lattices:
+        return LATTICE_BITS
+    if plan.joint_norm > 0:
+        bound = plan.joint_norm
+    elif plan.scale == "standard":
+        bound = math.sqrt(training_rows)
+    elif plan.is_whitened:
+        bound = largest_whitened(plan, training_rows)
+    else:
+        return UNSCALED_BITS
+    # Features are rounded after scaling and clipping, which can take them up to their bound's next multiple.
+    bound += 2.0**-plan.feature_bits
+    return max(1, math.floor(math.log2(max(bound, 1.0))) + 1)
+
+
+def largest_whitened(plan: Plan, training_rows: int) -> float:
+    """The largest entry of a whitened column: its deviation is at most 1, and its row is clipped before."""
+    widest = max(party.features for party in plan.learners)
+    # Clipped to +-5 and centred again, an entry is at most 10; the matrix is at most 1 / sqrt(gamma).
+    by_columns = 2.0 * CLIP * math.sqrt(widest / gamma_for(plan.l2, plan.blocks))
+    return min(math.sqrt(training_rows), by_columns)
+
+
+def columns_of(plan: Plan, name: str) -> int:
+    """A party's columns, with the intercept's at the label party."""
+    party = plan.party(name)
+    return party.features + (1 if plan.intercept and party.role == "label" else 0)

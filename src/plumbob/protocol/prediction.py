@@ -15,32 +15,25 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
 from typing import Protocol
-
-import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.counting import counted
 from plumbob.data import Table
-from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
+from plumbob.errors import BudgetExceededError, LocalProtocolError, RemoteProtocolError
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_masks
+from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import SCORE_PART, RowLimit, refuse_beyond
+from plumbob.protocol.openings import RowLimit, refuse_beyond
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.schedule import Due
+from plumbob.protocol.scoring import Scoring, scoring_of
 
 ROW = struct.Struct("<Q")
 QUERY = struct.Struct("<QQ")  # Rows of this query, and of this and all that will follow it.
 VERDICT = struct.Struct("<BQQ")  # One of those below, and after a refusal the limit and the rows used.
 WILL_ANSWER, BEYOND_THE_PLAN, BEYOND_ITS_OWN = range(3)
-# Far wider than a sum of parts, so that masks which do not cancel are noticed.
-MODULUS_BITS = 128
-MODULUS = 1 << MODULUS_BITS
-SCORE_BYTES = MODULUS_BITS // 8
-MOST_PARTIES = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ class Asker:
         self.participant, self.table, self.part = participant, table, part
         self._step = 0
 
-    _scoring: "Scoring"
+    _scoring: Scoring
 
     def run(self, queries: Iterable[Sequence[int]]) -> list[Vector]:
         """The joint scores of each query's rows."""
@@ -243,7 +236,7 @@ class Answerer:
         return self.participant.channels[self._asker]
 
 
-def begun(participant: Participant, table: Table, part: ModelPart) -> "Scoring":
+def begun(participant: Participant, table: Table, part: ModelPart) -> Scoring:
     """Start a session on the same plan and aligned rows; returns the way in which this plan's scores are opened."""
     session = agree(participant, table.ids, "predict", part.model)
     return scoring_of(participant, session, table, part)
@@ -267,69 +260,3 @@ def sign_last(participant: Participant, step: int) -> None:
     """Sign for the last time: what nobody signs, nobody answers for."""
     participant.follow(partial(schedules.last_seals, participant.plan, step))
     participant.meet(step)
-
-
-# Scores.
-
-
-class Scoring(Protocol):
-    """How the scores of some rows come to the label party: held-out ones when training ends, or new ones."""
-
-    def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        """Receive the scores of these rows, as the label party."""
-
-    def answer(self, step: int, rows: Sequence[int]) -> None:
-        """Send this party's part of these rows' scores, as a feature party."""
-
-
-def scoring_of(participant: Participant, session: Session, table: Table, part: ModelPart) -> Scoring:
-    """As this plan's scores are opened."""
-    if not participant.plan.is_closed:
-        return OpenedScoring(participant, session, table, part)
-    from plumbob.protocol.shares.scoring import LatticePredictor  # Late: other protocols open their weights.
-
-    predictor = LatticePredictor(participant, table)
-    predictor.prepare_prediction(part, session)
-    return predictor
-
-
-class OpenedScoring:
-    """Scores from weights that every party has for its own columns."""
-
-    def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
-        self._participant = participant
-        # Whole numbers, as they travel: processors differ in the last bits of a floating-point product.
-        own = SCORE_PART.encode(part.partial_scores(table), "own parts of the scores").values
-        self._own = participant.fix_numbers({"scores": own})["scores"]
-        if len(participant.plan.feature_parties) > MOST_PARTIES:
-            raise PlanError(f"expected at most {MOST_PARTIES} feature parties to predict with")
-        self.pair_masks = agree_pair_masks(participant, session)
-
-    def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        total, peers = [0] * len(rows), self._participant.data_peers
-        self._participant.meet(step, [self._participant.name, *peers])
-        shares = [channel.receive(Kind.SCORE_SHARE, step) for channel in peers.values()]
-        self._participant.check_seals(step, peers)
-        for body in shares:
-            total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
-        sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
-        most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
-        if any(abs(value) > most for value in sums):
-            raise RemoteProtocolError("the answers do not add up to scores; do all parties answer the same rows?")
-        return SCORE_PART.decode(self._own[list(rows)] + np.array(sums))
-
-    def answer(self, step: int, rows: Sequence[int]) -> None:
-        self._participant.meet(step, [self._participant.name, *self._participant.data_peers])
-        own = self._own[list(rows)].tolist()
-        hidden = self.pair_masks.hidden(self._asker, step, own, rows, repeat(MODULUS))
-        body = b"".join(value.to_bytes(SCORE_BYTES, "little") for value in hidden)
-        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
-        self._participant.seal(step, [self._asker])
-
-    @property
-    def _asker(self) -> str:
-        return self._participant.plan.label_party.name
-
-
-def _from_bytes(body: bytes) -> list[int]:
-    return [int.from_bytes(body[at : at + SCORE_BYTES], "little") for at in range(0, len(body), SCORE_BYTES)]

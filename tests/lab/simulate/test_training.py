@@ -23,8 +23,7 @@ from plumbob.plan import Plan
 from plumbob.plan.protocols import PROTOCOLS
 from plumbob.protocol.paillier.arbiter import Arbiter
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import TrainingParty, party_class
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of

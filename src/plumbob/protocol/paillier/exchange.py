@@ -26,12 +26,10 @@ from plumbob.crypto import Encoded, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch
 from plumbob.model import logistic
 from plumbob.protocol.handshake import agree_pair_masks
-from plumbob.protocol.openings import PairMasks
-from plumbob.protocol.paillier.keys import admit_key, make_key, offer_key
+from plumbob.protocol.openings import PairMasks, columns_of
 from plumbob.protocol.paillier.party import GradientParty
-from plumbob.protocol.paillier.primitive import Helper, Learner
-from plumbob.protocol.paillier.widths import slots_for
-from plumbob.protocol.widths import columns_of
+from plumbob.protocol.paillier.primitive import Helper, Learner, admit_key, make_key, offer_key
+from plumbob.protocol.paillier.schedule import slots_for
 
 
 class ExchangeParty(GradientParty):

@@ -7,11 +7,10 @@ from itertools import permutations
 from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.openings import WEIGHTS, columns_of
 from plumbob.protocol.schedule import Due
 from plumbob.protocol.schedules import HASH_BYTES, TrainingSchedule, names_of, pair_keys
 from plumbob.protocol.shares.shape import LatticeShape, Stage
-from plumbob.protocol.widths import columns_of
 
 ELEMENT_BYTES = 16  # Of a share of a weight.
 COMMITMENT_BYTES = 32  # Of one to the answer in a test of a key.

@@ -22,12 +22,11 @@ from plumbob.plan import Plan
 from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_masks
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import OPENED_SCORES, PairMasks
+from plumbob.protocol.openings import OPENED_SCORES, PairMasks, columns_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares.bound import BoundLattice, BoundLattices, ends_of
-from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine
+from plumbob.protocol.shares.products import ColumnHolders, lattice_engine
 from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, LatticeShape
-from plumbob.protocol.widths import columns_of
 
 NO_SHARES = "this part holds no shares of this plan's weights; is it from another run?"
 

@@ -23,8 +23,7 @@ from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.plan.settings import STEP_BITS, label_scale
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
-from plumbob.protocol.widths import LATTICE_BITS, columns_of
+from plumbob.protocol.openings import LATTICE_BITS, OPENED_SCORES, WEIGHTS, columns_of
 
 if TYPE_CHECKING:
     from plumbob.privacy.rows import RowCost

@@ -41,9 +41,16 @@ from plumbob.protocol.openings import WEIGHTS, PairMasks, Share
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty, row_weights
 from plumbob.protocol.shares.bound import AnyBound, bind_lattice
-from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine
 from plumbob.protocol.shares.keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
-from plumbob.protocol.shares.products import GRADIENTS, SCORES, Products, matrix_kind, slot_kind
+from plumbob.protocol.shares.products import (
+    GRADIENTS,
+    SCORES,
+    ColumnHolders,
+    Products,
+    lattice_engine,
+    matrix_kind,
+    slot_kind,
+)
 from plumbob.protocol.shares.schedule import ELEMENT_BYTES
 from plumbob.protocol.shares.series import shared_series
 from plumbob.protocol.shares.shape import (
