@@ -7,12 +7,11 @@ import pytest
 from plumbob.errors import LocalProtocolError, RemoteProtocolError
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
-from plumbob.protocol.channel import Channel
+from plumbob.protocol.channel import Channel, DueMessages
 from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.party import party_at
-from plumbob.protocol.schedule import Due, DueMessages
-from plumbob.protocol.schedules import training_schedule
+from plumbob.protocol.schedules import Due, training_schedule
 from tests.frozen.messages import TRAININGS, rows_of
 from tests.protocol.support import Wire, outcomes, seated, tables_for
 

@@ -1,6 +1,6 @@
 """A channel to one peer: messages in order, each one the message that is due.
 
-What is sent and what is awaited is the next message of the schedule (`schedules`), in its order and of its size.
+What is sent and what is awaited is the next message of the schedule, in its order and of its size.
 Anything else from a peer, another kind, another step, another size, a repeated or a missing message, ends the run with
 a RemoteProtocolError.
 """
@@ -8,14 +8,16 @@ a RemoteProtocolError.
 import hashlib
 import struct
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.net import Data, Link
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message, decode_header
-from plumbob.protocol.schedule import Due, DueMessages
+from plumbob.protocol.schedules import Due
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
 NOTHING = bytes(32)  # The hash over a stream before its first message.
@@ -191,3 +193,65 @@ def digest_of(data: Data) -> bytes:
 def chained(so_far: bytes, digest: bytes) -> bytes:
     """The next value of a hash over a stream, which can be stored and continued."""
     return hashlib.sha256(so_far + digest).digest()
+
+
+class DueMessages:
+    """The messages of one direction of a channel, and which of them is next."""
+
+    def __init__(self) -> None:
+        self._due: Iterator[Due] = iter(())
+        self._next: deque[Due] = deque()
+        self._repeating: list[Due] = []
+        self._last: Due | None = None
+        self.may_skip = False
+        """Whether the first message may be any later one, after a restart: an earlier start said those before it."""
+
+    def extend(self, due: Iterable[Due]) -> None:
+        """Append messages after all others."""
+        self._due = chain(self._due, due)
+
+    def take(self, kind: Kind, step: int) -> Due:
+        """Take the message that is due; LocalProtocolError where it is another one, or none."""
+        found = self._ahead(kind, step)
+        if found is None:
+            found = self._repeated(kind, step)
+        if found is None:
+            expected = f"{self._next[0].kind.name} of step {self._next[0].step}" if self._look() else "nothing more"
+            raise LocalProtocolError(f"{kind.name} of step {step} is not due; expected {expected}")
+        self._last = found
+        return found
+
+    def _look(self) -> bool:
+        """Fetch the next message; False if there is none."""
+        if not self._next:
+            self._next.extend(due for due in (next(self._due, None),) if due is not None)
+        return bool(self._next)
+
+    def _ahead(self, kind: Kind, step: int) -> Due | None:
+        while self._look():
+            due = self._next[0]
+            if (due.kind, due.step) == (kind, step):
+                self._next.popleft()
+                self._remember(due)
+                self.may_skip = False
+                return due
+            if not self.may_skip:
+                return None
+            self._remember(self._next.popleft())
+        return None
+
+    def _remember(self, due: Due) -> None:
+        if not due.again:
+            self._repeating = []
+        elif self._repeating and self._repeating[0].again != due.again:
+            self._repeating = [due]
+        else:
+            self._repeating.append(due)
+
+    def _repeated(self, kind: Kind, step: int) -> Due | None:
+        """A message that repeats with the last one: later in this round, or in a later round."""
+        kinds = [due.kind for due in self._repeating]
+        if self._last is None or kind not in kinds:
+            return None
+        is_later = (step, kinds.index(kind)) > (self._last.step, kinds.index(self._last.kind))
+        return replace(self._repeating[kinds.index(kind)], step=step, is_most=True) if is_later else None

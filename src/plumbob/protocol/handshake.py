@@ -24,7 +24,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import PairMasks
-from plumbob.protocol.schedule import Due
+from plumbob.protocol.schedules import Due
 
 if TYPE_CHECKING:
     from plumbob.crypto import PrivateKey, PublicKey
@@ -289,7 +289,7 @@ def greet_peers(
     channels = participant.channels if purpose == "train" else participant.data_peers
     ours = Hello(1, name, purpose, plan_hash, rows, nonces[name], commitments[name].hex())
     names = [party.name for party in participant.plan.parties if party.name == name or party.name in channels]
-    participant.follow(lambda: schedules.greeting(names))
+    participant.follow(lambda: schedules.texts(Kind.HELLO, names))
     for channel in channels.values():
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
     heard = {}

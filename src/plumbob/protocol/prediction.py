@@ -27,7 +27,7 @@ from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RowLimit, refuse_beyond
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.schedule import Due
+from plumbob.protocol.schedules import Due
 from plumbob.protocol.scoring import Scoring, scoring_of
 
 ROW = struct.Struct("<Q")

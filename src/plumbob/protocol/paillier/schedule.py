@@ -22,8 +22,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.defences import largest_released
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of, feature_encoding
-from plumbob.protocol.schedule import Due
-from plumbob.protocol.schedules import TrainingSchedule, names_of, pair_keys
+from plumbob.protocol.schedules import Due, TrainingSchedule, names_of, pair_keys, to_all
 
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
 
@@ -106,9 +105,8 @@ class ExchangeSchedule(PaillierSchedule):
     """The paper's Protocol 1: in a step everybody helps every party with columns, and learns if it has columns."""
 
     def set_up(self) -> Iterator[Due]:
-        for ends in permutations(names_of(self.plan), 2):
-            yield Due(Kind.PUBLIC_KEY, 0, *ends, self.public_key)
-        yield from pair_keys(self.plan, is_needed=not self.plan.is_between_two)
+        yield from to_all(Kind.PUBLIC_KEY, names_of(self.plan), self.public_key)
+        yield from pair_keys(self.plan)
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
         for helper, learner in self._directions():
