@@ -20,7 +20,8 @@ def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
     for file in HOUSE.rglob("*.py"):
         if file.relative_to(HOUSE).parts[0] == "lab":
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text()
+        for node in ast.walk(ast.parse(text)) if f"{name}(" in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == name:
                 yield file, node
 
