@@ -449,7 +449,7 @@ def test_a_score_is_opened_with_the_bits_of_an_honest_one() -> None:
     assert OPENED_SCORES.bits == 22
     values: Vector = np.array([31.5, -31.5, 0.25])
     halves = [int(v * 2**16) % (1 << 22) for v in values]
-    assert OPENED_SCORES.opened(halves, [0, 0, 0]) == pytest.approx(values)
+    assert OPENED_SCORES.opened(halves, {}) == pytest.approx(values)
 
 
 @pytest.mark.parametrize("party", ["label", "features"])

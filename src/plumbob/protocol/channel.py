@@ -47,7 +47,8 @@ class Channel:
         self._link = link
         self._patience = patience
         self._journal = journal
-        self._sent = self._received = NOTHING
+        self.sent_hash = self.received_hash = NOTHING
+        """Hashes over all bytes sent and all bytes received; the peer's two are the same, the other way round."""
         self._is_free = False
         self._outgoing: DueMessages | None = None
         self._incoming: DueMessages | None = None
@@ -75,7 +76,7 @@ class Channel:
             self._link.send(message.header, body)
         # Seals stand beside the streams: a simulation, where nobody signs, has the same ones.
         if kind is not Kind.SEAL:
-            self._sent = chained(self._sent, digest)
+            self.sent_hash = chained(self.sent_hash, digest)
             self.traffic.messages_sent += 1
             self.traffic.bytes_sent += len(message)
 
@@ -118,7 +119,7 @@ class Channel:
         if self.recording is not None:
             self.recording.append(bytes(data))
         if kind is not Kind.SEAL:
-            self._received = chained(self._received, digest)
+            self.received_hash = chained(self.received_hash, digest)
             self.traffic.messages_received += 1
             self.traffic.bytes_received += len(data)
         return data
@@ -149,29 +150,14 @@ class Channel:
         except RemoteProtocolError as error:
             raise RemoteProtocolError(f"{self.peer}: {error}") from None
 
-    @property
-    def stream_hashes(self) -> tuple[str, str]:
-        """Hashes over all bytes sent and all bytes received; the peer's two are the same, the other way round."""
-        return self._sent.hex(), self._received.hex()
-
-    @property
-    def sent_hash(self) -> bytes:
-        """The hash over all bytes sent."""
-        return self._sent
-
-    @property
-    def received_hash(self) -> bytes:
-        """The hash over all bytes received."""
-        return self._received
-
     def state(self) -> bytes:
         """Everything that the next message depends on."""
         traffic = self.traffic
         counts = (traffic.messages_sent, traffic.messages_received, traffic.bytes_sent, traffic.bytes_received)
-        return STATE.pack(*counts, self._sent, self._received)
+        return STATE.pack(*counts, self.sent_hash, self.received_hash)
 
     def restore(self, state: bytes) -> None:
-        *counts, self._sent, self._received = STATE.unpack(state)
+        *counts, self.sent_hash, self.received_hash = STATE.unpack(state)
         for direction in (self._outgoing, self._incoming):
             if direction is not None:
                 direction.may_skip = True

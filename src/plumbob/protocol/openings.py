@@ -49,19 +49,20 @@ class OpenedWidth:
         """Bytes of a message with this many cut shares."""
         return count * self._bytes
 
-    def opened(self, cut: Sequence[int], missing: Sequence[int]) -> Vector:
-        """The numbers that two cut shares add up to, each right to one unit in its last place."""
-        modulus = 1 << self.bits
-        sums = ((a + b + modulus // 2) % modulus - modulus // 2 for a, b in zip(cut, missing, strict=True))
+    def opened(self, cut: Sequence[int], missing: Mapping[str, bytes]) -> Vector:
+        """The numbers that own cut shares and the peers' add up to, each right to one unit in its last place."""
+        modulus, total = 1 << self.bits, list(cut)
+        for peer, body in missing.items():
+            total = [a + b for a, b in zip(total, self.from_bytes(body, peer), strict=True)]
+        sums = ((value + modulus // 2) % modulus - modulus // 2 for value in total)
         return np.array([math.ldexp(value, -self.fraction_bits) for value in sums])
 
     def to_bytes(self, cut: Sequence[int]) -> bytes:
-        return b"".join(value.to_bytes(self._bytes, "little") for value in cut)
+        return packed(cut, self._bytes)
 
     def from_bytes(self, data: bytes, peer: str) -> Share:
         """The inverse of `to_bytes`, of a body whose length was checked."""
-        starts = range(0, len(data), self._bytes)
-        values = [int.from_bytes(data[start : start + self._bytes], "little") for start in starts]
+        values = unpacked(data, self._bytes)
         if any(value >> self.bits for value in values):
             raise RemoteProtocolError(
                 f"{peer}: expected shares cut to {self.bits} bits, some are wider; is the peer running another version?"
@@ -71,6 +72,16 @@ class OpenedWidth:
     @property
     def _bytes(self) -> int:
         return -(-self.bits // 8)
+
+
+def packed(values: Iterable[int], size: int) -> bytes:
+    """Whole numbers as bytes, so many for each."""
+    return b"".join(value.to_bytes(size, "little") for value in values)
+
+
+def unpacked(data: bytes, size: int) -> Share:
+    """The inverse of `packed`, of a body whose length was checked."""
+    return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
 
 
 WEIGHTS = OpenedWidth(integer_bits=6, fraction_bits=20)

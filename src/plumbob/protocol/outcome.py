@@ -106,8 +106,8 @@ def party_record(
         decryptions=sum(counts[1] for counts in counted) + polynomials.decryptions,
         randomisations=sum(counts[2] for counts in counted) + polynomials.randomisations,
         noise_draws=noise_draws,
-        streams={peer: channel.stream_hashes[0] for peer, channel in channels.items()},
-        received_streams={peer: channel.stream_hashes[1] for peer, channel in channels.items()},
+        streams={peer: channel.sent_hash.hex() for peer, channel in channels.items()},
+        received_streams={peer: channel.received_hash.hex() for peer, channel in channels.items()},
     )
 
 

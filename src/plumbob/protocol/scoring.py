@@ -11,7 +11,7 @@ from plumbob.data import Table
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.protocol.handshake import Participant, Session, agree_pair_masks
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import SCORE_PART
+from plumbob.protocol.openings import SCORE_PART, packed, unpacked
 from plumbob.protocol.part import ModelPart
 
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
@@ -60,7 +60,7 @@ class OpenedScoring:
         shares = [channel.receive(Kind.SCORE_SHARE, step) for channel in peers.values()]
         self._participant.check_seals(step, peers)
         for body in shares:
-            total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
+            total = [(a + b) % MODULUS for a, b in zip(total, unpacked(body, SCORE_BYTES), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
         most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
         if any(abs(value) > most for value in sums):
@@ -71,14 +71,9 @@ class OpenedScoring:
         self._participant.meet(step, [self._participant.name, *self._participant.data_peers])
         own = self._own[list(rows)].tolist()
         hidden = self.pair_masks.hidden(self._asker, step, own, rows, repeat(MODULUS))
-        body = b"".join(value.to_bytes(SCORE_BYTES, "little") for value in hidden)
-        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
+        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, packed(hidden, SCORE_BYTES))
         self._participant.seal(step, [self._asker])
 
     @property
     def _asker(self) -> str:
         return self._participant.plan.label_party.name
-
-
-def _from_bytes(body: bytes) -> list[int]:
-    return [int.from_bytes(body[at : at + SCORE_BYTES], "little") for at in range(0, len(body), SCORE_BYTES)]
