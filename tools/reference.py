@@ -23,8 +23,7 @@ from plumbob.cli import app
 from plumbob.cli.help import CODES, value_of
 from plumbob.party import verbs
 from plumbob.plan import KEYS, SECTIONS, Plan, SettingKey
-from plumbob.protocol.schedule import Due
-from plumbob.protocol.schedules import training_schedule
+from plumbob.protocol.schedules import Due, training_schedule
 from plumbob.verb.plan_flags import PANEL, RARE_PANEL
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

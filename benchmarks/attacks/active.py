@@ -26,7 +26,7 @@ from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, Truncat
 from plumbob.lab.paper.runs import exact_readings
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import party_class
 
 SPLIT = (11, 12)
 

@@ -33,8 +33,8 @@ from plumbob.plan import Plan
 from plumbob.protocol import handshake, messages
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.openings import packed, unpacked
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.shares import training as shares_training
 from plumbob.protocol.shares.schedule import ELEMENT_BYTES
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
@@ -185,7 +185,7 @@ def largest_sums() -> bytes:
 def take_shares(data: bytes) -> None:
     """Parse shares from a body whose length the channel has checked already."""
     whole = data[: len(data) // ELEMENT_BYTES * ELEMENT_BYTES]
-    if shares_training.to_bytes(shares_training.from_bytes(whole)) != whole:
+    if packed(unpacked(whole, ELEMENT_BYTES), ELEMENT_BYTES) != whole:
         raise AssertionError("shares that are written otherwise")
 
 

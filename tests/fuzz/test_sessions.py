@@ -5,7 +5,7 @@ from collections import Counter
 
 from tests.fuzz.sessions import FRAMES, Script, hurried, play, undisturbed
 
-SESSIONS = 40
+SESSIONS = 24
 
 
 def test_nothing_a_wire_does_is_taken_for_right() -> None:

@@ -21,10 +21,10 @@ from plumbob.party.signature import PURPOSE, MessageSigner, PlanSignature, swap_
 from plumbob.plan import Plan
 from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.alignment import AlignmentParty
+from plumbob.protocol.alignment_schedule import agree_on_held_out
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.held_out import agree_on_held_out
+from plumbob.protocol.party import party_at
 from plumbob.protocol.prediction import Answerer, Asker
-from plumbob.protocol.program import party_at
 from tests.frozen.messages import ARBITER, EXCHANGE, QUERIES, ROWS, SHARES, rows_of
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained
 

@@ -611,6 +611,18 @@ def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
         assert "did not speak the Plumbob protocol" in server.refusal()
 
 
+UNHURRIED = replace(QUICK, handshake=60, first_byte=60)
+FLOOD = 48  # Connections.
+
+
+@pytest.fixture
+def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the places that strangers have, so that a quarter of the callers is a flood."""
+    monkeypatch.setattr(strangers, "MOST_STRANGERS", FLOOD // 3)
+    monkeypatch.setattr(strangers, "MOST_A_SOURCE", 4)
+
+
+@pytest.mark.usefixtures("few_places")
 def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many callers that never finish their handshake are cut off, and a peer gets in beside them."""
     monkeypatch.setattr(strangers, "GRACE_SECONDS", 0.0)
@@ -631,8 +643,6 @@ def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity, mon
                 stranger.close()
 
 
-UNHURRIED = replace(QUICK, handshake=60, first_byte=60)
-FLOOD = 3 * strangers.MOST_STRANGERS
 SIX_BYTES = b"\x16\x03\x01\x02\x00\x01"  # A hello's head, which announces 512 bytes that never come.
 TINY_RECORD = b"\x16\x03\x01\x00\x01\x01"  # A whole record, with nothing in it but a hello's first byte.
 OWN, OTHER = "127.0.0.1", "127.0.0.2"
@@ -686,6 +696,7 @@ class HalfWay:
         return False
 
 
+@pytest.mark.usefixtures("few_places")
 @pytest.mark.parametrize("source", [OWN, OTHER])
 @pytest.mark.parametrize("says", [b"", SIX_BYTES, TINY_RECORD])
 def test_a_flood_keeps_no_peer_out(
@@ -704,19 +715,21 @@ def test_a_flood_keeps_no_peer_out(
                 assert peer.gets_in()
 
 
+@pytest.mark.usefixtures("few_places")
 @pytest.mark.parametrize("says", [b"", SIX_BYTES, "hello"])
 def test_a_peer_whose_hello_is_under_way_keeps_its_place(
     bank: Identity, fund: Identity, says: bytes | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody is sent away in its first second, however many call from the same address and whatever they say."""
     monkeypatch.setattr(strangers, "GRACE_SECONDS", PATIENCE)
-    with listening(fund, bank, timeouts=UNHURRIED) as server, flooded(server, OWN, said(says), 64):
+    with listening(fund, bank, timeouts=UNHURRIED) as server, flooded(server, OWN, said(says)):
         peer = HalfWay(server, bank)
-        with peer.sock, flooded(server, OWN, said(says), 64):
+        with peer.sock, flooded(server, OWN, said(says)):
             peer.say_hello()
             assert peer.gets_in()
 
 
+@pytest.mark.usefixtures("few_places")
 @pytest.mark.parametrize("says", [b"", SIX_BYTES, "hello"])
 def test_a_crowd_at_another_address_makes_room(
     bank: Identity, fund: Identity, says: bytes | str, monkeypatch: pytest.MonkeyPatch

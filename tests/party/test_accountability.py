@@ -34,8 +34,7 @@ from plumbob.party.verbs.auditing import read_statement, write_statement
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import Share
-from plumbob.protocol.party import AfterStep
-from plumbob.protocol.program import party_at
+from plumbob.protocol.party import AfterStep, party_at
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.run_folder import RunFolder
 from tests.party.kept import Kept, accountable

@@ -21,7 +21,7 @@ from plumbob.crypto import Randomness, engines, paillier
 from plumbob.crypto.draws import LINK_BYTES
 from plumbob.data import Column, Table
 from plumbob.plan import Plan
-from plumbob.protocol.paillier.widths import profile_of
+from plumbob.protocol.paillier.schedule import profile_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
 from tests.party.processes import PATIENCE

@@ -46,9 +46,8 @@ from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import AfterStep
+from plumbob.protocol.party import AfterStep, party_at
 from plumbob.protocol.prediction import BEYOND_ITS_OWN, BEYOND_THE_PLAN, VERDICT
-from plumbob.protocol.program import party_at
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder

@@ -15,7 +15,7 @@ from plumbob.errors import DataError
 from plumbob.party.run_list import runs_in, verdict_of
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
-from plumbob.protocol.row_promise import spending_of_a_run
+from plumbob.protocol.row_noise import spending_of_a_run
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import FINISHED, PartyRecord
 from plumbob.run_folder import JOURNAL, RunFolder

@@ -26,7 +26,7 @@ from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Message
 from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.program import party_at
+from plumbob.protocol.party import party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord

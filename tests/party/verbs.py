@@ -31,7 +31,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.program import party_at
+from plumbob.protocol.party import party_at
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL

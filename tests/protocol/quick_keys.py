@@ -12,7 +12,7 @@ from plumbob.crypto import PrivateKey, PublicKey, engines, paillier
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.paillier import arbiter, exchange
-from plumbob.protocol.paillier.widths import profile_of
+from plumbob.protocol.paillier.schedule import profile_of
 from tests.crypto.support import seeded
 
 MADE: dict[tuple[str, int], PrivateKey] = {}

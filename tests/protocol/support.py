@@ -27,8 +27,7 @@ from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind, Message, decode
-from plumbob.protocol.party import AnyParty, TrainingParty
-from plumbob.protocol.program import party_at
+from plumbob.protocol.party import AnyParty, TrainingParty, party_at
 from plumbob.protocol.transcript import Transcript
 
 Labels = NDArray[np.int64]

@@ -8,8 +8,8 @@ import pytest
 
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.program import party_at
-from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.outcome import run_to_its_quality
+from plumbob.protocol.party import party_at
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for
 
 PLAN = plan_for((2, 2, 1), epochs=1)

@@ -100,7 +100,7 @@ def check_agreement(ends: Mapping[str, Any], ids: Ids) -> None:
     assert len({end.order_hash for end in ends.values() if isinstance(end, Alignment)}) <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.tuples(id_sets, id_sets), st.booleans())
 def test_two_parties_find_what_python_finds(sets: tuple[set[str], set[str]], size_first: bool) -> None:
     """Sets of any size and overlap: the same ids as from Python's own sets, also with the size first."""
@@ -109,7 +109,7 @@ def test_two_parties_find_what_python_finds(sets: tuple[set[str], set[str]], siz
     check_agreement(aligned(TWO, ids, go_on=go_on), ids)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.tuples(id_sets, id_sets, id_sets))
 def test_three_parties_find_what_python_finds(sets: tuple[set[str], ...]) -> None:
     """Three parties find the intersection of all three."""

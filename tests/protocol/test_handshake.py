@@ -12,9 +12,10 @@ import pytest
 from plumbob.crypto import SYSTEM_RANDOMNESS, Draws
 from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Session, agree, agree_pair_keys, greet
+from plumbob.protocol.handshake import Session, agree, agree_pair_masks, greet
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.paillier.keys import admit_key, make_key, offer_key
+from plumbob.protocol.openings import PairMasks
+from plumbob.protocol.paillier.primitive import admit_key, make_key, offer_key
 from plumbob.protocol.paillier.schedule import ExchangeSchedule
 from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated
 
@@ -370,14 +371,15 @@ def test_a_repeated_modulus_is_refused() -> None:
 
 
 def pair_keys(wire: Wire, session: Session = SESSION) -> dict[str, Any]:
-    """The keys of every pair of three parties."""
+    """The keys of every pair of three parties, or how a party ended."""
     participants = seated(THREE, wire)
     for participant in participants.values():
         participant.open_chain(session.identity, session.seed)
-    return outcomes(
-        {name: partial(agree_pair_keys, participant, session) for name, participant in participants.items()},
+    ends = outcomes(
+        {name: partial(agree_pair_masks, participant, session) for name, participant in participants.items()},
         participants,
     )
+    return {name: end.keys if isinstance(end, PairMasks) else end for name, end in ends.items()}
 
 
 def test_each_pair_has_a_key_of_its_own() -> None:

@@ -9,8 +9,8 @@ import pytest
 from plumbob.data import split_array, split_rows
 from plumbob.errors import DataError, LocalProtocolError, PlanError, RemoteProtocolError
 from plumbob.plan import Party, Plan
-from plumbob.protocol import held_out
-from plumbob.protocol.held_out import agree_on_held_out
+from plumbob.protocol import alignment_schedule
+from plumbob.protocol.alignment_schedule import agree_on_held_out
 
 PLAN = Plan((Party("bank", "label", 2), Party("fund", "features", 3)), test_share=0.2, held_out_by="fund")
 
@@ -30,7 +30,7 @@ def participant(name: str, said: list[bytes]) -> Any:
 @pytest.mark.parametrize("rows", [10, 16, 101])
 def test_both_sides_hold_out_the_same_rows(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     """Both sides hold out the same rows, whatever the number of messages."""
-    monkeypatch.setattr(held_out, "ROWS_AT_ONCE", 16)
+    monkeypatch.setattr(alignment_schedule, "ROWS_AT_ONCE", 16)
     chosen = np.arange(rows) >= rows - round(0.2 * rows)
     said: list[bytes] = []
     assert np.array_equal(agree_on_held_out(participant("fund", said), rows, chosen), chosen)

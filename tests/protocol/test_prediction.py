@@ -201,15 +201,12 @@ def test_with_more_parties_single_answers_are_uniform(split: tuple[int, ...]) ->
 def test_an_answer_without_its_mask_breaks_the_sum() -> None:
     """The masks are really there: one party that leaves its own out is noticed."""
 
-    class Bare(OpenedScoring):
-        def _mask(self, step: int, row: int) -> int:
-            return 0
-
     def bare(participant: Participant, table: Table, part: ModelPart) -> Callable[[], None]:
         def run() -> None:
             for channel in participant.channels.values():
                 channel.break_free()
-            scoring = Bare(participant, agree(participant, table.ids, "predict", part.run), table, part)
+            scoring = OpenedScoring(participant, agree(participant, table.ids, "predict", part.run), table, part)
+            scoring.pair_masks = replace(scoring.pair_masks, keys={})
             answerer = Answerer(participant, table, part)
             query = answerer._next_query(1)
             answerer._spend(1, query)

@@ -12,7 +12,7 @@ from plumbob.net import Link, linked_pair
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.paillier.primitive import Helper, Learner
-from plumbob.protocol.schedule import Due
+from plumbob.protocol.schedules import Due
 from tests.protocol.support import uniformity
 
 FEATURES, VALUES = Encoding(8, 3), Encoding(10, 2)

@@ -25,11 +25,11 @@ from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import row_noise
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import LATTICE_BITS
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.program import party_at
+from plumbob.protocol.party import party_at
 from plumbob.protocol.shares.shape import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, LatticeShape
 from plumbob.protocol.shares.training import LatticeParty
-from plumbob.protocol.widths import LATTICE_BITS
 from tests.privacy.descent import NoisyDescent
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained, weights_of
 
@@ -128,7 +128,7 @@ def test_the_norm_is_the_root_of_all_columns_unless_stated() -> None:
 def test_every_admitted_curve_is_within_the_bound(name: str) -> None:
     """Lemma 2: no residual exceeds 1.0016 at any score; the series comes close to it."""
     sigmoid = SIGMOIDS[name]
-    scores = np.linspace(-64, 64, 1_000_001)
+    scores = np.linspace(-64, 64, 100_001)
     largest = max(np.abs(sigmoid.residuals(scores, np.full(len(scores), sign))).max() for sign in (-1.0, 1.0))
     assert largest <= float(rows.SERIES_BOUND)
     assert name != "fourier" or largest > 1.0015
@@ -235,7 +235,7 @@ def noise_drawn(run: Any) -> list[NDArray[np.float64]]:
 @pytest.mark.parametrize("columns", [(3, 4), (3, 2, 2)])
 def test_shares_carry_everybody_s_noise_before_the_cut(columns: tuple[int, ...]) -> None:
     """The opened weights are those of a plain descent on the same rows whose sums have all parties' noise added."""
-    plan = plan_for(columns, protocol="shares", open="own", epochs=8 if len(columns) == 2 else 3)
+    plan = plan_for(columns, protocol="shares", open="own", epochs=4 if len(columns) == 2 else 2)
     run = trained(plan, people(300))
     noise = np.sum(noise_drawn(run), axis=0)
     assert len(noise_drawn(run)) == len(columns)

@@ -77,7 +77,7 @@ def test_a_real_runs_transcripts_survive(tmp_path: Path, protocol: str) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_damaged_file_is_refused(tmp_path: Path, data: st.DataObject) -> None:
     """Cut short or with changed bytes: DataError, or, where the change touched nothing that counts, the same values."""
     path = tmp_path / "damaged.npz"

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import plumbob
 from plumbob.plan.protocols import PROTOCOLS
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import TrainingParty, party_class
 
 HOUSE = Path(plumbob.__file__).parent
 QUANTITIES = {
@@ -21,7 +20,8 @@ def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
     for file in HOUSE.rglob("*.py"):
         if file.relative_to(HOUSE).parts[0] == "lab":
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text()
+        for node in ast.walk(ast.parse(text)) if f"{name}(" in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == name:
                 yield file, node
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from plumbob.data import build_shard, split_array
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.model import logistic
-from plumbob.protocol.paillier.widths import slots_for, widths_for
-from plumbob.protocol.widths import feature_integer_bits
+from plumbob.protocol.openings import feature_integer_bits
+from plumbob.protocol.paillier.schedule import slots_for, widths_for
 from tests.protocol.support import plan_for
 
 SIZES = st.integers(2, 70)

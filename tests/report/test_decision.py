@@ -9,7 +9,7 @@ from plumbob.checking.check import check
 from plumbob.checking.row_notes import noise_in_words
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
-from plumbob.protocol.row_promise import promised_cost
+from plumbob.protocol.row_noise import promised_cost
 from plumbob.record import RunRecord
 from plumbob.report.decision import Decision, decision_on_run, summary_of, summary_page
 from plumbob.report.plan_page import decision_on_plan

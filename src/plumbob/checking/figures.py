@@ -18,10 +18,9 @@ from plumbob.plan import Party, Plan, RowLevels, total_passes
 from plumbob.plan.settings import flip_probability, label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.defences import largest_released, noise_std
-from plumbob.protocol.openings import WEIGHTS, most_scored_rows
-from plumbob.protocol.paillier.widths import Widths, widths_for
+from plumbob.protocol.openings import WEIGHTS, columns_of, most_scored_rows
+from plumbob.protocol.paillier.schedule import Widths, widths_for
 from plumbob.protocol.releases import opened_bits
-from plumbob.protocol.widths import columns_of
 
 ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).

@@ -12,8 +12,7 @@ from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
 from plumbob.privacy.rows import RowCost, RowRule, coin_flip_bound, failures_in_delta, odds_factor, row_rule
 from plumbob.protocol.defences import label_cost, noise_std
-from plumbob.protocol.row_noise import norms
-from plumbob.protocol.row_promise import kept_cost, promised_cost
+from plumbob.protocol.row_noise import kept_cost, norms, promised_cost
 
 SMALLEST = 0.001
 """The smallest forecast of a loss in AUC that is shown as a figure."""

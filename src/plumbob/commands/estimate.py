@@ -25,7 +25,7 @@ from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.data import store
 from plumbob.party.evidence import evidence_bytes
 from plumbob.plan import Plan, in_words
-from plumbob.protocol.paillier.widths import slots_for
+from plumbob.protocol.paillier.schedule import slots_for
 from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.shares.shape import TERMS, LatticeShape
 

@@ -28,9 +28,8 @@ from msgspec import structs
 from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
-from plumbob.net.answered_lists import LISTENING_SECONDS, AnsweredLists
 from plumbob.net.connector import Connection
-from plumbob.net.greeting import GREETING_SECONDS, Greeting
+from plumbob.net.greeting import GREETING_SECONDS, LISTENING_SECONDS, AnsweredLists, Greeting
 from plumbob.net.memory import Data
 
 log = logging.getLogger("plumbob.net")
@@ -51,16 +50,19 @@ class OutdatedGreetingError(TransportError):
     """Raised for a greeting that a later connection overtook, or that comes from an old journal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Memory:
     """What a link must know about the time before a restart; nothing, for a first start."""
 
     first: int = 0
+    """The number of the first message in `unconfirmed`."""
     unconfirmed: Sequence[bytes] = ()
+    """Messages sent, oldest first, that the peer has not confirmed, as far as the journal has them."""
     sent: int = 0
     """How many messages were sent; those that are not here will be sent again, the same, before anything new."""
     received: int = 0
     digests: Mapping[int, bytes] = field(default_factory=dict)
+    """The digests of the last messages received, by number."""
 
 
 class ReliableLink:
@@ -106,11 +108,12 @@ class ReliableLink:
         self._failure: PlumbobError | None = None
         self._connection: Connection | None = None
         self._ended: Connection | None = None
-        self._last_end = ""
-        """How the last connection ended, for whoever waits in vain for a message."""
+        self.last_end = ""
+        """How the last connection ended, in brackets, for whoever waits in vain for a message; empty before."""
         self._told = ""
         self._peer_run: str | None = None
-        self._peer_number = 0
+        self.peer_number = 0
+        """The run's number as the peer counts; 0 before they met."""
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
         self._is_closed = False
         self._outdated = 0
@@ -151,7 +154,7 @@ class ReliableLink:
             if self._is_closed:
                 raise TransportError("this end is closed")
         state = "it is connected" if self.is_connected else "there is no connection to it"
-        raise TransportError(f"no message arrived within {counting.seconds(seconds)}; {state}{self._last_end}")
+        raise TransportError(f"no message arrived within {counting.seconds(seconds)}; {state}{self.last_end}")
 
     def say_goodbye(self) -> None:
         """Tell the peer, after everything that was sent, that nothing more will be."""
@@ -195,19 +198,9 @@ class ReliableLink:
         return self._peer_run is not None
 
     @property
-    def last_end(self) -> str:
-        """How the last connection ended, in brackets; empty before."""
-        return self._last_end
-
-    @property
     def is_parting(self) -> bool:
         """Whether only the peer's goodbye is missing."""
         return self._says_goodbye and not self._peer_said_goodbye
-
-    @property
-    def peer_number(self) -> int:
-        """The run's number as the peer counts; 0 before they met."""
-        return self._peer_number
 
     # What the network's threads call.
 
@@ -246,7 +239,7 @@ class ReliableLink:
         log.debug("%s: the connection ended (%s)", self.peer, error)
         # The first reason is the right one, and that a newer connection took this one's place is no news.
         if self._connection is connection and self._ended is not connection:
-            self._ended, self._last_end = connection, f" (the last connection ended: {error})"
+            self._ended, self.last_end = connection, f" (the last connection ended: {error})"
 
     def _greet(self, connection: Connection) -> Greeting:
         if self._lists is not None:
@@ -264,7 +257,7 @@ class ReliableLink:
         """Answer somebody who comes for another purpose: that does not end a run, but a person is told once."""
         ours = structs.replace(self._terms, name=name)
         reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(ours)}; do the same on both"
-        self._last_end = f" ({reason})"
+        self.last_end = f" ({reason})"
         if reason != self._told:
             self._told = reason
             self._on_waiting(reason)
@@ -326,7 +319,7 @@ class ReliableLink:
             if self._is_closed:
                 raise TransportError("this end is closed")
             older, self._connection = self._connection, connection
-            self._peer_run, self._peer_number = theirs.run, theirs.number
+            self._peer_run, self.peer_number = theirs.run, theirs.number
             self._outdated = 0
             self._notify_everybody()
         if older is not None:

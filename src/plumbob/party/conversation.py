@@ -27,9 +27,8 @@ from plumbob.errors import (
     TransportError,
 )
 from plumbob.net import Connection
-from plumbob.net.answered_lists import AnsweredLists
-from plumbob.net.greeting import GREETING_SECONDS, LARGEST_GREETING, Greeting, exchanged
-from plumbob.net.reliable import FRAME, LAST_WORDS_SECONDS, LONGEST_WORDS, Memory, ReliableLink
+from plumbob.net.greeting import GREETING_SECONDS, LARGEST_GREETING, AnsweredLists, Greeting, exchanged
+from plumbob.net.reliable import FRAME, LAST_WORDS_SECONDS, LONGEST_WORDS, ReliableLink
 from plumbob.party.status import Waiting, Watch
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -183,12 +182,11 @@ def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: fl
 
 
 def _link(topic: Greeting, peer: str, journal: SqliteJournal, tell: Tell, lists: AnsweredLists | None) -> ReliableLink:
-    state = journal.link_state(peer)
     knows = (journal.fact(f"{MET}{peer}") or b"").decode()
     return ReliableLink(
         peer,
         msgspec.structs.replace(topic, run=journal.identity(), knows=knows),
-        Memory(state.first, state.unconfirmed, state.sent, state.received, state.digests),
+        journal.link_state(peer),
         stored=partial(journal.stored, peer),
         digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),

@@ -38,10 +38,10 @@ from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers, hash_fields
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.openings import columns_of
 from plumbob.protocol.outcome import account_record
 from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.protocol.widths import columns_of
 
 FORMAT = 2
 FOLDER, HEAD = "evidence", "head.json"

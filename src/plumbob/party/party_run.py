@@ -14,8 +14,7 @@ from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
-from plumbob.net.answered_lists import AnsweredLists
-from plumbob.net.greeting import Greeting, Purpose
+from plumbob.net.greeting import AnsweredLists, Greeting, Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import (
     LARGEST_REFUSAL,

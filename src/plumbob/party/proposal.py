@@ -37,7 +37,7 @@ from plumbob.plan.encodings import TRIED_BINS, DraftedEncoding, TableSize
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from plumbob.protocol.schedule import Due
+from plumbob.protocol.schedules import Due
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size

@@ -35,11 +35,10 @@ from plumbob.plan import Plan
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, SessionAccount, digest_of_rows
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.journal import NoJournal
+from plumbob.protocol.journal import Journal
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.party import AfterStep, TrainingParty
-from plumbob.protocol.program import party_at
-from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.outcome import run_to_its_quality
+from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.run_folder import RunFolder
 
 NOT_COMPARED = "The rows were not compared with any source."
@@ -63,7 +62,7 @@ class DeviationError(Exception):
     """Raised where something does not follow from what was fixed before the run; in words, without a value."""
 
 
-class ReplayJournal(NoJournal):
+class ReplayJournal(Journal):
     """Feeds in the messages that were kept, compares those that would be sent, and repeats numbers and decisions."""
 
     def __init__(self, evidence: OpenedEvidence, plan: Plan, places: SignedPlaces) -> None:

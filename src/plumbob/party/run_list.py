@@ -13,7 +13,7 @@ from plumbob.party.plan_runs import is_unstarted
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending, total_rho
-from plumbob.protocol.row_promise import run_failure, spending_of_a_run
+from plumbob.protocol.row_noise import run_failure, spending_of_a_run
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
 

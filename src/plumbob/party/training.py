@@ -12,10 +12,17 @@ from plumbob.party.party_run import PartyRun
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.outcome import account_record, party_record, run_record
-from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty
-from plumbob.protocol.program import party_at
-from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home, weights_alone
+from plumbob.protocol.outcome import (
+    HELD_OUT,
+    account_record,
+    judged_at_home,
+    party_record,
+    run_record,
+    run_to_its_quality,
+    threshold_at_home,
+    weights_alone,
+)
+from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.record import RunRecord

@@ -43,6 +43,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, confirm, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_common, kept, shuffled
+from plumbob.protocol.schedules import texts
 
 CHUNK = (
     1 << 14
@@ -262,7 +263,7 @@ class AlignmentParty:
         ours = AlignmentTerms(
             GROUP, len(self._ids), self._chunk, self._go_on is not None, self._columns, self._ids.rows is not None
         )
-        self.participant.follow(partial(schedules.alignment_opening, self._ring))
+        self.participant.follow(partial(texts, Kind.ALIGNMENT_OPENING, self._ring))
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
         sizes = {self.participant.name: len(self._ids)}
         for peer, channel in self.participant.data_peers.items():

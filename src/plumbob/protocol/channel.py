@@ -1,6 +1,6 @@
 """A channel to one peer: messages in order, each one the message that is due.
 
-What is sent and what is awaited is the next message of the schedule (`schedules`), in its order and of its size.
+What is sent and what is awaited is the next message of the schedule, in its order and of its size.
 Anything else from a peer, another kind, another step, another size, a repeated or a missing message, ends the run with
 a RemoteProtocolError.
 """
@@ -8,14 +8,16 @@ a RemoteProtocolError.
 import hashlib
 import struct
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.net import Data, Link
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message, decode_header
-from plumbob.protocol.schedule import Due, DueMessages
+from plumbob.protocol.schedules import Due
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
 NOTHING = bytes(32)  # The hash over a stream before its first message.
@@ -45,7 +47,8 @@ class Channel:
         self._link = link
         self._patience = patience
         self._journal = journal
-        self._sent = self._received = NOTHING
+        self.sent_hash = self.received_hash = NOTHING
+        """Hashes over all bytes sent and all bytes received; the peer's two are the same, the other way round."""
         self._is_free = False
         self._outgoing: DueMessages | None = None
         self._incoming: DueMessages | None = None
@@ -73,7 +76,7 @@ class Channel:
             self._link.send(message.header, body)
         # Seals stand beside the streams: a simulation, where nobody signs, has the same ones.
         if kind is not Kind.SEAL:
-            self._sent = chained(self._sent, digest)
+            self.sent_hash = chained(self.sent_hash, digest)
             self.traffic.messages_sent += 1
             self.traffic.bytes_sent += len(message)
 
@@ -116,7 +119,7 @@ class Channel:
         if self.recording is not None:
             self.recording.append(bytes(data))
         if kind is not Kind.SEAL:
-            self._received = chained(self._received, digest)
+            self.received_hash = chained(self.received_hash, digest)
             self.traffic.messages_received += 1
             self.traffic.bytes_received += len(data)
         return data
@@ -147,29 +150,14 @@ class Channel:
         except RemoteProtocolError as error:
             raise RemoteProtocolError(f"{self.peer}: {error}") from None
 
-    @property
-    def stream_hashes(self) -> tuple[str, str]:
-        """Hashes over all bytes sent and all bytes received; the peer's two are the same, the other way round."""
-        return self._sent.hex(), self._received.hex()
-
-    @property
-    def sent_hash(self) -> bytes:
-        """The hash over all bytes sent."""
-        return self._sent
-
-    @property
-    def received_hash(self) -> bytes:
-        """The hash over all bytes received."""
-        return self._received
-
     def state(self) -> bytes:
         """Everything that the next message depends on."""
         traffic = self.traffic
         counts = (traffic.messages_sent, traffic.messages_received, traffic.bytes_sent, traffic.bytes_received)
-        return STATE.pack(*counts, self._sent, self._received)
+        return STATE.pack(*counts, self.sent_hash, self.received_hash)
 
     def restore(self, state: bytes) -> None:
-        *counts, self._sent, self._received = STATE.unpack(state)
+        *counts, self.sent_hash, self.received_hash = STATE.unpack(state)
         for direction in (self._outgoing, self._incoming):
             if direction is not None:
                 direction.may_skip = True
@@ -191,3 +179,65 @@ def digest_of(data: Data) -> bytes:
 def chained(so_far: bytes, digest: bytes) -> bytes:
     """The next value of a hash over a stream, which can be stored and continued."""
     return hashlib.sha256(so_far + digest).digest()
+
+
+class DueMessages:
+    """The messages of one direction of a channel, and which of them is next."""
+
+    def __init__(self) -> None:
+        self._due: Iterator[Due] = iter(())
+        self._next: deque[Due] = deque()
+        self._repeating: list[Due] = []
+        self._last: Due | None = None
+        self.may_skip = False
+        """Whether the first message may be any later one, after a restart: an earlier start said those before it."""
+
+    def extend(self, due: Iterable[Due]) -> None:
+        """Append messages after all others."""
+        self._due = chain(self._due, due)
+
+    def take(self, kind: Kind, step: int) -> Due:
+        """Take the message that is due; LocalProtocolError where it is another one, or none."""
+        found = self._ahead(kind, step)
+        if found is None:
+            found = self._repeated(kind, step)
+        if found is None:
+            expected = f"{self._next[0].kind.name} of step {self._next[0].step}" if self._look() else "nothing more"
+            raise LocalProtocolError(f"{kind.name} of step {step} is not due; expected {expected}")
+        self._last = found
+        return found
+
+    def _look(self) -> bool:
+        """Fetch the next message; False if there is none."""
+        if not self._next:
+            self._next.extend(due for due in (next(self._due, None),) if due is not None)
+        return bool(self._next)
+
+    def _ahead(self, kind: Kind, step: int) -> Due | None:
+        while self._look():
+            due = self._next[0]
+            if (due.kind, due.step) == (kind, step):
+                self._next.popleft()
+                self._remember(due)
+                self.may_skip = False
+                return due
+            if not self.may_skip:
+                return None
+            self._remember(self._next.popleft())
+        return None
+
+    def _remember(self, due: Due) -> None:
+        if not due.again:
+            self._repeating = []
+        elif self._repeating and self._repeating[0].again != due.again:
+            self._repeating = [due]
+        else:
+            self._repeating.append(due)
+
+    def _repeated(self, kind: Kind, step: int) -> Due | None:
+        """A message that repeats with the last one: later in this round, or in a later round."""
+        kinds = [due.kind for due in self._repeating]
+        if self._last is None or kind not in kinds:
+            return None
+        is_later = (step, kinds.index(kind)) > (self._last.step, kinds.index(self._last.kind))
+        return replace(self._repeating[kinds.index(kind)], step=step, is_most=True) if is_later else None

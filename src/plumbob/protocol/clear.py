@@ -20,9 +20,9 @@ from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State
+from plumbob.protocol.openings import columns_of
 from plumbob.protocol.party import AfterStep, row_weights
 from plumbob.protocol.transcript import Transcript
-from plumbob.protocol.widths import columns_of
 
 
 @dataclass

@@ -23,7 +23,8 @@ from plumbob.protocol.account import Numbers, Seal, SessionAccount, Signer, dige
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.schedule import Due
+from plumbob.protocol.openings import PairMasks
+from plumbob.protocol.schedules import Due
 
 if TYPE_CHECKING:
     from plumbob.crypto import PrivateKey, PublicKey
@@ -288,7 +289,7 @@ def greet_peers(
     channels = participant.channels if purpose == "train" else participant.data_peers
     ours = Hello(1, name, purpose, plan_hash, rows, nonces[name], commitments[name].hex())
     names = [party.name for party in participant.plan.parties if party.name == name or party.name in channels]
-    participant.follow(lambda: schedules.greeting(names))
+    participant.follow(lambda: schedules.texts(Kind.HELLO, names))
     for channel in channels.values():
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
     heard = {}
@@ -375,19 +376,22 @@ def confirm(participant: Participant, key: bytes, ids: Sequence[str], what: str 
             raise RemoteProtocolError(f"{peer}: {what} differ from ours; align again")
 
 
-def agree_pair_keys(participant: Participant, session: Session) -> dict[str, bytes]:
-    """Agree on a secret key with each peer, for the masks that hide one helper's answer among all of them."""
-    secret = X25519PrivateKey.from_private_bytes(participant.draws.of("pair key").draw(32))
-    participant.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
-    keys = {}
-    for peer, body in participant.receive_all(Kind.PAIR_KEY).items():
-        try:
-            shared = secret.exchange(X25519PublicKey.from_public_bytes(body))
-        except ValueError:
-            raise RemoteProtocolError(
-                f"{peer}: its pair key is a point of small order; everybody could guess ours"
-            ) from None
-        keys[peer] = hash_fields(
-            b"pair", session.identity, *(name.encode() for name in sorted((participant.name, peer))), shared
-        )
-    return keys
+def agree_pair_masks(participant: Participant, session: Session) -> PairMasks:
+    """Agree on a secret key with each peer, for the masks that hide one answer among all of them; two need none."""
+    keys: dict[str, bytes] = {}
+    if len(participant.data_peers) > 1:
+        secret = X25519PrivateKey.from_private_bytes(participant.draws.of("pair key").draw(32))
+        participant.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
+        for peer, body in participant.receive_all(Kind.PAIR_KEY).items():
+            keys[peer] = _pair_key(secret, body, session, sorted((participant.name, peer)), peer)
+    return PairMasks(participant.name, session.identity, keys)
+
+
+def _pair_key(secret: X25519PrivateKey, body: bytes, session: Session, names: list[str], peer: str) -> bytes:
+    try:
+        shared = secret.exchange(X25519PublicKey.from_public_bytes(body))
+    except ValueError:
+        raise RemoteProtocolError(
+            f"{peer}: its pair key is a point of small order; everybody could guess ours"
+        ) from None
+    return hash_fields(b"pair", session.identity, *map(str.encode, names), shared)

@@ -28,7 +28,6 @@ All of it is as secret as the keys: links are what keys, masks and noise are mad
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from plumbob.crypto.draws import Draws
 from plumbob.net import Data
@@ -47,36 +46,11 @@ class Resumed:
     results: list[State]
 
 
-class Journal(Protocol):
-    """What a party writes down so that it can be killed and resume; the module says what each method is for."""
+class Journal:
+    """What a party writes down so that it can be killed and resume; the module says what each method is for.
 
-    def begin(self, step: int) -> None: ...
-
-    def sending(self, peer: str, message: Message, digest: bytes) -> bool: ...
-
-    def arrived(self, peer: str) -> bytes | None: ...
-
-    def keep(self, peer: str, data: Data, digest: bytes) -> None: ...
-
-    def finish(self, step: int, result: State, state: State) -> None: ...
-
-    def resumed(self) -> Resumed | None: ...
-
-    def begin_keys(self) -> None: ...
-
-    def hand_on(self, state: State, needs: Mapping[int, bytes]) -> None: ...
-
-    def handed_on(self) -> tuple[State, dict[int, bytes]] | None: ...
-
-    def open_chain(self, draws: Draws) -> None: ...
-
-    def settle(self, calculated: Numbers) -> Numbers: ...
-
-    def decide(self, calculated: bytes) -> bytes: ...
-
-
-class NoJournal:
-    """Remembers nothing: a run that is interrupted starts over."""
+    This one remembers nothing: a run that is interrupted starts over.
+    """
 
     def begin(self, step: int) -> None:
         """Do nothing: there is nothing to prepare."""
@@ -115,4 +89,4 @@ class NoJournal:
         return calculated
 
 
-NO_JOURNAL = NoJournal()
+NO_JOURNAL = Journal()

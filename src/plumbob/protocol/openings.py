@@ -1,23 +1,28 @@
-"""Opening a shared number: no more bits leave than an honest number has.
+"""How wide numbers are, and opening a shared one: no more bits leave than an honest number has.
 
 To open a shared number, each side cuts its own share: it drops the low bits that nobody needs and reduces what is left
 modulo 2**K, K being the public width of an honest number. The sender hands over K bits and the receiver adds its own.
 Whatever the receiver did before, these K bits are all that this message can carry out (docs/protocol.md, section 10,
-has the argument).
+has the argument). Where several answer, masks hide each answer among the others'.
 """
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.crypto.fixed_point import Encoding
+from plumbob.data.whitening import CLIP, gamma_for
 from plumbob.errors import BudgetExceededError, RemoteProtocolError
 from plumbob.plan import Plan
 
 Share = list[int]
+UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
+LATTICE_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
+ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
 
 SCORE_PART = Encoding(32, 24)
 """The encoding of a part of a score that its party knows: below 2**24, to 2**-32."""
@@ -44,19 +49,20 @@ class OpenedWidth:
         """Bytes of a message with this many cut shares."""
         return count * self._bytes
 
-    def opened(self, cut: Sequence[int], missing: Sequence[int]) -> Vector:
-        """The numbers that two cut shares add up to, each right to one unit in its last place."""
-        modulus = 1 << self.bits
-        sums = ((a + b + modulus // 2) % modulus - modulus // 2 for a, b in zip(cut, missing, strict=True))
+    def opened(self, cut: Sequence[int], missing: Mapping[str, bytes]) -> Vector:
+        """The numbers that own cut shares and the peers' add up to, each right to one unit in its last place."""
+        modulus, total = 1 << self.bits, list(cut)
+        for peer, body in missing.items():
+            total = [a + b for a, b in zip(total, self.from_bytes(body, peer), strict=True)]
+        sums = ((value + modulus // 2) % modulus - modulus // 2 for value in total)
         return np.array([math.ldexp(value, -self.fraction_bits) for value in sums])
 
     def to_bytes(self, cut: Sequence[int]) -> bytes:
-        return b"".join(value.to_bytes(self._bytes, "little") for value in cut)
+        return packed(cut, self._bytes)
 
     def from_bytes(self, data: bytes, peer: str) -> Share:
         """The inverse of `to_bytes`, of a body whose length was checked."""
-        starts = range(0, len(data), self._bytes)
-        values = [int.from_bytes(data[start : start + self._bytes], "little") for start in starts]
+        values = unpacked(data, self._bytes)
         if any(value >> self.bits for value in values):
             raise RemoteProtocolError(
                 f"{peer}: expected shares cut to {self.bits} bits, some are wider; is the peer running another version?"
@@ -68,10 +74,59 @@ class OpenedWidth:
         return -(-self.bits // 8)
 
 
+def packed(values: Iterable[int], size: int) -> bytes:
+    """Whole numbers as bytes, so many for each."""
+    return b"".join(value.to_bytes(size, "little") for value in values)
+
+
+def unpacked(data: bytes, size: int) -> Share:
+    """The inverse of `packed`, of a body whose length was checked."""
+    return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
+
+
 WEIGHTS = OpenedWidth(integer_bits=6, fraction_bits=20)
 """The width of a weight in the units of training: below 64, to 2**-20."""
 OPENED_SCORES = OpenedWidth(integer_bits=5, fraction_bits=16)
 """The width of a score, which is shared modulo one period of the sigmoid's series, 64: below 32, to 2**-16."""
+
+
+@dataclass(frozen=True, repr=False)
+class PairMasks:
+    """Masks that hide one party's answer among several: each two of them add and subtract the same number.
+
+    In the sum over all who answer, the masks cancel; whoever gets the answers gets that sum and nothing of a single
+    one. A party whose answer is the only one has no keys, and no mask.
+    """
+
+    name: str
+    session: bytes
+    keys: Mapping[str, bytes]
+    """The key that this party shares with each other one."""
+
+    def hidden(
+        self, receiver: str, step: int, values: Iterable[int], indices: Iterable[int], moduli: Iterable[int]
+    ) -> Share:
+        """The values with this party's masks; their indices, and the step, never come twice toward one receiver."""
+        return [
+            (value + self.mask(receiver, step, index, modulus)) % modulus
+            for value, index, modulus in zip(values, indices, moduli, strict=False)
+        ]
+
+    def mask(self, receiver: str, step: int, index: int, modulus: int) -> int:
+        """What this party adds: plus the masks shared with later parties, minus those shared with earlier ones."""
+        return sum(
+            (1 if self.name < other else -1) * pair_mask(key, self.session, receiver, step, index, modulus)
+            for other, key in self.keys.items()
+            if other != receiver
+        )
+
+
+def pair_mask(key: bytes, session: bytes, receiver: str, step: int, index: int, modulus: int) -> int:
+    """A pseudo-random number modulo a power of two, never the same for two different contexts."""
+    name = receiver.encode()
+    numbers = (len(name), step, index)
+    context = key + session + b"".join(number.to_bytes(8, "little") for number in numbers) + name
+    return int.from_bytes(hashlib.shake_256(context).digest((modulus.bit_length() + 7) // 8), "little") % modulus
 
 
 def most_scored_rows(plan: Plan, trained: int) -> int:
@@ -107,3 +162,42 @@ def refuse_beyond(limit: int, before: int, rows: int) -> None:
     """Raise BudgetExceededError where this many more rows exceed a limit; 0 = no limit."""
     if limit and before + rows > limit:
         raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")
+
+
+# The widths of own numbers, from public numbers only: the plan, the aligned rows, the parties' columns.
+
+
+def feature_encoding(plan: Plan, training_rows: int) -> Encoding:
+    """Of own rows; what does not fit is refused before anything depends on it."""
+    return Encoding(plan.feature_bits, feature_integer_bits(plan, training_rows))
+
+
+def feature_integer_bits(plan: Plan, training_rows: int) -> int:
+    """Integer bits of a feature: a standardised column stays within sqrt(n - 1), a clipped row within its norm."""
+    if plan.kind.has_lattices:
+        return LATTICE_BITS
+    if plan.joint_norm > 0:
+        bound = plan.joint_norm
+    elif plan.scale == "standard":
+        bound = math.sqrt(training_rows)
+    elif plan.is_whitened:
+        bound = largest_whitened(plan, training_rows)
+    else:
+        return UNSCALED_BITS
+    # Features are rounded after scaling and clipping, which can take them up to their bound's next multiple.
+    bound += 2.0**-plan.feature_bits
+    return max(1, math.floor(math.log2(max(bound, 1.0))) + 1)
+
+
+def largest_whitened(plan: Plan, training_rows: int) -> float:
+    """The largest entry of a whitened column: its deviation is at most 1, and its row is clipped before."""
+    widest = max(party.features for party in plan.learners)
+    # Clipped to +-5 and centred again, an entry is at most 10; the matrix is at most 1 / sqrt(gamma).
+    by_columns = 2.0 * CLIP * math.sqrt(widest / gamma_for(plan.l2, plan.blocks))
+    return min(math.sqrt(training_rows), by_columns)
+
+
+def columns_of(plan: Plan, name: str) -> int:
+    """A party's columns, with the intercept's at the label party."""
+    party = plan.party(name)
+    return party.features + (1 if plan.intercept and party.role == "label" else 0)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from typing import TypeVar
 
 import numpy as np
@@ -20,14 +21,15 @@ from plumbob.errors import PlanError
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
+from plumbob.plan.protocols import Protocol
 from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
+from plumbob.protocol.openings import columns_of, feature_encoding
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
-from plumbob.protocol.widths import columns_of, feature_encoding
 
 Quantity = TypeVar("Quantity")
 AfterStep = Callable[[Batch, int], None]
@@ -105,8 +107,7 @@ class TrainingParty(AnyParty):
     def _paid_treatment(self, trained: int) -> RowTreatment:
         """How own rows are scaled and limited under a promise about whole rows, once the run is paid for."""
         # Late: a plan without such a promise needs nothing of it.
-        from plumbob.protocol.row_noise import HomeTreatment
-        from plumbob.protocol.row_promise import run_failure, spending_of_a_run
+        from plumbob.protocol.row_noise import HomeTreatment, run_failure, spending_of_a_run
 
         self.participant.spend_rows(spending_of_a_run(self.plan, trained))
         draw = self.participant.draws.of("noise at home").draw
@@ -275,3 +276,29 @@ def row_weights(plan: Plan, y: ArrayLike, given: Vector | None = None) -> Vector
         return own
     balanced = logistic.class_weights(y) if plan.learning_rate else logistic.bounded_class_weights(y)
     return balanced if given is None else logistic.rounded_weights(balanced * own)
+
+
+# The class that plays a party. Only the program of the run's own protocol is imported.
+
+
+def party_class(protocol: Protocol) -> type[TrainingParty]:
+    """The class of a party with columns."""
+    found: type[TrainingParty] = import_module(protocol.program).PARTY
+    return found
+
+
+def party_at(
+    participant: Participant,
+    table: Table | None,
+    progress: AfterStep | None = None,
+    instead: type[TrainingParty] | None = None,
+) -> AnyParty:
+    """The party at this participant; without a table it is the arbiter. `instead` is a class that overrides a step."""
+    if table is None:
+        from plumbob.protocol.paillier.arbiter import Arbiter  # Only here: another protocol has none.
+
+        return Arbiter(participant)
+    if instead is not None:
+        for channel in participant.channels.values():
+            channel.break_free()
+    return (instead or party_class(participant.plan.kind))(participant, table, progress)

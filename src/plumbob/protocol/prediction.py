@@ -27,7 +27,7 @@ from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RowLimit, refuse_beyond
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.schedule import Due
+from plumbob.protocol.schedules import Due
 from plumbob.protocol.scoring import Scoring, scoring_of
 
 ROW = struct.Struct("<Q")
@@ -52,7 +52,7 @@ class Asker:
         self.participant, self.table, self.part = participant, table, part
         self._step = 0
 
-    _scoring: "Scoring"
+    _scoring: Scoring
 
     def run(self, queries: Iterable[Sequence[int]]) -> list[Vector]:
         """The joint scores of each query's rows."""
@@ -72,8 +72,8 @@ class Asker:
         self._refuse(rows)
         self._step += 1
         self.participant.begin_step(self._step)
-        self._follow(schedules.asked, self._step)
-        self._follow(schedules.query, self._step, len(rows))
+        _follow(self.participant, schedules.asked, self._step)
+        _follow(self.participant, schedules.query, self._step, len(rows))
         peers = self.participant.data_peers
         for channel in peers.values():
             channel.send(Kind.QUERY, self._step, QUERY.pack(len(rows), len(rows) + to_follow))
@@ -84,7 +84,7 @@ class Asker:
         if refusals := refusals_in(verdicts):
             sign_last(self.participant, self._step)
             raise BudgetExceededError(f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals)}")
-        self._follow(schedules.scored_rows, self.part.training_rows, self._step, len(rows))
+        _follow(self.participant, schedules.scored_rows, self.part.training_rows, self._step, len(rows))
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step, {}, {})
         return scores
@@ -92,13 +92,10 @@ class Asker:
     def end(self) -> None:
         """Say that nothing more will be asked, and end the session."""
         self._step += 1
-        self._follow(schedules.asked, self._step)
+        _follow(self.participant, schedules.asked, self._step)
         for channel in self.participant.data_peers.values():
             channel.send(Kind.QUERY, self._step, QUERY.pack(0, 0))
         sign_last(self.participant, self._step)
-
-    def _follow(self, messages: Callable[..., Iterable[Due]], *numbers: int) -> None:
-        self.participant.follow(partial(messages, self.participant.plan, *numbers))
 
     def _refuse(self, rows: Sequence[int]) -> None:
         if not len(rows) or len(set(rows)) != len(rows) or min(rows) < 0 or max(rows) >= len(self.table):
@@ -167,7 +164,7 @@ class Answerer:
         queries = rows = 0
         while (query := self._next_query(queries + 1)).rows:
             self._spend(queries + 1, query)
-            self._follow(schedules.scored_rows, self.part.training_rows, queries + 1, len(query.rows))
+            _follow(self.participant, schedules.scored_rows, self.part.training_rows, queries + 1, len(query.rows))
             scoring.answer(queries + 1, query.rows)
             queries, rows = queries + 1, rows + len(query.rows)
             # What was answered need not be kept: a session that breaks off starts over.
@@ -175,19 +172,16 @@ class Answerer:
         sign_last(self.participant, queries + 1)
         return Served(queries, rows)
 
-    def _follow(self, messages: Callable[..., Iterable[Due]], *numbers: int) -> None:
-        self.participant.follow(partial(messages, self.participant.plan, *numbers))
-
     def _next_query(self, step: int) -> Query:
         """The next query; without rows at the end."""
         self.participant.begin_step(step)
-        self._follow(schedules.asked, step)
+        _follow(self.participant, schedules.asked, step)
         count, in_all = QUERY.unpack(self._channel.receive(Kind.QUERY, step))
         if count > len(self.table):
             raise RemoteProtocolError(f"{self._asker}: it asks for {count} rows of {len(self.table)}, so some repeat")
         if not count:
             return Query()
-        self._follow(schedules.query, step, count)
+        _follow(self.participant, schedules.query, step, count)
         body = self._channel.receive(Kind.QUERY_ROWS, step)
         rows = [row for (row,) in ROW.iter_unpack(body)]
         if len(set(rows)) != count or max(rows) >= len(self.table):
@@ -256,7 +250,11 @@ def refusals_in(verdicts: Mapping[str, bytes], reader: str = "") -> list[str]:
     return refusals
 
 
+def _follow(participant: Participant, messages: Callable[..., Iterable[Due]], *numbers: int) -> None:
+    participant.follow(partial(messages, participant.plan, *numbers))
+
+
 def sign_last(participant: Participant, step: int) -> None:
     """Sign for the last time: what nobody signs, nobody answers for."""
-    participant.follow(partial(schedules.last_seals, participant.plan, step))
+    _follow(participant, schedules.last_seals, step)
     participant.meet(step)

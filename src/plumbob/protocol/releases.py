@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plumbob.plan import Plan
-from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, WEIGHTS, most_scored_rows
+from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, WEIGHTS, columns_of, most_scored_rows
 from plumbob.protocol.shares.shape import LatticeShape
-from plumbob.protocol.widths import columns_of
 
 What = Literal["gradient", "all gradients", "weights", "scores", "parts of scores", "masked numbers", "held-out rows"]
 

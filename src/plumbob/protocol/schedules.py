@@ -1,7 +1,9 @@
-"""The messages of every kind of session, from the plan and the number of aligned rows alone; a protocol adds its own.
+"""The messages of every kind of session: who says what to whom, in which order and in how many bytes.
 
-Sizes are functions of public numbers. A message that would be empty is not sent: a party without columns learns
-nothing, so nobody asks it.
+They follow from the plan and the number of aligned rows alone; a protocol adds its own. A channel takes the next one of
+its direction for every message that is sent or awaited, and refuses anything else; estimates add them up, and
+docs/protocol.md shows them. Sizes are functions of public numbers. A message that would be empty is not sent: a party
+without columns learns nothing, so nobody asks it.
 """
 
 from collections import Counter
@@ -13,10 +15,33 @@ from itertools import permutations, repeat
 from plumbob.data import all_steps, largest_batch, steps_per_epoch
 from plumbob.plan import Plan
 from plumbob.protocol.account import seal_bytes
-from plumbob.protocol.messages import HEADER, Kind
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from plumbob.protocol.openings import OPENED_SCORES, shows_quality
-from plumbob.protocol.schedule import Due, text
 from plumbob.protocol.shares.shape import LatticeShape
+
+
+@dataclass(frozen=True)
+class Due:
+    """One message that is due in one direction of a channel."""
+
+    kind: Kind
+    step: int
+    sender: str
+    receiver: str
+    size: int
+    """Bytes of the message's body."""
+    where: str = ""
+    """The line of the paper's Protocol 1, or the step of docs/protocol.md, section 10, that it belongs to."""
+    is_most: bool = False
+    """Whether the size is a limit: for a text, or for a message that has fewer parts when it is repeated."""
+    again: str = ""
+    """Messages with the same word here may repeat, together and in their order, each time in the next step."""
+
+
+def text(kind: Kind, sender: str, receiver: str) -> Due:
+    """A message of text, whose body is checked separately."""
+    return Due(kind, 0, sender, receiver, LONGEST_TEXT, is_most=True)
+
 
 HASH_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
@@ -33,25 +58,29 @@ def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
 # What most sessions have.
 
 
-def greeting(names: Iterable[str]) -> Iterator[Due]:
-    """Messages in which everybody says who it is."""
-    for sender, receiver in permutations(names, 2):
-        yield text(Kind.HELLO, sender, receiver)
+def to_all(kind: Kind, names: Iterable[str], size: int, step: int = 0, where: str = "") -> Iterator[Due]:
+    """A message of this size from everybody to everybody else."""
+    for ends in permutations(names, 2):
+        yield Due(kind, step, *ends, size, where)
+
+
+def texts(kind: Kind, names: Iterable[str]) -> Iterator[Due]:
+    """A text from everybody to everybody else."""
+    return (text(kind, *ends) for ends in permutations(names, 2))
 
 
 def agreement(plan: Plan) -> Iterator[Due]:
     """Messages for a joint seed, unless the plan has one, and for the same rows."""
-    for ends in permutations(names_of(plan), 2):
-        if not plan.seed:
-            yield Due(Kind.SEED_COMMITMENT, 0, *ends, HASH_BYTES)
-            yield Due(Kind.SEED_SHARE, 0, *ends, HASH_BYTES)
-        yield Due(Kind.CONFIRMATION, 0, *ends, HASH_BYTES)
+    names = names_of(plan)
+    if not plan.seed:
+        yield from to_all(Kind.SEED_COMMITMENT, names, HASH_BYTES)
+        yield from to_all(Kind.SEED_SHARE, names, HASH_BYTES)
+    yield from to_all(Kind.CONFIRMATION, names, HASH_BYTES)
 
 
 def numbers(names: Iterable[str]) -> Iterator[Due]:
     """Messages in which everybody commits to what it calculates with."""
-    for ends in permutations(names, 2):
-        yield Due(Kind.NUMBERS, 0, *ends, HASH_BYTES)
+    return to_all(Kind.NUMBERS, names, HASH_BYTES)
 
 
 def seals(ends: Iterable[tuple[str, str]], step: int, parties: int) -> Iterator[Due]:
@@ -60,10 +89,9 @@ def seals(ends: Iterable[tuple[str, str]], step: int, parties: int) -> Iterator[
         yield Due(Kind.SEAL, step, sender, receiver, seal_bytes(parties), "signatures")
 
 
-def pair_keys(plan: Plan, *, is_needed: bool) -> Iterator[Due]:
-    """Messages for the keys that hide one party's answer among the others'."""
-    for ends in permutations(names_of(plan), 2) if is_needed else ():
-        yield Due(Kind.PAIR_KEY, 0, *ends, 32)
+def pair_keys(plan: Plan) -> Iterator[Due]:
+    """Messages for the keys that hide one party's answer among the others': two need none."""
+    return to_all(Kind.PAIR_KEY, () if plan.is_between_two else names_of(plan), 32)
 
 
 def names_of(plan: Plan) -> list[str]:
@@ -152,7 +180,7 @@ class TrainingSchedule:
         if not shows_quality(self.plan, self.aligned):
             return
         yield from numbers(self.everybody)
-        yield from pair_keys(self.plan, is_needed=hides_among_others(self.plan))
+        yield from pair_keys(self.plan)
         held_out, last = self.plan.held_out(self.aligned), all_steps(self.rows, self.plan)
         for place, start in enumerate(range(0, held_out, ROWS_AT_ONCE), 1):
             rows = min(ROWS_AT_ONCE, held_out - start)
@@ -171,11 +199,6 @@ def training_schedule(plan: Plan, aligned: int) -> TrainingSchedule:
 
 
 # Prediction.
-
-
-def hides_among_others(plan: Plan) -> bool:
-    """Whether one party's part of a score must be hidden among several."""
-    return len(plan.learners) > 2
 
 
 def scoring(plan: Plan, trained: int, step: int, rows: int, parties: int = 0) -> Iterator[Due]:
@@ -206,7 +229,7 @@ def session_of_prediction(plan: Plan) -> Iterator[Due]:
     """The messages before the first query."""
     yield from agreement(plan)
     yield from numbers(names_of(plan))
-    yield from pair_keys(plan, is_needed=hides_among_others(plan))
+    yield from pair_keys(plan)
 
 
 def asked(plan: Plan, step: int) -> Iterator[Due]:
@@ -220,7 +243,7 @@ def query(plan: Plan, step: int, rows: int) -> Iterator[Due]:
     for party in plan.feature_parties:
         yield Due(Kind.QUERY_ROWS, step, plan.label_party.name, party.name, ROW_BYTES * rows)
         yield Due(Kind.QUERY_VERDICT, step, party.name, plan.label_party.name, VERDICT_BYTES)
-    for party in plan.feature_parties if hides_among_others(plan) else ():
+    for party in () if plan.is_between_two else plan.feature_parties:
         size = VERDICT_BYTES * len(plan.feature_parties)
         yield Due(Kind.QUERY_DECISION, step, plan.label_party.name, party.name, size)
 
@@ -235,8 +258,7 @@ def last_seals(plan: Plan, step: int) -> Iterator[Due]:
 
 def proposed_roles(names: Iterable[str]) -> Iterator[Due]:
     """Messages on whether the sender has the label."""
-    for ends in permutations(names, 2):
-        yield text(Kind.PROPOSAL_ROLE, *ends)
+    return texts(Kind.PROPOSAL_ROLE, names)
 
 
 def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:

@@ -1,17 +1,17 @@
 """How the scores of some rows come to the label party: held-out ones when training ends, or new ones."""
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.data import Table
-from plumbob.errors import LocalProtocolError, PlanError, RemoteProtocolError
-from plumbob.protocol.handshake import Participant, Session, agree_pair_keys
+from plumbob.errors import PlanError, RemoteProtocolError
+from plumbob.protocol.handshake import Participant, Session, agree_pair_masks
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import SCORE_PART
-from plumbob.protocol.pair_masks import zero_sum_mask
+from plumbob.protocol.openings import SCORE_PART, packed, unpacked
 from plumbob.protocol.part import ModelPart
 
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
@@ -33,22 +33,26 @@ class Scoring(Protocol):
 
 def scoring_of(participant: Participant, session: Session, table: Table, part: ModelPart) -> Scoring:
     """As this plan's scores are opened."""
-    make = SharedScoring if participant.plan.is_closed else OpenedScoring
-    return make(participant, session, table, part)
+    if not participant.plan.is_closed:
+        return OpenedScoring(participant, session, table, part)
+    from plumbob.protocol.shares.scoring import LatticePredictor  # Late: other protocols open their weights.
+
+    predictor = LatticePredictor(participant, table)
+    predictor.prepare_prediction(part, session)
+    return predictor
 
 
 class OpenedScoring:
     """Scores from weights that every party has for its own columns."""
 
     def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
-        self._participant, self._session = participant, session
+        self._participant = participant
         # Whole numbers, as they travel: processors differ in the last bits of a floating-point product.
         own = SCORE_PART.encode(part.partial_scores(table), "own parts of the scores").values
         self._own = participant.fix_numbers({"scores": own})["scores"]
         if len(participant.plan.feature_parties) > MOST_PARTIES:
             raise PlanError(f"expected at most {MOST_PARTIES} feature parties to predict with")
-        is_masked = len(participant.plan.feature_parties) > 1
-        self._pair_keys = agree_pair_keys(participant, session) if is_masked else {}
+        self.pair_masks = agree_pair_masks(participant, session)
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
         total, peers = [0] * len(rows), self._participant.data_peers
@@ -56,7 +60,7 @@ class OpenedScoring:
         shares = [channel.receive(Kind.SCORE_SHARE, step) for channel in peers.values()]
         self._participant.check_seals(step, peers)
         for body in shares:
-            total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
+            total = [(a + b) % MODULUS for a, b in zip(total, unpacked(body, SCORE_BYTES), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
         most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
         if any(abs(value) > most for value in sums):
@@ -66,39 +70,10 @@ class OpenedScoring:
     def answer(self, step: int, rows: Sequence[int]) -> None:
         self._participant.meet(step, [self._participant.name, *self._participant.data_peers])
         own = self._own[list(rows)].tolist()
-        hidden = [value + self._mask(step, row) for value, row in zip(own, rows, strict=True)]
-        body = b"".join((value % MODULUS).to_bytes(SCORE_BYTES, "little") for value in hidden)
-        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
+        hidden = self.pair_masks.hidden(self._asker, step, own, rows, repeat(MODULUS))
+        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, packed(hidden, SCORE_BYTES))
         self._participant.seal(step, [self._asker])
-
-    def _mask(self, step: int, row: int) -> int:
-        """A mask that cancels in the sum over all feature parties; a single one has none."""
-        name, session = self._participant.name, self._session.identity
-        return zero_sum_mask(self._pair_keys, session, name, self._asker, step, row, MODULUS)
 
     @property
     def _asker(self) -> str:
         return self._participant.plan.label_party.name
-
-
-class SharedScoring:
-    """Scores from weights that nobody has, each party with a share of all of them."""
-
-    def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
-        from plumbob.protocol.shares.scoring import LatticePredictor  # Late: other protocols open their weights.
-
-        self._party = LatticePredictor(participant, table)
-        self._party.prepare_prediction(part, session)
-
-    def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        scores = self._party.open_scores(step, rows)
-        if scores is None:
-            raise LocalProtocolError("only the label party collects scores")
-        return scores
-
-    def answer(self, step: int, rows: Sequence[int]) -> None:
-        self._party.open_scores(step, rows)
-
-
-def _from_bytes(body: bytes) -> list[int]:
-    return [int.from_bytes(body[at : at + SCORE_BYTES], "little") for at in range(0, len(body), SCORE_BYTES)]

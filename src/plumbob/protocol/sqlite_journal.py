@@ -16,9 +16,10 @@ import msgspec
 from plumbob.crypto.draws import LINK_BYTES, Draws, FirstWords, new_root
 from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
 from plumbob.net import Data
+from plumbob.net.reliable import Memory
 from plumbob.protocol.account import NOTHING_FIXED, Numbers
 from plumbob.protocol.bodies import LONG, Bodies, Place
-from plumbob.protocol.journal import Resumed, State
+from plumbob.protocol.journal import Journal, Resumed, State
 from plumbob.protocol.messages import Message
 
 FORMAT = 4
@@ -41,21 +42,6 @@ CREATE TABLE results (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE handed_on (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
 INSERT INTO facts VALUES ('format', CAST('{FORMAT}' AS BLOB));
 """  # noqa: S608  # The number is the one above.
-
-
-@dataclass(frozen=True, repr=False)
-class LinkState:
-    """What a link to one peer needs to know after a restart."""
-
-    first: int
-    """The number of the first message in `unconfirmed`."""
-    unconfirmed: list[bytes]
-    """Messages sent, oldest first, that the peer has not confirmed, as far as the journal has them."""
-    sent: int
-    """How many messages were sent in all; those that are not here are calculated again."""
-    received: int
-    digests: dict[int, bytes]
-    """The digests of the last messages received, by number."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,7 +77,7 @@ class JournalWitness(Protocol):
     def abandon(self) -> None: ...
 
 
-class SqliteJournal:
+class SqliteJournal(Journal):
     """A file of one party and one conversation, open in one process at a time.
 
     A write that fails, a full disk for example, is a JournalError: nothing has left,
@@ -356,7 +342,7 @@ class SqliteJournal:
         """How many of the peer's messages are on this disk. Called from other threads."""
         return self._stored.get(peer, 0)
 
-    def link_state(self, peer: str) -> LinkState:
+    def link_state(self, peer: str) -> Memory:
         """The state of the link to this peer, after a restart."""
         first, end = self._confirmed.get(peer, 0), self._first_missing.get(peer, 0)
         rows = self._select(
@@ -366,7 +352,7 @@ class SqliteJournal:
         with self._intact():
             unconfirmed = [self._body(data, place) for data, place in rows]
         digests = self._select("SELECT number, digest FROM received WHERE peer = ?", peer)
-        return LinkState(first, unconfirmed, self._sent.get(peer, 0), self._received.get(peer, 0), dict(digests))
+        return Memory(first, unconfirmed, self._sent.get(peer, 0), self._received.get(peer, 0), dict(digests))
 
     def forget(self) -> None:
         """Erase what keys, masks and noise were made of, once nobody needs anything more from here."""

@@ -24,7 +24,7 @@ from plumbob.privacy.noise_cost import LabelReleases
 from plumbob.protocol import defences
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.paillier.widths import widths_for
+from plumbob.protocol.paillier.schedule import widths_for
 
 RUNS = 4000
 DELTA = 0.01  # Large, so that the promise is as tight as it can be for so many runs.

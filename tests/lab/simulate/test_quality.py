@@ -11,7 +11,7 @@ from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import assessed, epoch_weights
 from plumbob.plan import Plan
-from plumbob.protocol.quality import measured
+from plumbob.protocol.outcome import measured
 
 MODELS = {"joint", "local-only", "pooled"}
 

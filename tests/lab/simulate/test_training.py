@@ -23,8 +23,7 @@ from plumbob.plan import Plan
 from plumbob.plan.protocols import PROTOCOLS
 from plumbob.protocol.paillier.arbiter import Arbiter
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import TrainingParty, party_class
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
@@ -172,7 +171,7 @@ def test_the_search_finds_what_is_there() -> None:
 def test_a_third_party_has_no_key_of_a_pair() -> None:
     """Of three parties, each holds the two keys that it shares and not the third."""
     parties, _ = run_parties(PLANS["exchange of three"])
-    keys = {name: party.pair_keys for name, party in parties.items() if isinstance(party, ExchangeParty)}
+    keys = {name: party.pair_masks.keys for name, party in parties.items() if isinstance(party, ExchangeParty)}
     for name, party in parties.items():
         known = Knowledge(party).bytes
         first, second = (other for other in keys if other != name)

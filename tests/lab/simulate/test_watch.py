@@ -8,7 +8,7 @@ import pytest
 from plumbob.lab.simulate import train
 from plumbob.lab.simulate.quality import assessed
 from plumbob.lab.simulate.watch import EpochWatch
-from plumbob.protocol.quality import Metrics
+from plumbob.protocol.outcome import Metrics
 from tests.protocol.support import plan_for, tables_for
 
 KEYS: dict[str, Any] = {"epochs": 3, "batch_size": 10, "seed": 7}

@@ -18,7 +18,7 @@ from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
 from plumbob.lab.attacks.integers import own_generator, solve_exactly
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
-from plumbob.protocol.widths import columns_of
+from plumbob.protocol.openings import columns_of
 
 
 class ClaimedWidth(SumsHook):

@@ -42,12 +42,11 @@ from plumbob.lab.attacks.integers import exact_product, is_noisy, label_unit, na
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
 from plumbob.plan.settings import label_scale
-from plumbob.protocol.openings import WEIGHTS
-from plumbob.protocol.paillier.widths import profile_of
+from plumbob.protocol.openings import WEIGHTS, columns_of, feature_encoding
+from plumbob.protocol.paillier.schedule import profile_of
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.shape import has_penalty_products
 from plumbob.protocol.shares.training import LatticeParty
-from plumbob.protocol.widths import columns_of, feature_encoding
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 

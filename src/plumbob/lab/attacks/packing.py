@@ -40,8 +40,8 @@ from plumbob.lab.attacks.integers import exact_product, narrow_residual, own_gen
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.model import bounds
 from plumbob.plan import Plan
-from plumbob.protocol.paillier.widths import Widths, profile_of
-from plumbob.protocol.widths import columns_of
+from plumbob.protocol.openings import columns_of
+from plumbob.protocol.paillier.schedule import Widths, profile_of
 
 # Narrow auxiliary features leave more slots than features of the plan's width; the solve is exact all the same.
 AUXILIARY = Encoding(0, 7)

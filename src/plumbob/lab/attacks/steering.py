@@ -30,9 +30,9 @@ from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.plan import Party, Plan
 from plumbob.plan.settings import label_scale
+from plumbob.protocol.openings import columns_of
 from plumbob.protocol.paillier.party import LARGEST_SCORE
-from plumbob.protocol.paillier.widths import slots_for
-from plumbob.protocol.widths import columns_of
+from plumbob.protocol.paillier.schedule import slots_for
 
 OF_THE_LIMIT = 0.02
 """The share of the limit that a push takes up, if the peers' columns are as large as the attacker's own."""

@@ -18,7 +18,7 @@ from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import KEYS, Plan
 from plumbob.protocol.openings import OPENED_SCORES
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import party_class
 
 NO_EVIDENCE = {"evidence": "none", "days": 0, "auditors": {}}
 """Nobody replays a run that an attack has to itself, and what is calculated in the clear cannot be replayed."""

@@ -40,8 +40,7 @@ from plumbob.lab.audit.score import scored, without_claim
 from plumbob.lab.audit.truth import RunSource, Truth
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan, suggestion
-from plumbob.protocol.party import AfterStep
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import AfterStep, party_class
 from plumbob.record import Finding
 
 AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack, StagedAttack)

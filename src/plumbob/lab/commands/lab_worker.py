@@ -33,7 +33,7 @@ from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import assessed
 from plumbob.lab.simulate.watch import EpochWatch
 from plumbob.plan import Plan
-from plumbob.protocol.quality import Metrics
+from plumbob.protocol.outcome import Metrics
 from plumbob.record import Finding
 from plumbob.report import results
 from plumbob.report.progress import Step, StepProgress

@@ -32,7 +32,7 @@ from plumbob.party.ledger import SpendingLedger
 from plumbob.plan import Plan, suggestion
 from plumbob.plan.encodings import few_rows, why_encoded_so
 from plumbob.protocol.outcome import unfinished_record
-from plumbob.protocol.row_promise import spending_of_a_run
+from plumbob.protocol.row_noise import spending_of_a_run
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report

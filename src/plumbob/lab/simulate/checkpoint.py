@@ -22,7 +22,7 @@ from plumbob.errors import DataError, DivergenceError
 from plumbob.net.identity import make_private_folder
 from plumbob.plan import Plan
 from plumbob.protocol.account import hash_fields
-from plumbob.protocol.journal import NoJournal, Resumed, State
+from plumbob.protocol.journal import Journal, Resumed, State
 from plumbob.protocol.sqlite_journal import SqliteJournal, locked
 from plumbob.run_folder import JOURNAL, RunFolder
 
@@ -107,7 +107,7 @@ class Checkpoint:
         self.step = step
 
 
-class PartyJournal(NoJournal):
+class PartyJournal(Journal):
     """One party's side of a checkpoint; it remembers no messages."""
 
     def __init__(self, name: str, checkpoint: Checkpoint) -> None:

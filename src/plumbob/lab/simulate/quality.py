@@ -22,7 +22,7 @@ from plumbob.model.links import log_odds
 from plumbob.plan import Plan
 from plumbob.plan.encodings import encoding_of
 from plumbob.plan.sigmoids import SIGMOIDS
-from plumbob.protocol.quality import HELD_OUT, measured
+from plumbob.protocol.outcome import HELD_OUT, measured
 from plumbob.protocol.transcript import Transcript
 
 TEST_PART, TRAINING = "test part", "training rows"

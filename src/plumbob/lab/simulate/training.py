@@ -29,11 +29,9 @@ from plumbob.protocol.account import FirstCommitment, SessionAccount
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.clear import train_clear
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.outcome import account_record, party_record, run_record
+from plumbob.protocol.outcome import account_record, party_record, run_record, run_to_its_quality
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty
-from plumbob.protocol.program import party_at
-from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at
 from plumbob.protocol.shares.scoring import LatticePredictor
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.record import RunRecord

@@ -13,10 +13,9 @@ from plumbob.arrays import Vector
 from plumbob.data import Batch, Table, steps_per_epoch
 from plumbob.model.links import log_odds
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import Metrics, measured
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.program import party_class
-from plumbob.protocol.quality import Metrics, measured
+from plumbob.protocol.party import TrainingParty, party_class
 
 WATCHABLE = ("exchange", "arbiter")
 

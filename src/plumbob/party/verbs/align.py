@@ -31,8 +31,8 @@ from plumbob.party.status import Status
 from plumbob.party.verbs import Align
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
+from plumbob.protocol.alignment_schedule import agree_on_held_out
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.held_out import agree_on_held_out
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.report.progress import StepProgress

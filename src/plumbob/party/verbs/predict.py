@@ -25,8 +25,8 @@ from plumbob.party.scores import ALONE, JOINT, refuse_unwritable, threshold_of, 
 from plumbob.party.verbs import Align, Predict
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import measured
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.quality import measured
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 from plumbob.verb.flags import plan_of

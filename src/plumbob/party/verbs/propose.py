@@ -31,7 +31,7 @@ from plumbob.party.settings import HomeSettings
 from plumbob.plan import Party, Plan
 from plumbob.plan.encodings import DraftedEncoding, TableSize, suggested_keys
 from plumbob.privacy.rows import RowSpending
-from plumbob.protocol.row_promise import spending_of_a_run
+from plumbob.protocol.row_noise import spending_of_a_run
 from plumbob.verb import Result
 
 NO_SIZE = TableSize(1, 0, 1)

@@ -14,7 +14,7 @@ from plumbob.party.signature import keep_judgement
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence
 from plumbob.plan.encodings import rows_drafted_for
-from plumbob.protocol.widths import ASSUMED_ROWS
+from plumbob.protocol.openings import ASSUMED_ROWS
 from plumbob.verb import Result
 from plumbob.verb.flags import GivenPlan, plan_argument, plan_of
 

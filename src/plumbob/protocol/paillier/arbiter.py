@@ -21,14 +21,12 @@ from plumbob.model import logistic
 from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant, greet
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import shows_quality
-from plumbob.protocol.paillier.keys import admit_key, make_key, offer_key
+from plumbob.protocol.openings import columns_of, shows_quality
 from plumbob.protocol.paillier.party import GradientParty
-from plumbob.protocol.paillier.primitive import admit_from
-from plumbob.protocol.paillier.widths import slots_for, widths_for
+from plumbob.protocol.paillier.primitive import admit_from, admit_key, make_key, offer_key
+from plumbob.protocol.paillier.schedule import slots_for, widths_for
 from plumbob.protocol.party import AnyParty
 from plumbob.protocol.transcript import ArbiterTranscript
-from plumbob.protocol.widths import columns_of
 
 
 class ArbitratedParty(GradientParty):

@@ -25,13 +25,11 @@ from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch
 from plumbob.model import logistic
-from plumbob.protocol.handshake import agree_pair_keys
-from plumbob.protocol.paillier.keys import admit_key, make_key, offer_key
+from plumbob.protocol.handshake import agree_pair_masks
+from plumbob.protocol.openings import PairMasks, columns_of
 from plumbob.protocol.paillier.party import GradientParty
-from plumbob.protocol.paillier.primitive import Helper, Learner
-from plumbob.protocol.paillier.widths import slots_for
-from plumbob.protocol.pair_masks import zero_sum_mask
-from plumbob.protocol.widths import columns_of
+from plumbob.protocol.paillier.primitive import Helper, Learner, admit_key, make_key, offer_key
+from plumbob.protocol.paillier.schedule import slots_for
 
 
 class ExchangeParty(GradientParty):
@@ -39,7 +37,7 @@ class ExchangeParty(GradientParty):
 
     key: PrivateKey
     peer_keys: dict[str, PublicKey]
-    pair_keys: dict[str, bytes]
+    pair_masks: PairMasks
 
     def prepare(self) -> None:
         self.key = make_key(self.participant)
@@ -48,7 +46,7 @@ class ExchangeParty(GradientParty):
         for peer in self.participant.channels:
             known = {self.key.public.n, *(key.n for key in self.peer_keys.values())}
             self.peer_keys[peer] = admit_key(self.participant, self.session, peer, known)
-        self.pair_keys = agree_pair_keys(self.participant, self.session) if len(self.peer_keys) > 1 else {}
+        self.pair_masks = agree_pair_masks(self.participant, self.session)
 
     def step(self, batch: Batch) -> Vector:
         # Lines 1 to 4.
@@ -92,7 +90,10 @@ class ExchangeParty(GradientParty):
         self.participant.check_seals(batch.step)
         self.participant.mark()
         for learner, values in self.use("replies for peers", batch.step, opened).items():
-            self._helpers[learner].hand_back(batch.step, self._hidden_among_helpers(learner, batch.step, values))
+            # Masks cancel in the sum over all helpers.
+            moduli = self._peer_slots[learner].moduli
+            hidden = self.pair_masks.hidden(learner, batch.step, values, range(len(values)), moduli)
+            self._helpers[learner].hand_back(batch.step, hidden)
         self.participant.seal(batch.step)
 
     def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
@@ -105,14 +106,6 @@ class ExchangeParty(GradientParty):
         joint_mask = [sum(values) for values in zip(*masks, strict=True)]
         sums = self.use("opened sums", batch.step, self.slots.unpack(joint_reply, joint_mask))
         return self.widths.decode_sums(sums)
-
-    def _hidden_among_helpers(self, learner: str, step: int, opened: Sequence[int]) -> list[int]:
-        """The opened sums with masks that cancel in the sum over all helpers; a single helper has none."""
-        keys, name, session = self.pair_keys, self.participant.name, self.session.identity
-        return [
-            value + zero_sum_mask(keys, session, name, learner, step, index, modulus)
-            for index, (value, modulus) in enumerate(zip(opened, self._peer_slots[learner].moduli, strict=True))
-        ]
 
     @cached_property
     def slots(self) -> Slots:

@@ -18,7 +18,7 @@ from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.noise_cost import LabelReleases
 from plumbob.protocol import defences
-from plumbob.protocol.paillier.widths import Widths, widths_for
+from plumbob.protocol.paillier.schedule import Widths, widths_for
 from plumbob.protocol.party import TrainingParty
 
 # One party's part of a score stays below this in a run that converges; the sigmoid is flat long before.

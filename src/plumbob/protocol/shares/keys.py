@@ -10,7 +10,7 @@ peers, all of them are told something before any is heard, so that nobody waits 
 """
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.shares.schedule import COMMITMENT_BYTES
 
 PASSED, AGAIN = b"\1", b"\0"
+ENDED = object()
 
 
 class KeyedProduct(NamedTuple):
@@ -70,27 +71,16 @@ class Keys:
     own_public: dict[KeyContext, bytes]
     peers_public: dict[KeyContext, bytes]
 
-    def add(self, others: "Keys") -> None:
-        """Add the keys agreed on with another peer."""
-        for ours, theirs in zip(self._every, others._every, strict=True):
-            ours.update(theirs)
-
     def forget(self, number: int) -> None:
         """Drop the keys that no pass after this one needs."""
-        for keys in self._every:
+        every: list[dict[KeyContext, Any]] = [*vars(self).values()]
+        for keys in every:
             for context in [context for context in keys if context.last == number]:
                 del keys[context]
 
-    @property
-    def _every(self) -> list[dict[KeyContext, Any]]:
-        return [self.own, self.tested, self.seeds, self.own_public, self.peers_public]
-
 
 def settled_keys(
-    participant: Participant,
-    engine: LatticeEngine,
-    products: Iterable[KeyedProduct],
-    agree: Callable[[Sequence[KeyedProduct]], Keys],
+    participant: Participant, engine: LatticeEngine, channels: Mapping[str, Channel], products: Iterable[KeyedProduct]
 ) -> Keys:
     """The keys of a whole run: agreed on now, or as an earlier start left them, without those of finished passes.
 
@@ -104,7 +94,7 @@ def settled_keys(
         participant.restore_channels(state)
         return _restored(engine, listed, participant.name, needs)
     participant.begin_keys()
-    keys = agree(listed)
+    keys = agree_keys(participant, engine, channels, listed)
     passes = sorted({product.context.last for product in listed})
     participant.hand_on({number: _needed(listed, keys, number) for number in passes})
     return keys
@@ -138,33 +128,22 @@ def known_key(engine: LatticeEngine, parameters: ParameterSet, context: KeyConte
     return TestedKey(parameters, context, residues, hashlib.sha256(public).digest())
 
 
-Talk = Generator[None, None, Keys]
-"""An exchange that pauses wherever something was sent and an answer is due."""
-
-
 def agree_keys(
     participant: Participant, engine: LatticeEngine, channels: Mapping[str, Channel], products: Iterable[KeyedProduct]
 ) -> Keys:
     """Make our keys, receive the peers', and test all of them; one that fails ends the run."""
     listed = list(products)
-    joint = _made(participant, engine, listed)
+    keys = _made(participant, engine, listed)
     talks = [
-        _agreed(participant, engine, channel, joint, [one for one in listed if one.is_between(participant.name, peer)])
+        _Tests(participant, engine, channel, keys).run(
+            [one for one in listed if one.is_between(participant.name, peer)]
+        )
         for peer, channel in channels.items()
     ]
     while talks:
-        talks = [talk for talk in talks if _goes_on(talk, joint)]
-    return joint
-
-
-def _goes_on(talk: Talk, joint: Keys) -> bool:
-    """Receive what is due and send the next message; at the end, keep the keys."""
-    try:
-        next(talk)
-    except StopIteration as end:
-        joint.add(end.value)
-        return False
-    return True
+        # Each receives what is due and sends its next message, until it has ended.
+        talks = [talk for talk in talks if next(talk, ENDED) is not ENDED]
+    return keys
 
 
 def _made(participant: Participant, engine: LatticeEngine, listed: Sequence[KeyedProduct]) -> Keys:
@@ -180,63 +159,39 @@ def _made(participant: Participant, engine: LatticeEngine, listed: Sequence[Keye
     return Keys(own, {}, seeds, {context: key.public_bytes() for context, key in own.items()}, {})
 
 
-def _agreed(
-    participant: Participant, engine: LatticeEngine, channel: Channel, made: Keys, listed: Sequence[KeyedProduct]
-) -> Talk:
-    """Receive the peer's keys and show it ours."""
-    mine = [product.context for product in listed if product.context.owner == participant.name]
-    theirs = [product for product in listed if product.context.owner != participant.name]
-    own = {context: made.own[context] for context in mine}
-    own_public = {context: made.own_public[context] for context in mine}
-    channel.send(Kind.LATTICE_KEYS, 0, b"".join(own_public.values()))
-    sizes = [product.parameters.polynomial_bytes for product in theirs]
-    yield
-    parts = _cut(channel.receive(Kind.LATTICE_KEYS, 0), sizes)
-    peers_public = {product.context: part for product, part in zip(theirs, parts, strict=True)}
-    tested = yield from _Tests(participant, engine, channel, own, own_public).run(theirs, peers_public)
-    return Keys({}, tested, {}, {}, peers_public)
-
-
 class _Tests:
-    """Tests of keys in both directions at once; a round for all, then more for those whose noise carried over."""
+    """Tests of keys with one peer, both ways at once; a round for all, then more for those whose noise carried over."""
 
-    def __init__(
-        self,
-        participant: Participant,
-        engine: LatticeEngine,
-        channel: Channel,
-        own: dict[KeyContext, OwnerKey],
-        own_public: dict[KeyContext, bytes],
-    ) -> None:
-        self.participant, self.engine, self.channel = participant, engine, channel
-        self.own, self.own_public = own, own_public
+    def __init__(self, participant: Participant, engine: LatticeEngine, channel: Channel, keys: Keys) -> None:
+        self.participant, self.engine, self.channel, self.keys = participant, engine, channel, keys
 
-    def run(
-        self, theirs: Sequence[KeyedProduct], public: dict[KeyContext, bytes]
-    ) -> Generator[None, None, dict[KeyContext, TestedKey]]:
-        tested: dict[KeyContext, TestedKey] = {}
-        proving, testing = list(self.own.values()), list(theirs)
+    def run(self, listed: Sequence[KeyedProduct]) -> Generator[None, None, None]:
+        """Show the peer our keys and test its own; pauses wherever something was sent and an answer is due."""
+        mine = [product.context for product in listed if product.context.owner == self.participant.name]
+        theirs = [product for product in listed if product.context.owner != self.participant.name]
+        self.channel.send(Kind.LATTICE_KEYS, 0, b"".join(self.keys.own_public[context] for context in mine))
+        yield
+        sizes = [product.parameters.polynomial_bytes for product in theirs]
+        public = _cut(self.channel.receive(Kind.LATTICE_KEYS, 0), sizes)
+        self.keys.peers_public.update(zip((product.context for product in theirs), public, strict=True))
+        proving, testing = [self.keys.own[context] for context in mine], theirs
         for number in range(MOST_TESTS):
             if not proving and not testing:
-                return {product.context: tested[product.context] for product in theirs}
-            proving, testing = yield from self._round(number, proving, testing, public, tested)
+                return
+            proving, testing = yield from self._round(number, proving, testing)
         raise KeyRefusedError(
             f"{self.channel.peer}: a lattice key failed {MOST_TESTS} tests in a row, which an honest one never does; "
             "end the run"
         )
 
     def _round(
-        self,
-        number: int,
-        proving: list[OwnerKey],
-        testing: list[KeyedProduct],
-        public: dict[KeyContext, bytes],
-        tested: dict[KeyContext, TestedKey],
+        self, number: int, proving: list[OwnerKey], testing: list[KeyedProduct]
     ) -> Generator[None, None, tuple[list[OwnerKey], list[KeyedProduct]]]:
         """Run one round; returns what has to be proved, and tested, once more."""
-        tests = [self._test(product, public[product.context]) for product in testing]
+        tests = [self._test(product) for product in testing]
         proofs = [
-            KeyProof(key, self.own_public[key.context], self._draw("proof of a key", key.context)) for key in proving
+            KeyProof(key, self.keys.own_public[key.context], self._draw("proof of a key", key.context))
+            for key in proving
         ]
         sizes = [2 * key.parameters.polynomial_bytes for key in proving]
         challenges = yield from self._swap(Kind.KEY_CHALLENGES, number, [test.challenge() for test in tests], sizes)
@@ -257,11 +212,12 @@ class _Tests:
         heard = yield from self._swap(Kind.KEY_NONCES, number, said, [1 + SEED_BYTES] * len(tests))
         for product, test, answer in zip(testing, tests, heard, strict=True):
             if answer[:1] != AGAIN:
-                tested[product.context] = self._finished(test, answer[1:])
+                self.keys.tested[product.context] = self._finished(test, answer[1:])
         again = [key for key, nonce in zip(proving, nonces, strict=True) if nonce is None]
-        return again, [product for product in testing if product.context not in tested]
+        return again, [product for product in testing if product.context not in self.keys.tested]
 
-    def _test(self, product: KeyedProduct, public: bytes) -> KeyTest:
+    def _test(self, product: KeyedProduct) -> KeyTest:
+        public = self.keys.peers_public[product.context]
         sigma = self._draw("test of a key", product.context)
         try:
             return KeyTest(self.engine, product.parameters, product.context, public, sigma)

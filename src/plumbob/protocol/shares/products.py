@@ -1,10 +1,11 @@
-"""The products of a pass, as one party asks for them and answers them, and the lifting of shares behind masks.
+"""The parties of `shares`, the products of a pass as one of them asks and answers, and lifting behind masks.
 
 A product has two ends. The owner encrypts numbers of its own, the evaluator multiplies them with private ones, and both
 keep shares of the result.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Protocol, TypeVar
@@ -23,13 +24,17 @@ from plumbob.crypto.lattice import (
     SlotEvaluator,
     SlotLayout,
     SlotOwner,
+    local,
     pairs,
 )
 from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
-from plumbob.protocol.handshake import PolynomialCounts, Session
+from plumbob.errors import EngineError, PlumbobError, RemoteProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.handshake import Participant, PolynomialCounts, Session
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.shares.holders import ColumnHolders, said_by
+from plumbob.protocol.openings import columns_of
 from plumbob.protocol.shares.keys import Keys, key_context
 from plumbob.protocol.shares.shape import LatticeShape, Stage
 
@@ -42,6 +47,71 @@ class Use(Protocol):
     """The type of `TrainingParty.use`."""
 
     def __call__(self, name: str, step: int, value: Quantity, /) -> Quantity: ...
+
+
+@dataclass(frozen=True)
+class ColumnHolders:
+    """All parties with columns, seen from one of them; the order is the plan's."""
+
+    plan: Plan
+    name: str
+    channels: Mapping[str, Channel]
+
+    @classmethod
+    def at(cls, participant: Participant) -> "ColumnHolders":
+        names = [party.name for party in participant.plan.learners if party.name != participant.name]
+        return cls(participant.plan, participant.name, {name: participant.channels[name] for name in names})
+
+    @property
+    def names(self) -> list[str]:
+        return [party.name for party in self.plan.learners]
+
+    @property
+    def peers(self) -> list[str]:
+        return list(self.channels)
+
+    @property
+    def place(self) -> int:
+        """This party's place, from 0."""
+        return self.names.index(self.name)
+
+    @property
+    def label(self) -> str:
+        return self.plan.label_party.name
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the label party: of two, it rounds down and the other one up."""
+        return self.name == self.label
+
+    @property
+    def is_pair(self) -> bool:
+        return len(self.channels) == 1
+
+    def columns(self, name: str) -> int:
+        return columns_of(self.plan, name)
+
+    @property
+    def shares(self) -> local.AnyShares:
+        """The kind of shares of weights and gradients."""
+        return local.WrappedShares(self.is_first) if self.is_pair else local.WholeShares()
+
+
+def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
+    """The lattice engine: readable or cluster where the other engine is that, otherwise the kernel if it was built."""
+    name = participant.engine.name
+    return lattice.choose(name if name in ("python", "ray") else "auto", getattr(participant.engine, "threads", None))
+
+
+@contextmanager
+def said_by(peer: str) -> Iterator[None]:
+    """Name the peer whose bytes are refused; a failing engine of our own names nobody."""
+    try:
+        yield
+    except EngineError:
+        raise
+    except PlumbobError as error:
+        raise RemoteProtocolError(f"{peer}: {error}") from None
 
 
 @dataclass(repr=False)

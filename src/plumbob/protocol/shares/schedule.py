@@ -7,11 +7,9 @@ from itertools import permutations
 from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS
-from plumbob.protocol.schedule import Due
-from plumbob.protocol.schedules import HASH_BYTES, TrainingSchedule, names_of, pair_keys
+from plumbob.protocol.openings import WEIGHTS, columns_of
+from plumbob.protocol.schedules import HASH_BYTES, Due, TrainingSchedule, names_of, pair_keys, to_all
 from plumbob.protocol.shares.shape import LatticeShape, Stage
-from plumbob.protocol.widths import columns_of
 
 ELEMENT_BYTES = 16  # Of a share of a weight.
 COMMITMENT_BYTES = 32  # Of one to the answer in a test of a key.
@@ -25,7 +23,7 @@ class SharesSchedule(TrainingSchedule):
         return LatticeShape(self.plan, self.rows)
 
     def set_up(self) -> Iterator[Due]:
-        yield from pair_keys(self.plan, is_needed=not self.plan.is_between_two)
+        yield from pair_keys(self.plan)
         for sender, receiver in permutations(names_of(self.plan), 2):
             size = ELEMENT_BYTES * columns_of(self.plan, sender)
             yield Due(Kind.START_SHARE, 0, sender, receiver, size, "step 0")
@@ -104,8 +102,8 @@ class SharesSchedule(TrainingSchedule):
             size = SEED_BYTES + self.shape.scores(receiver, 1).request_bytes
             yield Due(Kind.BOUND_SHARE, 0, sender, receiver, size, "step 5")
         if not self.plan.is_between_two:
-            for ends in pairs:
-                yield Due(Kind.BOUND_HASHES, 0, *ends, HASH_BYTES * (len(self.plan.learners) - 1), "step 5")
+            names = names_of(self.plan)
+            yield from to_all(Kind.BOUND_HASHES, names, HASH_BYTES * (len(names) - 1), where="step 5")
 
 
 def tested_keys(

@@ -6,6 +6,7 @@ sign, five integer bits and sixteen fraction bits.
 
 from collections.abc import Sequence
 from functools import cached_property, partial
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,13 @@ from plumbob.data import Table, store
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
-from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
+from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_masks
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.openings import OPENED_SCORES, PairMasks, columns_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares.bound import BoundLattice, BoundLattices, ends_of
-from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine, zero_sum_masks
+from plumbob.protocol.shares.products import ColumnHolders, lattice_engine
 from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, LatticeShape
-from plumbob.protocol.widths import columns_of
 
 NO_SHARES = "this part holds no shares of this plan's weights; is it from another run?"
 
@@ -39,7 +39,7 @@ def largest_reply(plan: Plan) -> int:
 
 
 class LatticePredictor:
-    """One party when new rows are scored; only the label party gets the scores."""
+    """One party when rows are scored, `Scoring` on shares; only the label party gets the scores."""
 
     def __init__(self, participant: Participant, table: Table) -> None:
         self.participant, self.plan, self.table = participant, participant.plan, table
@@ -49,8 +49,8 @@ class LatticePredictor:
     ends: dict[str, BoundLattice]
     shape: LatticeShape
     session: Session
-    pair_keys: dict[str, bytes]
-    """Keys with three or more parties that hide one party's share of a score among the others'."""
+    pair_masks: PairMasks
+    """Masks that hide one party's share of a score among the others'."""
     _predicted: lattice.Small
 
     def predict(self, part: ModelPart) -> Vector | None:
@@ -58,7 +58,10 @@ class LatticePredictor:
         rows = len(self.table)
         self.prepare_prediction(part, agree(self.participant, self.table.ids, "predict", part.model))
         self.participant.follow(partial(schedules.scored_rows, self.plan, part.training_rows, 1, rows))
-        return self.open_scores(1, range(rows))
+        if self.holders.is_first:
+            return self.collect(1, range(rows))
+        self.answer(1, range(rows))
+        return None
 
     def prepare_prediction(self, part: ModelPart, session: Session) -> None:
         """Prepare the shares of the weights, the keys they were bound with, and this table's rows as numbers."""
@@ -74,7 +77,7 @@ class LatticePredictor:
         self.shape = LatticeShape(plan, part.training_rows)
         self.session = session
         self._predicted = self.participant.fix_numbers({"rows": self._entries(part)})["rows"]
-        self.pair_keys = {} if self.holders.is_pair else agree_pair_keys(self.participant, session)
+        self.pair_masks = agree_pair_masks(self.participant, session)
 
     def _entries(self, part: ModelPart) -> lattice.Small:
         """The rows in units of the last fraction bit, no wider than a matrix's entries: new rows may lie far out."""
@@ -85,33 +88,28 @@ class LatticePredictor:
             entries[piece] = np.clip(np.rint(units, out=units), -limit, limit, out=units)
         return entries
 
-    def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
-        """Open the scores of some rows to the label party; after `prepare_prediction`."""
-        chosen = np.asarray(rows, dtype=np.intp)
-        starts = range(0, len(chosen), schedules.ROWS_AT_ONCE)
-        opened = [self._open(step, chosen[start : start + schedules.ROWS_AT_ONCE]) for start in starts]
-        return np.concatenate([np.zeros(0), *(part for part in opened if part is not None)]) if self._is_label else None
+    def collect(self, step: int, rows: Sequence[int]) -> Vector:
+        return np.concatenate([np.zeros(0), *(self._collected(step, piece) for piece in _pieces(rows))])
 
-    def _open(self, step: int, rows: NDArray[np.intp]) -> Vector | None:
-        cut = self._cut(self._shared_scores(step, self._predicted[rows]))
-        self.participant.meet(step, self.holders.names)
-        if not self._is_label:
-            hidden = self._hidden(step, rows.tolist(), cut)
-            channel = self.holders.channels[self.holders.label]
-            channel.send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
-            self.participant.seal(step, [self.holders.label])
-            return None
+    def _collected(self, step: int, rows: NDArray[np.intp]) -> Vector:
+        cut = self._cut_scores(step, rows)
         shares = {peer: channel.receive(Kind.SCORE_SHARE, step) for peer, channel in self.holders.channels.items()}
         self.participant.check_seals(step, self.holders.names)
-        for peer, body in shares.items():
-            cut = [a + b for a, b in zip(cut, OPENED_SCORES.from_bytes(body, peer), strict=True)]
-        return OPENED_SCORES.opened(cut, [0] * len(cut))
+        return OPENED_SCORES.opened(cut, shares)
 
-    def _hidden(self, step: int, rows: list[int], cut: list[int]) -> list[int]:
-        """The share with masks that cancel in the sum over the feature parties, if all answered these rows."""
-        modulus, name, label = 1 << OPENED_SCORES.bits, self.holders.name, self.holders.label
-        zero = zero_sum_masks(self.pair_keys, self.session, name, label, step, rows, modulus)
-        return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
+    def answer(self, step: int, rows: Sequence[int]) -> None:
+        label = self.holders.label
+        for piece in _pieces(rows):
+            cut = self._cut_scores(step, piece)
+            hidden = self.pair_masks.hidden(label, step, cut, piece.tolist(), repeat(1 << OPENED_SCORES.bits))
+            self.holders.channels[label].send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
+            self.participant.seal(step, [label])
+
+    def _cut_scores(self, step: int, rows: NDArray[np.intp]) -> list[int]:
+        """This party's share of some rows' scores, cut, once everybody has signed; after `prepare_prediction`."""
+        cut = self._cut(self._shared_scores(step, self._predicted[rows]))
+        self.participant.meet(step, self.holders.names)
+        return cut
 
     def _shared_scores(self, step: int, entries: lattice.Small) -> NDArray[np.uint64]:
         """This party's share of the scores, modulo one period."""
@@ -140,13 +138,9 @@ class LatticePredictor:
         values = (int(value) % (1 << ANGLE_BITS) for value in shared.tolist())
         if not self.holders.is_pair:
             return [((value + (1 << dropped >> 1)) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
-        if self._is_label:
+        if self.holders.is_first:
             return [(value >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
         return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
-
-    @property
-    def _is_label(self) -> bool:
-        return self.holders.is_first
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
@@ -161,3 +155,9 @@ class LatticePredictor:
     def _tested_keys(self) -> dict[str, lattice.TestedKey]:
         name = self.holders.name
         return {peer: end.tested_key(self.engine, self.shape, name, peer) for peer, end in self.ends.items()}
+
+
+def _pieces(rows: Sequence[int]) -> list[NDArray[np.intp]]:
+    """The rows of each message."""
+    starts = range(0, len(rows), schedules.ROWS_AT_ONCE)
+    return [np.asarray(rows[start : start + schedules.ROWS_AT_ONCE], dtype=np.intp) for start in starts]

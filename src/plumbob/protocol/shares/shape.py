@@ -23,8 +23,7 @@ from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.plan.settings import STEP_BITS, label_scale
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
-from plumbob.protocol.widths import LATTICE_BITS, columns_of
+from plumbob.protocol.openings import LATTICE_BITS, OPENED_SCORES, WEIGHTS, columns_of
 
 if TYPE_CHECKING:
     from plumbob.privacy.rows import RowCost
@@ -228,7 +227,7 @@ class LatticeShape:
     @property
     def lifted_sums(self) -> MaskedOpening:
         """How the gradients of three and more parties, and the penalties', are lifted."""
-        return MaskedOpening(1 << GRADIENT_RING, self.largest_sum_bits, self.parties)
+        return MaskedOpening(1 << GRADIENT_RING, math.ceil(math.log2(self.largest_sum)), self.parties)
 
     @property
     def has_penalty_products(self) -> bool:
@@ -345,29 +344,20 @@ class LatticeShape:
     @property
     def masked_numbers(self) -> int:
         """How many numbers the label party sees behind masks in a pass; none between two parties."""
-        return 0 if self.parties == 2 else sum(count for count, _ in self._masked_numbers())
+        return sum(count for count, _ in self._masked_numbers())
 
     def _masked_numbers(self) -> Iterator[tuple[int, MaskedOpening]]:
         """The masked numbers: sums of gradients, and products of the sigmoid's stages for every row."""
-        yield self.plan.columns + 1, self.lifted_sums
-        for stage in self._masked_stages:
-            yield self.rows * (TERMS if stage.is_turn else 1), self.staged(stage)
+        if self.parties > 2:
+            yield self.plan.columns + 1, self.lifted_sums
+        for stage in self.stages:
+            if stage.is_masked:
+                yield self.rows * (TERMS if stage.is_turn else 1), self.staged(stage)
 
     @property
     def most_bits_behind_a_mask(self) -> int:
         """The most bits that one masked number tells, however large what it hides is made; 0 between two parties."""
-        if self.parties == 2:
-            return 0
-        openings = (self.lifted_sums, *map(self.staged, self._masked_stages))
-        return max(opening.most_bits for opening in openings)
-
-    @property
-    def _masked_stages(self) -> list[Stage]:
-        return [stage for stage in self.stages if stage.is_masked]
-
-    @property
-    def largest_sum_bits(self) -> int:
-        return math.ceil(math.log2(self.largest_sum))
+        return max((opening.most_bits for _, opening in self._masked_numbers()), default=0)
 
     @property
     def largest_sum(self) -> float:

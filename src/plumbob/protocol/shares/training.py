@@ -16,10 +16,10 @@ them behind masks, and then hold whole numbers, which each rounds off alone.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations, product
+from itertools import permutations, product, repeat
 
 import msgspec
 import numpy as np
@@ -34,16 +34,23 @@ from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
 from plumbob.protocol.account import Numbers
-from plumbob.protocol.handshake import agree_pair_keys
+from plumbob.protocol.handshake import agree_pair_masks
 from plumbob.protocol.journal import State
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS, Share
+from plumbob.protocol.openings import WEIGHTS, PairMasks, Share, packed, unpacked
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty, row_weights
 from plumbob.protocol.shares.bound import AnyBound, bind_lattice
-from plumbob.protocol.shares.holders import ColumnHolders, lattice_engine, zero_sum_masks
-from plumbob.protocol.shares.keys import KeyedProduct, Keys, agree_keys, key_context, settled_keys
-from plumbob.protocol.shares.products import GRADIENTS, SCORES, Products, matrix_kind, slot_kind
+from plumbob.protocol.shares.keys import KeyedProduct, key_context, settled_keys
+from plumbob.protocol.shares.products import (
+    GRADIENTS,
+    SCORES,
+    ColumnHolders,
+    Products,
+    lattice_engine,
+    matrix_kind,
+    slot_kind,
+)
 from plumbob.protocol.shares.schedule import ELEMENT_BYTES
 from plumbob.protocol.shares.series import shared_series
 from plumbob.protocol.shares.shape import (
@@ -74,8 +81,8 @@ class LatticeParty(TrainingParty):
     """This party's noise on its shares of the sums, one row per pass, where the plan makes a promise about rows."""
     bound: AnyBound | None = None
     """What prediction works on, where weights are never opened."""
-    pair_keys: Mapping[str, bytes]
-    """Keys with three or more parties that hide one party's share of an opened number among the others'."""
+    pair_masks: PairMasks
+    """Masks that hide one party's share of an opened number among the others'."""
 
     @cached_property
     def shape(self) -> LatticeShape:
@@ -95,14 +102,11 @@ class LatticeParty(TrainingParty):
         self.shape.prove()
         self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         self.row_noise = self._drawn_noise()
-        self.pair_keys = {} if self.holders.is_pair else agree_pair_keys(self.participant, self.session)
+        self.pair_masks = agree_pair_masks(self.participant, self.session)
         self.share_start()
-        keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
+        keys = settled_keys(self.participant, self.engine, self.holders.channels, self._listed_products())
         counts = self.participant.polynomials
         self.products = Products(self.holders, self.session, self.shape, self.engine, keys, self.use, counts=counts)
-
-    def _agreed_keys(self, products: Sequence[KeyedProduct]) -> Keys:
-        return agree_keys(self.participant, self.engine, self.holders.channels, products)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
@@ -125,17 +129,18 @@ class LatticeParty(TrainingParty):
         bound = local.RING if self.holders.is_pair else 1 << START_BITS
         for peer, channel in self.holders.channels.items():
             given = self.participant.draws.of("share of the start", peer).many_below(bound, len(left))
-            channel.send(Kind.START_SHARE, 0, to_bytes(given))
+            channel.send(Kind.START_SHARE, 0, packed(given, ELEMENT_BYTES))
             left = [value - share for value, share in zip(left, given, strict=True)]
         self.held = {name: self._start_of(name, left) for name in self.holders.names}
         self.velocities = {name: [0] * len(share) for name, share in self.held.items()}
 
     def _start_of(self, name: str, left: Share) -> Share:
-        reduce = self.holders.shares.reduce
         if name == self.holders.name:
-            return [reduce(value) for value in left]
-        body = self.holders.channels[name].receive(Kind.START_SHARE, 0)
-        return [reduce(value) for value in from_bytes(body)]
+            return self._reduced(left)
+        return self._reduced(unpacked(self.holders.channels[name].receive(Kind.START_SHARE, 0), ELEMENT_BYTES))
+
+    def _reduced(self, values: Share) -> Share:
+        return [self.holders.shares.reduce(value) for value in values]
 
     def _listed_products(self) -> Iterator[KeyedProduct]:
         """Everything that needs a key, in the order in which keys travel."""
@@ -331,7 +336,7 @@ class LatticeParty(TrainingParty):
     def state(self) -> State:
         kept = {WEIGHTS_OF: self.held, VELOCITY_OF: self.velocities}
         shares = {
-            prefix + name: to_bytes([value % local.RING for value in share])
+            prefix + name: packed((value % local.RING for value in share), ELEMENT_BYTES)
             for prefix, held in kept.items()
             for name, share in held.items()
         }
@@ -344,8 +349,8 @@ class LatticeParty(TrainingParty):
     def restore(self, state: State) -> None:
         super().restore(state)
         self.held, self.velocities = (
-            {name: [self.holders.shares.reduce(value) for value in from_bytes(state[prefix + name])] for name in names}
-            for prefix, names in ((WEIGHTS_OF, self.holders.names), (VELOCITY_OF, self.holders.names))
+            {name: self._reduced(unpacked(state[prefix + name], ELEMENT_BYTES)) for name in self.holders.names}
+            for prefix in (WEIGHTS_OF, VELOCITY_OF)
         )
         self.products.counts.restore(state["polynomials"])
         self.products.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
@@ -359,25 +364,17 @@ class LatticeParty(TrainingParty):
             return
         self.participant.meet(0)
         for peer, channel in self.holders.channels.items():
-            given = self._hidden(peer, self._cut(self.held[peer]))
-            channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(given))
+            cut = self._cut(self.held[peer])
+            hidden = self.pair_masks.hidden(peer, 0, cut, range(len(cut)), repeat(1 << WEIGHTS.bits))
+            channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(hidden))
         self.participant.seal(0)
         missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0) for peer, channel in self.holders.channels.items()}
         self.participant.check_seals(0)
-        total = self._cut(self.held[self.holders.name])
-        for peer, body in missing.items():
-            total = [a + b for a, b in zip(total, WEIGHTS.from_bytes(body, peer), strict=True)]
-        self.weights = WEIGHTS.opened(total, [0] * len(total))
+        self.weights = WEIGHTS.opened(self._cut(self.held[self.holders.name]), missing)
 
     def _cut(self, share: Share) -> Share:
         dropped = WEIGHT_BITS - WEIGHTS.fraction_bits
         return [self.holders.shares.cut(value, dropped) % (1 << WEIGHTS.bits) for value in share]
-
-    def _hidden(self, receiver: str, cut: Share) -> Share:
-        """The share with masks that cancel in the sum of all that is sent there."""
-        name, modulus, every = self.holders.name, 1 << WEIGHTS.bits, range(len(cut))
-        zero = zero_sum_masks(self.pair_keys, self.session, name, receiver, 0, every, modulus)
-        return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
     def refuse_result(self) -> None:
         """Refuse a diverged result at home only, after the last message: a peer must not learn about the weights."""
@@ -431,17 +428,6 @@ class LatticeStepSize:
 def added(left: Share, right: Share) -> Share:
     """The sum of two shares, number by number."""
     return [a + b for a, b in zip(left, right, strict=True)]
-
-
-def to_bytes(share: Sequence[int]) -> bytes:
-    """A share as bytes, 16 for each element."""
-    return b"".join(value.to_bytes(ELEMENT_BYTES, "little") for value in share)
-
-
-def from_bytes(data: bytes) -> Share:
-    """The inverse of `to_bytes`, of a body whose length was checked."""
-    starts = range(0, len(data), ELEMENT_BYTES)
-    return [int.from_bytes(data[start : start + ELEMENT_BYTES], "little") for start in starts]
 
 
 PARTY = LatticeParty

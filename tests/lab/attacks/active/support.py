@@ -13,8 +13,7 @@ from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.simulate import Run
 from plumbob.model import logistic
 from plumbob.plan import Plan
-from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import TrainingParty, party_class
 from tests.protocol.support import made_up, trained, weights_of
 
 Integers = NDArray[np.int64]

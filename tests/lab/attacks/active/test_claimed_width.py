@@ -8,8 +8,8 @@ from plumbob.crypto import Slots
 from plumbob.errors import RemoteProtocolError
 from plumbob.lab.attacks import NotApplicable
 from plumbob.lab.attacks.claimed_width import ClaimedWidth, arm, claimed_columns
+from plumbob.protocol.openings import columns_of
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.widths import columns_of
 from tests.lab.attacks.active.support import staged
 from tests.protocol.support import plan_for
 

@@ -16,7 +16,7 @@ from plumbob.lab.audit import audit
 from plumbob.lab.audit.score import aligned
 from plumbob.plan import Plan
 from plumbob.protocol.paillier.party import LARGEST_SCORE, GradientParty, steering_limit
-from plumbob.protocol.program import party_class
+from plumbob.protocol.party import party_class
 from tests.protocol.support import Played, made_up, plan_for, played, trained
 
 Matrix = NDArray[np.float64]

@@ -20,8 +20,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import decode
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.party import AfterStep, TrainingParty
-from plumbob.protocol.program import party_at
+from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 from tests.crypto.owners import ciphertexts

@@ -21,8 +21,8 @@ from plumbob.data import Batch
 from plumbob.errors import KeyRefusedError, PlumbobError
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.paillier import exchange
-from plumbob.protocol.paillier.keys import make_key as make_honest_key
-from plumbob.protocol.paillier.widths import widths_for
+from plumbob.protocol.paillier.primitive import make_key as make_honest_key
+from plumbob.protocol.paillier.schedule import widths_for
 from tests.crypto.malformed import best_root
 from tests.crypto.owners import SmoothGroup, distinct_primes, prime_between, signed_digits
 from tests.crypto.support import seeded

@@ -20,8 +20,8 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.paillier import arbiter, exchange
-from plumbob.protocol.paillier.keys import offer_key
-from plumbob.protocol.program import party_at
+from plumbob.protocol.paillier.primitive import offer_key
+from plumbob.protocol.party import party_at
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
 from tests.crypto.support import CountingEngine
 from tests.protocol.quick_keys import made_key, use_quick_keys

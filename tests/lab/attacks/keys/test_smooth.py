@@ -9,7 +9,7 @@ import pytest
 from plumbob.crypto import Encoded, Sendable, profiles
 from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Batch
-from plumbob.protocol.paillier.widths import widths_for
+from plumbob.protocol.paillier.schedule import widths_for
 from tests.crypto.owners import OneBaseFullLengthKey, OneBaseKey, SmoothKey, with_chosen_randomness
 from tests.crypto.support import seeded
 from tests.lab.attacks.keys.support import ROWS, ChosenPrimes, Owner, Score, against, attack_plan, score
