@@ -89,8 +89,8 @@ PRODUCTS = {
     "scores": (product("scores"), {"encrypt", "reply", "open"}),
     "gradients": (product("gradients"), {"encrypt", "add_up", "open"}),
     "inner products": (slots(is_turn=False), {"encrypt_slots", "reply_slots", "open_slots"}),
-    "complex products": (slots(is_turn=True), {"encrypt_slots", "reply_turns", "open_slots"}),
-    "products of shares": (shares(), {"encrypt_wide_slots", "reply_turns", "open_slots"}),
+    "complex products": (slots(is_turn=True), {"encrypt_slots", "reply_slots", "open_slots"}),
+    "products of shares": (shares(), {"encrypt_slots", "reply_slots", "open_slots"}),
 }
 
 

@@ -77,7 +77,7 @@ def test_a_refused_word_moves_all_that_follow(engine: LatticeEngine, number: int
     request = engine.encrypt_slots(slots, keys, values, b"")
     assert request == REFERENCE.encrypt_slots(slots, keys, values, b"")
     packed = np.frombuffer(request, dtype=np.uint8).reshape(1, len(slots.primes), -1)
-    arguments = (slots, ReplyKeys(key, secret, OWNER_SEED, OWNER_SEED, EVALUATOR_SEED), packed, values[None] + 3)
+    arguments = (slots, ReplyKeys(key, secret, OWNER_SEED, OWNER_SEED, EVALUATOR_SEED), packed, values[None] + 3, False)
     for ours, theirs in zip(engine.reply_slots(*arguments), REFERENCE.reply_slots(*arguments), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 

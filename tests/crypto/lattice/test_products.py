@@ -16,8 +16,8 @@ from plumbob.crypto.lattice import (
     choose,
     pairs,
     products,
+    residues,
     sets,
-    streams,
 )
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Direction
 from plumbob.crypto.lattice.reference import ReferenceEngine
@@ -113,7 +113,7 @@ def test_empty_products_are_zero(lattice_engine: LatticeEngine, direction: Direc
 
 def test_the_worst_noise_stays_below_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every error at its bound and every entry at its largest, the product is right within one unit and a half."""
-    monkeypatch.setattr(streams, "errors", lambda key, index, count: np.full(count, LARGEST_ERROR, dtype=np.int64))
+    monkeypatch.setattr(residues, "errors", lambda key, index, count: np.full(count, LARGEST_ERROR, dtype=np.int64))
     rows, columns = 60, 3
     layout = Layout.choose(TINY_WIDE, "gradients", rows, columns, 128, 104)
     assert layout.worst_noise * 64 <= layout.parameters.modulus >> layout.output_bits
@@ -130,7 +130,7 @@ def test_noise_of_many_rows_adds_up_by_its_squares() -> None:
     assert layout.worst_noise < LARGEST_ERROR * rows << (ENTRY_BITS - 1)
     signs = np.random.default_rng(5).choice([-1, 1], rows)
     for index in range(20):
-        drawn = streams.errors(bytes(32), index, rows)
+        drawn = residues.errors(bytes(32), index, rows)
         for kept in (drawn.sum(), drawn @ signs):
             assert abs(int(kept)) << (ENTRY_BITS - 1) < layout.worst_noise
 

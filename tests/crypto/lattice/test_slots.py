@@ -22,7 +22,6 @@ from tests.crypto.lattice.support import (
     make_key,
     play_slots,
     random_pairs,
-    to_integers,
     to_ints,
 )
 
@@ -36,7 +35,7 @@ def lifted(played: Played, layout: SlotLayout) -> np.ndarray:
     """The shares' sum, as both parties would lift it."""
     modulus = layout.parameters.slot_modulus
     owner, evaluator = pairs.lift(played.opened, modulus, True), pairs.lift(played.answer.share, modulus, False)
-    return to_integers(pairs.add(owner, evaluator), 128)
+    return np.ascontiguousarray(pairs.add(owner, evaluator)[..., 0]).view(np.int64)
 
 
 @settings(max_examples=40, deadline=None)
@@ -114,9 +113,11 @@ class WatchedEngine(ReferenceEngine):
     def __init__(self) -> None:
         self.used: list[ReplyKeys] = []
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
+    def reply_slots(
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
+    ) -> Answered:
         self.used.append(keys)
-        return super().reply_slots(parameters, keys, packed, values)
+        return super().reply_slots(parameters, keys, packed, values, is_turn)
 
 
 def test_parts_of_a_product_share_no_stream() -> None:
