@@ -12,7 +12,6 @@ import gmpy2
 from gmpy2 import mpz
 
 from plumbob.crypto import PrivateKey, ProofContext, paillier, profiles, proof, prove
-from plumbob.crypto.admission import SMALLEST_FACTOR
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.profiles import Profile
 from tests.crypto.support import seeded
@@ -193,7 +192,7 @@ KEYS: dict[str, tuple[Callable[[Forger], Offer], str]] = {
         "does not fit its challenge",
     ),
     "6373 divides q - 1": (
-        lambda forger: forger.linked_to(int(gmpy2.next_prime(SMALLEST_FACTOR))),
+        lambda forger: forger.linked_to(int(gmpy2.next_prime(proof.SMALLEST_FACTOR))),
         "does not fit its challenge",
     ),
     "p p q": (

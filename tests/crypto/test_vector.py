@@ -1,4 +1,4 @@
-"""crypto/vector.py: arithmetic as on plain integers, what may be sent, and what is let in."""
+"""Vectors of ciphertexts: arithmetic as on plain integers, what may be sent, and what is let in."""
 
 from collections import Counter
 

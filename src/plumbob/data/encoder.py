@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
-from plumbob.data.choices import ColumnChoices
 from plumbob.data.encoding import GAP, Bins, EncodedColumn, Levels, Marked
 from plumbob.data.fitting import find_slots, fit_encodings
-from plumbob.data.tables import Column, EncodingChoices, Table
+from plumbob.data.tables import Column, ColumnChoices, EncodingChoices, Table
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan

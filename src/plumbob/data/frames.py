@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from plumbob.arrays import Labels, Texts
 from plumbob.data import ids, store
-from plumbob.data.choices import ColumnChoices, type_flag
 from plumbob.data.csv_files import FLAGS, NOT_UTF8
 from plumbob.data.ids import canonical, have_repeats, id_names, joined_ids, numbered, one_row_each
-from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, Table
+from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, ColumnChoices, Table, type_flag
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
@@ -301,8 +300,7 @@ def _written_alike(name: str, texts: tuple[str, ...], kind: str | None) -> tuple
     """The texts of one column of an id, where its type gives each number, or each day, one form."""
     if kind is not None and kind.partition(":")[0] == ids.DATE:
         # Late: few ids are days.
-        from plumbob.data.cells import as_values
-        from plumbob.data.dates import day_of
+        from plumbob.data.cells import as_values, day_of
 
         days, _ = as_values(name, np.array(texts, dtype=object), kind, has_decimal_commas=False)
         return tuple(map(day_of, days.tolist()))
@@ -360,7 +358,7 @@ def read_column(name: str, series: Any) -> Column:
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return Column(name, _texts(series))
     if series.dtype in (nw.Date, nw.Datetime):
-        from plumbob.data.dates import day_number  # As above, of days.
+        from plumbob.data.cells import day_number  # As above, of days.
 
         days = [day_number(value) if isinstance(value, date) else np.nan for value in series.to_list()]
         return Column(name, np.array(days), meaning=DATE)
@@ -467,6 +465,6 @@ def _as_written(given: NDArray[Any]) -> NDArray[Any]:
         return np.array([text.lower() == "true" for text in given.tolist()])
     if all(re.fullmatch(r"\s*[+-]?\d+\s*", text) for text in distinct):
         return given.astype(np.int64)
-    from plumbob.data.amounts import is_number  # Late: most labels are 0 and 1.
+    from plumbob.data.cells import is_number  # Late: most labels are 0 and 1.
 
     return given.astype(np.float64) if all(map(is_number, distinct)) else given

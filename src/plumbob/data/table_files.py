@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Texts, Vector
 from plumbob.data import store
-from plumbob.data.choices import ColumnChoices
 from plumbob.data.csv_files import (
     TextAfterAllError,
     describe_error,
@@ -25,7 +24,7 @@ from plumbob.data.csv_files import (
 )
 from plumbob.data.frames import UNNAMED, assemble
 from plumbob.data.ids import id_names, is_named_like_an_id
-from plumbob.data.tables import Column, Table
+from plumbob.data.tables import Column, ColumnChoices, Table
 from plumbob.errors import DataError
 
 

@@ -25,7 +25,7 @@ from dataclasses import astuple, dataclass
 
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
-from plumbob.data.table_sizes import size_of, width_with
+from plumbob.data.summary import size_of, width_with
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net import Connection
 from plumbob.net.reliable import FRAME
