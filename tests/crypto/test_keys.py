@@ -127,13 +127,6 @@ def test_own_randomness_encrypts_zero(key: PrivateKey) -> None:
     assert len(set(drawn)) == 50
 
 
-def test_randomisers_at_the_default_length(standard_key: PrivateKey) -> None:
-    """At 2048 bits too, randomisers are different n-th residues."""
-    drawn = to_ints(standard_key.public.randomisers(4))
-    assert len(set(drawn)) == 4
-    assert all(is_nth_residue(standard_key, value) for value in drawn)
-
-
 def test_own_base_powers_are_uniform() -> None:
     """Powers of the owner's base spread evenly over the group that the base generates."""
     ring, base = Ring(101, 2), pow(2, 101, 101**2)  # 2 generates the units modulo 101.

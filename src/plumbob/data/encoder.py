@@ -348,7 +348,7 @@ def _refuse_unstated(table: Table) -> None:
 
 def _refuse_infinite(table: Table) -> None:
     numbers = [column for column in table.columns if not column.is_text]
-    counts = [int(np.isinf(column.values.astype(np.float64, copy=False)).sum()) for column in numbers]
+    counts = [int(np.isinf(column.numbers).sum()) for column in numbers]
     _refuse([column.name for column in numbers], counts, len(table), "are infinite")
 
 

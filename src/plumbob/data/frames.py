@@ -210,7 +210,7 @@ def _counts_rows(column: Column) -> bool:
     """Whether this is the index that pandas writes into its files: whole numbers, each once, in any order."""
     if column.is_text or column.is_missing.any():
         return False
-    values = column.values.astype(np.float64, copy=False)
+    values = column.numbers
     return bool((values == np.floor(values)).all()) and len(np.unique(values)) == len(values)
 
 
@@ -393,12 +393,7 @@ def _infer_kind(name: str, series: Any) -> Any:
 
 def read_ids(series: Any, seen: int) -> tuple[str, ...]:
     """The ids as texts; `seen` rows came before these."""
-    if missing := int(series.is_null().sum()):
-        rows = _row_list(series.is_null(), seen)
-        have = "has" if missing == 1 else "have"
-        raise DataError(
-            f"{missing} of {seen + len(series)} rows {have} no id ({rows}); fill in the ids, or remove those rows"
-        )
+    _refuse_gaps(series, seen, "id", "fill in the ids, or remove those rows")
     if series.dtype.is_float():
         if not bool((series == series.round(0)).all()):
             raise DataError(f"the id column {series.name!r} holds fractions; store ids as whole numbers or text")
@@ -408,13 +403,7 @@ def read_ids(series: Any, seen: int) -> tuple[str, ...]:
 
 def read_labels(series: Any, seen: int) -> NDArray[Any]:
     """The labels as they came, texts without blanks around them; `seen` rows came before these."""
-    if missing := int(series.is_null().sum()):
-        rows = _row_list(series.is_null(), seen)
-        have = "has" if missing == 1 else "have"
-        raise DataError(
-            f"{missing} of {seen + len(series)} rows {have} no label ({rows}); fill in the labels, or leave these"
-            " rows out with --unlabelled drop"
-        )
+    _refuse_gaps(series, seen, "label", "fill in the labels, or leave these rows out with --unlabelled drop")
     if series.dtype == nw.Binary:
         raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
     if series.dtype != nw.String:
@@ -424,10 +413,12 @@ def read_labels(series: Any, seen: int) -> NDArray[Any]:
     return np.array(list(map(meant.__getitem__, texts.tolist())))
 
 
-def _row_list(is_missing: Any, seen: int) -> str:
-    rows = [seen + row for row, missing in enumerate(is_missing.to_list(), 1) if missing]
-    more = ", ..." if len(rows) > SHOWN_ROWS else ""
-    return f"row{'' if len(rows) == 1 else 's'} {', '.join(map(str, rows[:SHOWN_ROWS]))}{more}"
+def _refuse_gaps(series: Any, seen: int, what: str, cure: str) -> None:
+    rows = [seen + row for row, is_missing in enumerate(series.is_null().to_list(), 1) if is_missing]
+    if rows:
+        have, noun = ("has", "row") if len(rows) == 1 else ("have", "rows")
+        shown = ", ".join(map(str, rows[:SHOWN_ROWS])) + (", ..." if len(rows) > SHOWN_ROWS else "")
+        raise DataError(f"{len(rows)} of {seen + len(series)} rows {have} no {what} ({noun} {shown}); {cure}")
 
 
 def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Labels, tuple[Any, Any]]:

@@ -67,7 +67,7 @@ def test_local_cuts_are_wrong_with_three_parties() -> None:
 
 def test_one_mask_hides_the_number_from_all_others_together() -> None:
     """What the last party says, less all that the others know, is as uniform for one number as for another."""
-    opening, count = MaskedOpening(T, 46, 3), 40_000
+    opening, count = MaskedOpening(T, 46, 3), 10_000
     said = []
     for number, seed in ((2**45, 1), (-(2**45), 2)):
         shares = shared([number] * count, 3, T, seed)
