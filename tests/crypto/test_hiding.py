@@ -18,11 +18,11 @@ from plumbob.crypto import (
     ProofContext,
     admit,
     admit_paillier,
+    engines,
     paillier,
     profiles,
     prove,
 )
-from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import to_ints
 from tests.crypto.owners import (
@@ -107,9 +107,9 @@ FORKING = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:D
 
 @FORKING
 @pytest.mark.parametrize("tables", ["built before", "built after"])
-def test_no_randomness_repeats_after_fork(engine: Engine, tables: str) -> None:
+def test_no_randomness_repeats_after_fork(tables: str) -> None:
     """Ciphertexts, masks and randomisers of four workers and their parent are all different."""
-    key = paillier.generate(PROFILE, engine, SYSTEM_RANDOMNESS)
+    key = paillier.generate(PROFILE, engines.choose(threads=1), SYSTEM_RANDOMNESS)
     if tables == "built before":
         draw(key)
     assert repeats(drawn_in_forks(key)) == 0
