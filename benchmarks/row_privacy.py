@@ -29,7 +29,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, read_table, split_array
-from plumbob.data.choices import ColumnChoices
+from plumbob.data.tables import ColumnChoices
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from plumbob import datasets
-from plumbob.crypto import Encoding, paillier, vector
+from plumbob.crypto import Encoding, paillier
 from plumbob.crypto.packing import Slots
 from plumbob.data import Batch, split_array
 from plumbob.lab.audit.again import in_clear
@@ -62,7 +62,7 @@ def timed(function: Callable[..., Any]) -> Callable[..., Any]:
 def cryptography_timed() -> Iterator[None]:
     """Within: every way into the crypto package that a training step uses is timed."""
     ways = [
-        (vector.EncryptedVector, ("__add__", "__matmul__", "randomised")),
+        (paillier.EncryptedVector, ("__add__", "__matmul__", "randomised")),
         (paillier.PrivateKey, ("encrypt", "decrypt")),
         (paillier.PublicKey, ("encrypt",)),
         (Slots, ("pack", "unpack", "truncate", "to_bytes", "from_bytes")),

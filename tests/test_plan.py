@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.checking.check import check, notes
@@ -423,6 +423,7 @@ def test_what_can_be_carried_is_accepted(keys: dict[str, Any]) -> None:
     assert Plan.from_toml(plan.to_toml()) == plan
 
 
+@settings(max_examples=30)
 @given(
     st.text(max_size=40).filter(str.isprintable),
     st.floats(1e-300, 1e6),
@@ -435,6 +436,7 @@ def test_toml_keeps_every_value(title: str, learning_rate: float, delta: float, 
     assert Plan.from_toml(plan.to_toml()) == plan
 
 
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_keys_does_not_matter(shuffle: random.Random) -> None:
     """A plan's dictionary may come in any order but that of the parties."""
@@ -487,18 +489,6 @@ def test_a_party_is_found_by_name() -> None:
         Plan(TWO).party("funds")
 
 
-def test_a_plan_is_read_from_its_file(tmp_path: Path) -> None:
-    """A file that is not there, or is not text, is a plan error that names it."""
-    path = tmp_path / "joint.toml"
-    with pytest.raises(PlanError, match=r"joint\.toml"):
-        Plan.load(path)
-    path.write_text(EXAMPLE)
-    assert Plan.load(path).parties == TWO
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(PlanError, match="cannot be read"):
-        Plan.load(path)
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -535,8 +525,10 @@ def test_numbers_that_nothing_can_be_calculated_with_are_refused(keys: dict[str,
 )
 def test_a_check_can_be_calculated_at_the_limits(keys: dict[str, Any]) -> None:
     """What a plan allows has an answer."""
-    settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **PAPER, **keys}
-    assert len(check(Plan.for_columns(**settings))) >= 15
+    plan = Plan.for_columns(
+        **{"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **PAPER, **keys}
+    )
+    assert len(check(plan)) >= 15
 
 
 def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
@@ -553,8 +545,8 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
     path.write_bytes(Plan.for_columns((1, 2)).to_toml().encode("utf-16"))
     with pytest.raises(PlanError, match="UTF-8"):
         Plan.load(path)
-    path.write_text(Plan.for_columns((1, 2)).to_toml(), encoding="utf-8-sig")
-    assert Plan.load(path) == Plan.for_columns((1, 2))
+    path.write_text(EXAMPLE, encoding="utf-8-sig")
+    assert Plan.load(path).parties == TWO
 
 
 def test_another_protocol_drops_the_number_of_a_lattice_set() -> None:

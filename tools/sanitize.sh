@@ -40,5 +40,5 @@ run_tests thread "-fsanitize=thread" libtsan.so tests/crypto/test_engines.py \
 echo "sanitize: secrets"
 "$python" -m tools.secret_timing
 "$python" -m tools.secret_branches
-"$python" -m pytest -q -p no:cacheprovider -m soak tests/crypto/test_wiped_secrets.py
+"$python" -m pytest -q -p no:cacheprovider -m soak tests/crypto/test_native_tools.py -k is_wiped
 echo "sanitize: clean"

@@ -7,7 +7,7 @@ from gmpy2 import mpz
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbob.crypto.limbs import from_bytes, from_ints, to_bytes, to_ints, to_mpz
+from plumbob.crypto.limbs import from_bytes, from_ints, is_less, to_bytes, to_ints, to_mpz
 from tests.crypto.support import LIGHT
 
 
@@ -41,3 +41,12 @@ def test_what_does_not_fit_is_refused(value: int) -> None:
     for kind in (int, mpz):
         with pytest.raises((OverflowError, TypeError)):
             from_ints([kind(value)], 2)
+
+
+@pytest.mark.parametrize("difference", [-1, 0, 1, -(1 << 64), 1 << 64, 1 << 130])
+def test_rows_are_compared_by_their_highest_limb(difference: int) -> None:
+    """A row is less than a bound exactly if its integer is, whichever limb makes the difference."""
+    bound = (5 << 128) + (7 << 64) + 9
+    rows = from_ints([bound + difference, 0, bound - 1, bound], 3)
+    expected = [difference < 0, True, True, False]
+    assert is_less(rows, from_ints([bound], 3)[0]).tolist() == expected

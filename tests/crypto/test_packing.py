@@ -49,31 +49,6 @@ def test_truncated_replies_are_exact(key: PrivateKey, layout: Layout, sums: list
     assert slots.unpack(in_the_clear(key.public, slots, sums, mask), mask) == sums
 
 
-PATTERNS: dict[str, Callable[[int], int]] = {
-    "all negative": lambda k: -1 - k,
-    "all smallest": lambda k: -LARGEST,
-    "all largest": lambda k: LARGEST,
-    "alternating": lambda k: LARGEST if k % 2 else -LARGEST,
-    "alternating the other way": lambda k: -1 if k % 2 else 1,
-    "only the lowest negative": lambda k: -1 if k == 0 else 0,
-    "zeros": lambda k: 0,
-}
-
-
-@layouts
-@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
-@pytest.mark.parametrize("columns", [1, 2, 29, 40, 71])
-def test_borrows_are_carried(key: PrivateKey, layout: Layout, pattern: Callable[[int], int], columns: int) -> None:
-    """Negative slots borrow from their neighbours and are paid back, in full replies and in a shorter last one."""
-    sums = [pattern(k) for k in range(columns)]
-    slots = layout(key.public, columns, SLOT_BITS)
-    for mask in (
-        key.public.random_mask(slots.replies, slots.masked_bits),
-        [1 << (slots.masked_bits + 1)] * slots.replies,
-    ):
-        assert slots.unpack(in_the_clear(key.public, slots, sums, mask), mask) == sums
-
-
 def digit_by_digit(slots: Slots, packed: list[int]) -> list[int]:
     """Replies taken apart one digit after the other, each borrow paid back at once."""
     sums: list[int] = []

@@ -41,12 +41,6 @@ def test_labels_follow_their_rows() -> None:
     assert list(aligned.labels) == [0, 1, 1]
 
 
-def test_agreed_ids_must_be_there() -> None:
-    """An agreed list with ids that this party lacks is refused by count."""
-    with pytest.raises(DataError, match="1 of 2 agreed ids"):
-        table_from(np.zeros((2, 1))).select(["0", "7"])
-
-
 @pytest.mark.parametrize(
     ("n_columns", "split", "counts"),
     [(23, None, (11, 12)), (1, None, (0, 1)), (5, (0, 5), (0, 5)), (6, (1, 2, 3), (1, 2, 3))],

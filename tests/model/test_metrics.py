@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
@@ -15,6 +15,7 @@ rows = st.lists(st.tuples(st.integers(0, 1), st.integers(-6, 6)), min_size=2, ma
 )
 
 
+@settings(max_examples=25)
 @given(rows)
 def test_every_figure_is_that_of_scikit_learn(pairs: Any) -> None:
     """AUC with ties, KS, balanced accuracy, accuracy and log loss agree with independent implementations."""

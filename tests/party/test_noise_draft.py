@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plumbob.data import Table, read_table
-from plumbob.data.table_sizes import size_of
+from plumbob.data.summary import size_of
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import MOST_LOSS, _Drafts, drafted, noise_keys, runs_in_words
 from plumbob.party.verbs.setup import MOST_EPSILON

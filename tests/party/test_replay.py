@@ -21,8 +21,7 @@ from plumbob.crypto import Draws, engines
 from plumbob.crypto.engines import workers
 from plumbob.crypto.lattice import native, sets
 from plumbob.data import Batch, Table, align, read_table, with_slots
-from plumbob.data.choices import ColumnChoices
-from plumbob.data.tables import Column
+from plumbob.data.tables import Column, ColumnChoices
 from plumbob.errors import DataError, EngineError, JournalError, PlumbobError, SettingsError
 from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, Identity

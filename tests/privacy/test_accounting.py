@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
@@ -18,10 +18,9 @@ from plumbob.privacy.accounting import (
     zcdp_epsilon,
 )
 
-# Deviations for epsilon 1, 4, .5, 8 and .1, by whoever calibrates the continuous Gaussian; sensitivity 4, as Taylor's.
+# Deviations for epsilon 1, .5, 8 and .1, by whoever calibrates the continuous Gaussian; sensitivity 4, as Taylor's.
 COSTS = [
     (LabelCost(53.438, 4.0, 10), 1e-6, 1.0),
-    (LabelCost(15.097, 4.0, 10), 1e-6, 4.0),
     (LabelCost(154.06, 4.0, 30), 1e-5, 0.5),
     (LabelCost(3.1689, 4.0, 1), 1e-9, 8.0),
     (LabelCost(696.18, 4.0, 100), 1e-3, 0.1),
@@ -67,6 +66,7 @@ def test_one_visit_costs_eight_over_the_variance() -> None:
     assert LabelCost(5.0, 4.0, 3).rho == pytest.approx(3 * 8 / 25)
 
 
+@settings(max_examples=20)
 @given(st.floats(0.05, 10), st.floats(1e-9, 1e-2), st.integers(1, 200))
 def test_more_visits_never_cost_less(epsilon: float, delta: float, visits: int) -> None:
     """Calibration grows with the square root of the visits, and falls with epsilon."""

@@ -125,7 +125,7 @@ def test_a_quarter_of_the_noise_is_caught_in_a_thousand_runs() -> None:
     assert lower_bound(guesses(1, 1000, 1, weaker=4), guesses(0, 1000, 2, weaker=4)) > 1.0
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_no_coin_flip_is_named_more_often_than_the_bound_says(epsilon: float) -> None:
     """Which of two rows a fair coin chose, the best guesser names in no larger share than the promise allows."""
     ones, zeros = (guesses(canary, 400, canary, epsilon=epsilon) for canary in (1, 0))

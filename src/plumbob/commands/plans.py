@@ -9,8 +9,7 @@ from plumbob.commands import NewPlan
 from plumbob.data import Table, column_names, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.ids import id_column_of, refuse_other_parties
-from plumbob.data.summary import TableSummary, summarise
-from plumbob.data.table_sizes import sizes_of
+from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.errors import DataError, PlanError
 from plumbob.plan import Plan
 from plumbob.plan.encodings import suggested_keys

@@ -14,24 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plumbob.crypto import engines, lattice, paillier, profiles
-    from plumbob.crypto.admission import admit_paillier
     from plumbob.crypto.draws import Draws, FirstWords, new_root
     from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
     from plumbob.crypto.packing import Slots
-    from plumbob.crypto.paillier import PrivateKey, PublicKey
-    from plumbob.crypto.proof import ProofContext, prove
+    from plumbob.crypto.paillier import EncryptedVector, PrivateKey, PublicKey, Sendable, admit
+    from plumbob.crypto.proof import ProofContext, admit_paillier, prove
     from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
-    from plumbob.crypto.vector import EncryptedVector, Sendable, admit
 
 _OFFERED = {
-    "admission": ("admit_paillier",),
     "draws": ("Draws", "FirstWords", "new_root"),
     "fixed_point": ("Encoded", "Encoding", "sum_bits"),
     "packing": ("Slots",),
-    "paillier": ("PrivateKey", "PublicKey"),
-    "proof": ("ProofContext", "prove"),
+    "paillier": ("EncryptedVector", "PrivateKey", "PublicKey", "Sendable", "admit"),
+    "proof": ("ProofContext", "admit_paillier", "prove"),
     "randomness": ("SYSTEM_RANDOMNESS", "Randomness"),
-    "vector": ("EncryptedVector", "Sendable", "admit"),
 }
 _MODULE_OF = {name: module for module, names in _OFFERED.items() for name in names}
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from plumbob.crypto.lattice.context import join
+from plumbob.crypto.lattice.context import chacha20, join
 from plumbob.crypto.randomness import Randomness
 from plumbob.errors import LocalProtocolError
 
@@ -129,7 +129,7 @@ class Draws:
         # With what was heard in the name: the same bytes never hide two answers to different questions.
         name = join(purpose.encode(), peer.encode(), self.heard())
         if name not in self._streams:
-            self._streams[name] = _keystream(_derived(self.leaf, b"stream", name))
+            self._streams[name] = chacha20(_derived(self.leaf, b"stream", name))
         stream: bytes = self._streams[name].update(bytes(count))
         return stream
 
@@ -150,11 +150,3 @@ def _leaf_of(link: bytes) -> bytes:
 
 def _derived(key: bytes, *fields: bytes) -> bytes:
     return hmac.new(key, join(b"plumbob draws", *fields), hashlib.sha256).digest()
-
-
-def _keystream(key: bytes) -> Any:
-    # Late: importing this package must not load more than numpy and gmpy2.
-    from cryptography.hazmat.primitives.ciphers import Cipher
-    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-
-    return Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()

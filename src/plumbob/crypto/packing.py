@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from plumbob.crypto.vector import EncryptedVector
+from plumbob.crypto.paillier import EncryptedVector
 from plumbob.errors import EncodingError, RemoteProtocolError
 
 

@@ -11,14 +11,13 @@ from plumbob.data.batches import (
     steps_per_epoch,
     stream,
 )
-from plumbob.data.choices import ColumnChoices
 from plumbob.data.encoder import Encoder, with_slots
 from plumbob.data.encoding import PlainColumn
 from plumbob.data.frames import table_from
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows, newest_rows, split_rows
 from plumbob.data.table_files import column_names, identifying_columns, read_table
-from plumbob.data.tables import Column, Table
+from plumbob.data.tables import Column, ColumnChoices, Table
 
 __all__ = [
     "Batch",

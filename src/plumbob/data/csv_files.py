@@ -85,16 +85,12 @@ def first_rows(file: Path, layout: CsvLayout) -> Any:
 
 def find_layout(file: Path) -> CsvLayout:
     """Find the layout of a file. Raises DataError where its first line cannot be the columns' names."""
-    from pyarrow import csv as arrow_csv
-
     lines = _first_lines(file)
     marked = SEPARATOR_LINE.match(lines[0])
     header = lines[1] if marked and len(lines) > 1 else lines[0]
     separator = marked[1] if marked else separator_of(header)
     skipped = 1 if marked else 0
-    parsing = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    reading = arrow_csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=skipped)
-    with _native(file) as stream, arrow_csv.open_csv(stream, read_options=reading, parse_options=parsing) as reader:
+    with _reader(file, separator, skipped) as reader:
         names = tuple(reader.schema.names)
     _refuse_names(file, names)
     return CsvLayout(separator, skipped, names)
@@ -168,13 +164,11 @@ def _frames(file: Path, layout: CsvLayout, gaps: Collection[str]) -> Iterator[An
     from pyarrow import Table, string
     from pyarrow import csv as arrow_csv
 
-    reading = arrow_csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=layout.skipped)
-    parsing = arrow_csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True)
     marks = [*arrow_csv.ConvertOptions().null_values, *gaps]
     converting = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(layout.names, string()), strings_can_be_null=True, null_values=marks
     )
-    with _native(file) as stream, arrow_csv.open_csv(stream, reading, parsing, converting) as reader:
+    with _reader(file, layout.separator, layout.skipped, converting) as reader:
         batches = iter(reader)
         frame = Table.from_batches(islice(batches, BLOCKS_TOGETHER), reader.schema)
         while True:
@@ -182,6 +176,16 @@ def _frames(file: Path, layout: CsvLayout, gaps: Collection[str]) -> Iterator[An
             frame = Table.from_batches(islice(batches, BLOCKS_TOGETHER), reader.schema)
             if not frame.num_rows:
                 return
+
+
+@contextmanager
+def _reader(file: Path, separator: str, skipped: int, converting: Any = None) -> Iterator[Any]:
+    from pyarrow import csv as arrow_csv
+
+    reading = arrow_csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=skipped)
+    parsing = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    with _native(file) as stream, arrow_csv.open_csv(stream, reading, parsing, converting) as reader:
+        yield reader
 
 
 def _native(file: Path) -> Any:
@@ -226,11 +230,13 @@ class _Survey:
             raise TextAfterAllError(self.late)
 
     def _as_type(self, name: str, cells: Any) -> Any:
+        from pyarrow import compute
+
         kind = "texts" if name in self.texts else self.kinds.get(name)
         if cells.null_count == len(cells):
             return cells
         if kind in (None, "flags") and _are_flags(cells):
-            return self._as_known_type(name, "flags", _as_flags(cells))
+            return self._as_known_type(name, "flags", compute.equal(compute.utf8_lower(cells), "true"))
         if kind in (None, "numbers") and (numbers := _as_numbers(cells)) is not None and not _has_leading_zero(cells):
             return self._as_known_type(name, "numbers", numbers)
         if kind in ("numbers", "flags"):
@@ -308,12 +314,6 @@ def _has_leading_zero_in(cells: Any) -> bool:
         return False
     # A sign or a blank comes first somewhere.
     return bool(compute.any(compute.match_substring_regex(cells, LEADING_ZERO)).as_py())
-
-
-def _as_flags(cells: Any) -> Any:
-    from pyarrow import compute
-
-    return compute.equal(compute.utf8_lower(cells), "true")
 
 
 def _are_flags(cells: Any) -> bool:
@@ -406,12 +406,6 @@ def _separator(content: IO[str]) -> str:
     return separator_of(first)
 
 
-@contextmanager
-def _open_text(file: Path) -> Iterator[IO[str]]:
+def _open_text(file: Path) -> Any:
     is_packed = file.suffix.lower() == ".gz"
-    with (
-        gzip.open(file, "rt", encoding="utf-8-sig", newline="")
-        if is_packed
-        else file.open(encoding="utf-8-sig", newline="")
-    ) as content:
-        yield content
+    return (gzip.open if is_packed else open)(file, "rt", encoding="utf-8-sig", newline="")

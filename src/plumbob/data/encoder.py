@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
-from plumbob.data.choices import ColumnChoices
 from plumbob.data.encoding import GAP, Bins, EncodedColumn, Levels, Marked
 from plumbob.data.fitting import find_slots, fit_encodings
-from plumbob.data.tables import Column, EncodingChoices, Table
+from plumbob.data.tables import Column, ColumnChoices, EncodingChoices, Table
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -349,7 +348,7 @@ def _refuse_unstated(table: Table) -> None:
 
 def _refuse_infinite(table: Table) -> None:
     numbers = [column for column in table.columns if not column.is_text]
-    counts = [int(np.isinf(column.values.astype(np.float64, copy=False)).sum()) for column in numbers]
+    counts = [int(np.isinf(column.numbers).sum()) for column in numbers]
     _refuse([column.name for column in numbers], counts, len(table), "are infinite")
 
 

@@ -65,7 +65,7 @@ class EncodedColumn(ABC):
 
     def columns(self, column: Column) -> Iterator[Vector]:
         """The encoded columns of a source without slots, one by one; NaN where a value is missing."""
-        yield column.values.astype(np.float64, copy=False)
+        yield column.numbers
 
     def ones(self, column: Column) -> Places:
         """The column of each row's 1, for a slotted source.
@@ -196,7 +196,7 @@ class Bins(EncodedColumn):
 
     def places(self, column: Column) -> Places:
         """Each row's slot; -1 for a gap where training had none."""
-        numbers = column.values.astype(np.float64, copy=False)
+        numbers = column.numbers
         places = places_of(numbers, self.cuts)
         places[np.isnan(numbers)] = len(self.cuts) + 1 if self.has_gaps else -1
         return places

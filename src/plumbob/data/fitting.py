@@ -9,7 +9,8 @@ cell of the table.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,36 +31,29 @@ def find_slots(table: Table, choices: EncodingChoices) -> TableSlots:
 
 
 def _slots_of(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
-    if column.is_text and not choices.refuses_texts:
-        return _slots_of_levels(column, choices.rare)
+    if column.is_text:
+        return None if choices.refuses_texts else _slots_of_levels(column, choices.rare)
+    has_gaps = 0 < column.is_missing.sum() < len(column.values)
+    if not choices.bins:
+        return ColumnSlots(is_marked=True, has_gaps=True) if choices.marks_gaps and has_gaps else None
     # A weight on the plain column could undo what the bins of a rising one promise.
     has_plain = choices.plain and not column.is_monotone
-    if not column.is_text and choices.bins and choices.is_public:
+    if choices.is_public:
         bins = len(stated_cuts(column.stated, choices.bins)) + 1
         return ColumnSlots(
-            bins=bins, has_gaps=True, is_monotone=column.is_monotone, has_plain=has_plain and bins > TWO_VALUES
+            bins, has_gaps=True, is_monotone=column.is_monotone, has_plain=has_plain and bins > TWO_VALUES
         )
-    if not column.is_text and choices.bins:
-        values = column.values.astype(np.float64, copy=False)
-        gaps = int(np.isnan(values).sum())
-        # A column without any value has one bin and no column: there is nothing to learn from it.
-        bins = len(cut_points(values, choices.bins)) + 1
-        return ColumnSlots(
-            bins=bins,
-            has_gaps=0 < gaps < len(values),
-            is_monotone=column.is_monotone,
-            has_plain=has_plain and is_numeric(column),
-        )
-    if not column.is_text and choices.marks_gaps and 0 < column.is_missing.sum() < len(column.values):
-        return ColumnSlots(is_marked=True, has_gaps=True)
-    return None
+    # A column without any value has one bin and no column: there is nothing to learn from it.
+    bins = len(cut_points(column.numbers, choices.bins)) + 1
+    has_plain = has_plain and is_numeric(column)
+    return ColumnSlots(bins, has_gaps=bool(has_gaps), is_monotone=column.is_monotone, has_plain=has_plain)
 
 
 def is_numeric(column: Column) -> bool:
     """Whether a column holds numbers of more than two values: two are told apart by one column."""
     if column.is_text or column.is_missing.all():
         return False
-    values = column.values.astype(np.float64, copy=False)
+    values = column.numbers
     return bool(((values > np.nanmin(values)) & (values < np.nanmax(values))).any())
 
 
@@ -94,24 +88,23 @@ def _fit_encoding(
     if slots.is_marked:
         return Marked(column.name, float(training.is_missing.mean()) if len(training_rows) else 0.0)
     if slots.levels is not None:
-        draft = Levels(column.name, slots.levels, slots.has_rare, slots.has_gaps, 0, ())
-        shares = _shares(draft.places, training, slots)
-        return Levels(column.name, slots.levels, slots.has_rare, slots.has_gaps, _largest(shares), shares)
+        levels = Levels(column.name, slots.levels, slots.has_rare, slots.has_gaps, 0, ())
+        shares = _shares(levels.places(training), slots)
+        return replace(levels, reference=_largest(shares), shares=shares)
     cuts = (
         stated_cuts(column.stated, slots.bins)
         if choices.is_public
-        else _pad_cuts(cut_points(training.values.astype(np.float64, copy=False), slots.bins), slots.bins)
+        else _pad_cuts(cut_points(training.numbers, slots.bins), slots.bins)
     )
-    binned = Bins(column.name, cuts, slots.has_gaps, 0, ())
-    shares = _shares(binned.places, training, slots)
+    bins = Bins(column.name, cuts, slots.has_gaps, 0, (), column.is_stepped, slots.is_monotone)
+    shares = _shares(bins.places(training), slots)
     reference = 0 if column.is_stepped else _largest(shares)
-    means = _means(binned, training) if slots.has_plain else ()
-    return Bins(column.name, cuts, slots.has_gaps, reference, shares, column.is_stepped, slots.is_monotone, means)
+    return replace(bins, reference=reference, shares=shares, means=_means(bins, training) if slots.has_plain else ())
 
 
 def _means(binned: Bins, training: Column) -> tuple[float, ...]:
     """The mean of the training rows in each bin; an empty bin has the mean of all."""
-    values, bins = training.values.astype(np.float64, copy=False), len(binned.cuts) + 1
+    values, bins = training.numbers, len(binned.cuts) + 1
     places, is_known = binned.places(training), ~np.isnan(values)
     counts = np.bincount(places[is_known], minlength=bins)
     sums = np.bincount(places[is_known], weights=values[is_known], minlength=bins)
@@ -124,8 +117,7 @@ def _pad_cuts(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:
     return cuts + (cuts[-1] if cuts else 0.0,) * (bins - 1 - len(cuts))
 
 
-def _shares(places_of_column: Callable[[Column], Places], training: Column, slots: ColumnSlots) -> tuple[float, ...]:
-    places = places_of_column(training)
+def _shares(places: Places, slots: ColumnSlots) -> tuple[float, ...]:
     counts = np.bincount(places[places >= 0], minlength=slots.count)
     return tuple((counts / max(len(places), 1)).tolist())
 

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from plumbob.arrays import Labels, Texts
 from plumbob.data import ids, store
-from plumbob.data.choices import ColumnChoices, type_flag
 from plumbob.data.csv_files import FLAGS, NOT_UTF8
 from plumbob.data.ids import canonical, have_repeats, id_names, joined_ids, numbered, one_row_each
-from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, Table
+from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, ColumnChoices, Table, type_flag
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
@@ -211,7 +210,7 @@ def _counts_rows(column: Column) -> bool:
     """Whether this is the index that pandas writes into its files: whole numbers, each once, in any order."""
     if column.is_text or column.is_missing.any():
         return False
-    values = column.values.astype(np.float64, copy=False)
+    values = column.numbers
     return bool((values == np.floor(values)).all()) and len(np.unique(values)) == len(values)
 
 
@@ -301,8 +300,7 @@ def _written_alike(name: str, texts: tuple[str, ...], kind: str | None) -> tuple
     """The texts of one column of an id, where its type gives each number, or each day, one form."""
     if kind is not None and kind.partition(":")[0] == ids.DATE:
         # Late: few ids are days.
-        from plumbob.data.cells import as_values
-        from plumbob.data.dates import day_of
+        from plumbob.data.cells import as_values, day_of
 
         days, _ = as_values(name, np.array(texts, dtype=object), kind, has_decimal_commas=False)
         return tuple(map(day_of, days.tolist()))
@@ -360,7 +358,7 @@ def read_column(name: str, series: Any) -> Column:
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return Column(name, _texts(series))
     if series.dtype in (nw.Date, nw.Datetime):
-        from plumbob.data.dates import day_number  # As above, of days.
+        from plumbob.data.cells import day_number  # As above, of days.
 
         days = [day_number(value) if isinstance(value, date) else np.nan for value in series.to_list()]
         return Column(name, np.array(days), meaning=DATE)
@@ -395,12 +393,7 @@ def _infer_kind(name: str, series: Any) -> Any:
 
 def read_ids(series: Any, seen: int) -> tuple[str, ...]:
     """The ids as texts; `seen` rows came before these."""
-    if missing := int(series.is_null().sum()):
-        rows = _row_list(series.is_null(), seen)
-        have = "has" if missing == 1 else "have"
-        raise DataError(
-            f"{missing} of {seen + len(series)} rows {have} no id ({rows}); fill in the ids, or remove those rows"
-        )
+    _refuse_gaps(series, seen, "id", "fill in the ids, or remove those rows")
     if series.dtype.is_float():
         if not bool((series == series.round(0)).all()):
             raise DataError(f"the id column {series.name!r} holds fractions; store ids as whole numbers or text")
@@ -410,13 +403,7 @@ def read_ids(series: Any, seen: int) -> tuple[str, ...]:
 
 def read_labels(series: Any, seen: int) -> NDArray[Any]:
     """The labels as they came, texts without blanks around them; `seen` rows came before these."""
-    if missing := int(series.is_null().sum()):
-        rows = _row_list(series.is_null(), seen)
-        have = "has" if missing == 1 else "have"
-        raise DataError(
-            f"{missing} of {seen + len(series)} rows {have} no label ({rows}); fill in the labels, or leave these"
-            " rows out with --unlabelled drop"
-        )
+    _refuse_gaps(series, seen, "label", "fill in the labels, or leave these rows out with --unlabelled drop")
     if series.dtype == nw.Binary:
         raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
     if series.dtype != nw.String:
@@ -426,10 +413,12 @@ def read_labels(series: Any, seen: int) -> NDArray[Any]:
     return np.array(list(map(meant.__getitem__, texts.tolist())))
 
 
-def _row_list(is_missing: Any, seen: int) -> str:
-    rows = [seen + row for row, missing in enumerate(is_missing.to_list(), 1) if missing]
-    more = ", ..." if len(rows) > SHOWN_ROWS else ""
-    return f"row{'' if len(rows) == 1 else 's'} {', '.join(map(str, rows[:SHOWN_ROWS]))}{more}"
+def _refuse_gaps(series: Any, seen: int, what: str, cure: str) -> None:
+    rows = [seen + row for row, is_missing in enumerate(series.is_null().to_list(), 1) if is_missing]
+    if rows:
+        have, noun = ("has", "row") if len(rows) == 1 else ("have", "rows")
+        shown = ", ".join(map(str, rows[:SHOWN_ROWS])) + (", ..." if len(rows) > SHOWN_ROWS else "")
+        raise DataError(f"{len(rows)} of {seen + len(series)} rows {have} no {what} ({noun} {shown}); {cure}")
 
 
 def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Labels, tuple[Any, Any]]:
@@ -467,6 +456,6 @@ def _as_written(given: NDArray[Any]) -> NDArray[Any]:
         return np.array([text.lower() == "true" for text in given.tolist()])
     if all(re.fullmatch(r"\s*[+-]?\d+\s*", text) for text in distinct):
         return given.astype(np.int64)
-    from plumbob.data.amounts import is_number  # Late: most labels are 0 and 1.
+    from plumbob.data.cells import is_number  # Late: most labels are 0 and 1.
 
     return given.astype(np.float64) if all(map(is_number, distinct)) else given

@@ -116,12 +116,10 @@ def _fit(
     if treatment is not None:
         return fit_treated(table, training, plan, treatment)
     encoder = fit_encoder(table, training, plan)
-    return encoder, _whitening(encoder, table, training, plan) if plan.scale == "whitened" else None
-
-
-def _whitening(encoder: Encoder, table: Table, training: NDArray[np.intp], plan: Plan) -> Whitening:
-    columns = len(encoder.names)
-    return fit_whitening(encoder.encoded_pieces(table, training), columns, gamma_for(plan.l2, plan.blocks))
+    if plan.scale != "whitened":
+        return encoder, None
+    pieces = encoder.encoded_pieces(table, training)
+    return encoder, fit_whitening(pieces, len(encoder.names), gamma_for(plan.l2, plan.blocks))
 
 
 def _encode(
@@ -162,7 +160,7 @@ def newest_rows(times: Column, count: int) -> NDArray[np.bool_]:
     """Which rows have the largest dates or numbers; of equal ones, those that come last in the table."""
     if times.is_text or times.is_missing.any():
         raise DataError(f"--split-by {times.name}: expected a date or a number in every row; correct them")
-    order = np.argsort(times.values.astype(np.float64, copy=False), kind="stable")
+    order = np.argsort(times.numbers, kind="stable")
     is_new = np.zeros(len(order), dtype=bool)
     is_new[order[len(order) - count :]] = True
     return is_new

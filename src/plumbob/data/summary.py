@@ -2,20 +2,20 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from plumbob.counting import counted, percent
-from plumbob.data.dates import day_of, form_in_words
-from plumbob.data.fitting import find_slots
-from plumbob.data.tables import DATE, FLAG, Column, EncodingChoices, Table, TableSlots
+from plumbob.data.cells import day_of, form_in_words
+from plumbob.data.fitting import find_slots, is_numeric, width_of
+from plumbob.data.tables import DATE, DEFAULT_RARE, FLAG, Column, EncodingChoices, Table, TableSlots
+from plumbob.plan.encodings import ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
 
 MANY_LEVELS = 0.5
 """Share of different texts among the rows from which on a column looks like a name or an id."""
-
-
 MOSTLY_RARE = 0.9
 """Share of rare levels' rows among those with a text from which on a column says next to nothing."""
 ENDS = 5
@@ -134,7 +134,7 @@ def _summary(column: Column, slots: TableSlots, type_said: str) -> ColumnSummary
     own = slots.by_name.get(column.name)
     counts = Counter(column.values.tolist()) if column.is_text else None
     gaps = int(column.is_missing.sum())
-    different = len(counts) - (gaps > 0) if counts is not None else _different_numbers(column)
+    different = len(counts) - (gaps > 0) if counts is not None else len(np.unique(column.numbers)) - (gaps > 0)
     rare = different - len(own.levels) if own is not None and own.levels is not None else 0
     width = 1 if own is None and counts is None else different if own is None else own.width
     kind = "text" if counts is not None else _kind(column, type_said)
@@ -154,11 +154,27 @@ def _kind(column: Column, type_said: str) -> str:
 def _with_ends(summary: ColumnSummary, column: Column) -> ColumnSummary:
     if column.is_text or column.meaning == FLAG or column.is_missing.all():
         return summary
-    values = column.values.astype(np.float64, copy=False)
+    values = column.numbers
     shown = day_of if column.meaning == DATE else "{:.10g}".format
     return replace(summary, lowest=shown(float(np.nanmin(values))), highest=shown(float(np.nanmax(values))))
 
 
-def _different_numbers(column: Column) -> int:
-    values = column.values.astype(np.float64, copy=False)
-    return len(np.unique(values[~np.isnan(values)]))
+# What the rule for drafted plans (`plumbob.plan.encodings`) may know of a table: three numbers.
+
+
+def size_of(table: Table, rare: int = DEFAULT_RARE) -> TableSize:
+    """The part of a table that the rule for drafted plans may know."""
+    numeric = sum(map(is_numeric, table.columns))
+    return TableSize(len(table), numeric, width_with(table, 0, rare) - numeric)
+
+
+def width_with(table: Table, bins: int, rare: int = DEFAULT_RARE) -> int:
+    """How many columns a table gives under the rule's encoding with this many bins."""
+    slots = find_slots(table, EncodingChoices(**encoding_of(bins), rare=rare))
+    return sum(width_of(column, slots) for column in table.columns)
+
+
+def sizes_of(tables: Iterable[Table], keys: Mapping[str, Any]) -> list[TableSize]:
+    """The sizes of several tables; nothing is counted where somebody chose an encoding."""
+    is_chosen = bool(ENCODING_KEYS & keys.keys()) or needs_public_cuts(keys)
+    return [] if is_chosen else [size_of(table, keys.get("rare", DEFAULT_RARE)) for table in tables]

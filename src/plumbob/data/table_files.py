@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plumbob.arrays import Texts, Vector
 from plumbob.data import store
-from plumbob.data.choices import ColumnChoices
 from plumbob.data.csv_files import (
     TextAfterAllError,
     describe_error,
@@ -25,8 +22,11 @@ from plumbob.data.csv_files import (
 )
 from plumbob.data.frames import UNNAMED, assemble
 from plumbob.data.ids import id_names, is_named_like_an_id
-from plumbob.data.tables import Column, Table
+from plumbob.data.tables import Column, ColumnChoices, Table
 from plumbob.errors import DataError
+
+CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
+PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 def read_table(
@@ -51,7 +51,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
 
     file = _existing(Path(path))
     with _readable(file):
-        if file.name.lower().endswith((".parquet", ".pq")):
+        if file.name.lower().endswith(PARQUET_ENDINGS):
             return tuple(parquet.read_schema(file).names)
         with plainly_quoted(file) as source:
             return readable_names(find_layout(source).names)
@@ -64,7 +64,7 @@ def identifying_columns(path: str | Path) -> tuple[str, ...]:
     """
     file = _existing(Path(path))
     with _readable(file):
-        if file.name.lower().endswith((".parquet", ".pq")):
+        if file.name.lower().endswith(PARQUET_ENDINGS):
             *_, frame = islice(_read_parquet(file), 2)
         else:
             with plainly_quoted(file) as source:
@@ -107,10 +107,10 @@ def _existing(file: Path) -> Path:
 
 def _read(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
     name = file.name.lower()
-    if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")):
+    if name.endswith(CSV_ENDINGS):
         with _readable(file), plainly_quoted(file) as source:
             return _read_csv(source, id_column, label_column, choices)
-    if name.endswith((".parquet", ".pq")):
+    if name.endswith(PARQUET_ENDINGS):
         with _readable(file):
             return assemble(_release_after(_read_parquet(file)), id_column, label_column, choices)
     raise DataError(f"{file}: expected a name that ends in .csv, .csv.gz or .parquet")
@@ -167,7 +167,9 @@ def _read_parquet(file: Path) -> Iterator[Any]:
 
 def _refuse_infinite(columns: Sequence[Column]) -> None:
     """Refuse all columns with infinite numbers in one message, so that one correction is enough."""
-    found = [(column.name, where) for column in columns if (where := _infinite(column.values)).any()]
+    found = [
+        (column.name, where) for column in columns if not column.is_text and (where := np.isinf(column.numbers)).any()
+    ]
     if not found:
         return
     told = [
@@ -178,7 +180,3 @@ def _refuse_infinite(columns: Sequence[Column]) -> None:
     leave = "the column" if len(found) == 1 else "these columns"
     dropped = shlex.quote(",".join(name for name, _ in found))
     raise DataError(f"{'; '.join(told)}; correct them, or leave {leave} out with --drop {dropped}")
-
-
-def _infinite(values: Vector | Texts) -> NDArray[np.bool_]:
-    return np.isinf(values.astype(np.float64, copy=False)) if values.dtype != object else np.zeros(1, dtype=np.bool_)

@@ -23,7 +23,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self
 
-from plumbob.data.choices import ColumnChoices
+from plumbob.data.tables import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.identity import (

@@ -26,7 +26,7 @@ from functools import partial
 
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
-from plumbob.data.table_sizes import size_of, width_with
+from plumbob.data.summary import size_of, width_with
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import FRAME

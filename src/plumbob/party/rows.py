@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
-from plumbob.data.choices import ColumnChoices
 from plumbob.data.ids import id_names
+from plumbob.data.tables import ColumnChoices
 from plumbob.errors import DataError
 from plumbob.net.identity import make_private_folder, write_over
 from plumbob.party.home import ALIGNED, Home

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import msgspec
 
-from plumbob.data.choices import ColumnChoices
+from plumbob.data.tables import ColumnChoices
 from plumbob.errors import DataError, SettingsError, TransportError
 from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import refuse_loose

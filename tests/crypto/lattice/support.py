@@ -28,8 +28,8 @@ from plumbob.crypto.lattice import (
     pairs,
     sets,
 )
+from plumbob.crypto.lattice.angles import QUARTER
 from plumbob.crypto.lattice.interface import Angles, SlotValues
-from plumbob.crypto.lattice.polynomial_sine import QUARTER
 
 TINY = sets.insecure_for_tests(64, 2)
 TINY_WIDE = sets.insecure_for_tests(64, 3)
@@ -124,25 +124,16 @@ def worst_error(layout: Layout, entries: NDArray[np.int64], values: Pairs, total
     return worst
 
 
-def to_integers(values: Pairs, bits: int) -> NDArray[np.int64]:
-    """Signed numbers of at most 64 bits that a ring of `bits` bits holds; the caller knows that they fit."""
-    return np.ascontiguousarray(centred(values, bits)[..., 0]).view(np.int64)
+def signed(values: Pairs, bits: int = 128) -> list[int]:
+    """Pairs modulo 2**bits as the whole numbers of least size."""
+    half = 1 << (bits - 1)
+    return [(value + half) % (1 << bits) - half for value in to_ints(values)]
 
 
 def to_floats(values: Pairs, bits: int, fraction_bits: int) -> NDArray[np.float64]:
     """Signed numbers as floating point, divided by 2**fraction_bits."""
-    signed = centred(values, bits)
-    high = np.ascontiguousarray(signed[..., 1]).view(np.int64).astype(np.float64)
-    result: NDArray[np.float64] = (high * 2.0**64 + signed[..., 0].astype(np.float64)) * 2.0**-fraction_bits
-    # A small negative number is minus its complement: adding 2**64 to its high limb would round it away.
-    negative = pairs.negate(signed)
-    opposite = negative[..., 1].astype(np.float64) * 2.0**64 + negative[..., 0].astype(np.float64)
-    return np.where(high < 0, -opposite * 2.0**-fraction_bits, result)
-
-
-def centred(values: Pairs, bits: int) -> Pairs:
-    """Numbers modulo 2**bits as signed ones modulo 2**128."""
-    return pairs.shift_right_signed(pairs.shift_left(values, pairs.BITS - bits), pairs.BITS - bits)
+    numbers = [value / 2**fraction_bits for value in signed(values.reshape(-1, 2), bits)]
+    return np.array(numbers).reshape(values.shape[:-1])
 
 
 def sines(engine: LatticeEngine, turns: Angles) -> tuple[Small, Small]:

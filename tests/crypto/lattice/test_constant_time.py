@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import sets
-from plumbob.crypto.lattice.transform import root
+from plumbob.crypto.lattice.sets import root
 from tools.native import RELEASE, compiled, find_compiler
 
 SOURCES = (

@@ -7,21 +7,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, ks_2samp
 
 from plumbob.crypto.lattice import MaskedOpening, Pairs, pairs, sets
+from plumbob.crypto.lattice.local import pairs_of
 from plumbob.errors import CiphertextRefusedError
-from tests.crypto.lattice.support import to_ints
+from tests.crypto.lattice.support import signed, to_ints
 
 T = sets.SLOTS.slot_modulus
-
-
-def from_ints(values: list[int]) -> Pairs:
-    """Integers as pairs, modulo 2**128."""
-    words = [(value & (2**64 - 1), value >> 64 & (2**64 - 1)) for value in values]
-    return np.array(words, dtype=np.uint64).reshape(len(values), 2)
-
-
-def signed(values: Pairs) -> list[int]:
-    """Pairs as whole numbers below 2**127 in size."""
-    return [(value + 2**127) % 2**128 - 2**127 for value in to_ints(values)]
 
 
 def shared(values: list[int], holders: int, modulus: int, seed: int) -> list[Pairs]:
@@ -29,7 +19,7 @@ def shared(values: list[int], holders: int, modulus: int, seed: int) -> list[Pai
     generator = np.random.default_rng(seed)
     drawn = [[int.from_bytes(generator.bytes(20), "little") % modulus for _ in values] for _ in range(holders - 1)]
     last = [(value - sum(column)) % modulus for value, *column in zip(values, *drawn, strict=True)]
-    return [from_ints(each) for each in [*drawn, last]]
+    return [pairs_of(each) for each in [*drawn, last]]
 
 
 def lifted(opening: MaskedOpening, values: list[int], seed: int) -> list[Pairs]:
@@ -77,7 +67,7 @@ def test_local_cuts_are_wrong_with_three_parties() -> None:
 
 def test_one_mask_hides_the_number_from_all_others_together() -> None:
     """What the last party says, less all that the others know, is as uniform for one number as for another."""
-    opening, count = MaskedOpening(T, 46, 3), 40_000
+    opening, count = MaskedOpening(T, 46, 3), 10_000
     said = []
     for number, seed in ((2**45, 1), (-(2**45), 2)):
         shares = shared([number] * count, 3, T, seed)
@@ -117,3 +107,21 @@ def test_numbers_out_of_range_are_refused() -> None:
     assert signed(opening.from_bytes((T - 1).to_bytes(14, "little"))) == [T - 1]
     with pytest.raises(CiphertextRefusedError, match="below the modulus"):
         opening.from_bytes(T.to_bytes(14, "little"))
+
+
+@pytest.mark.parametrize("holders", [3, 5, 8])
+def test_a_number_that_fills_the_modulus_shows_no_more_than_that(holders: int) -> None:
+    """Masks and number together have the modulus' room: what is left beside one mask bounds what a number tells."""
+    opening = MaskedOpening(1 << 40, 10, holders)
+    generator = np.random.default_rng(1)
+    bound, size = opening.most_bits, 1 << opening.mask_bits
+    assert bound >= 1
+    # Counted: numbers that fill the modulus, in as many classes as the bound allows, told apart by the sum they give.
+    classes = 1 << bound
+    numbers = generator.integers(classes, size=20_000)
+    masks = sum(generator.integers(size, size=20_000) for _ in range(holders - 1))
+    seen = (numbers * (opening.modulus // classes) + masks) % opening.modulus
+    told = np.histogram2d(numbers, seen, bins=(classes, 4 * classes))[0] / len(numbers)
+    independent = np.outer(told.sum(axis=1), told.sum(axis=0))
+    information = float((told[told > 0] * np.log2(told[told > 0] / independent[told > 0])).sum())
+    assert 0.5 < information <= bound

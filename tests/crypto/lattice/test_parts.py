@@ -59,7 +59,7 @@ def test_requests_are_made_in_parts(lattice_engine: LatticeEngine) -> None:
         "small": lambda part, first: lattice_engine.encrypt_slots(
             slots, replace(slot_keys, first=first), small[part], b""
         ),
-        "wide": lambda part, first: lattice_engine.encrypt_wide_slots(
+        "wide": lambda part, first: lattice_engine.encrypt_slots(
             slots, replace(slot_keys, first=first), wide[part], b""
         ),
     }
@@ -75,11 +75,11 @@ def test_replies_in_slots_are_made_in_parts(lattice_engine: LatticeEngine, is_tu
     values = generator.integers(-(2**20), 2**20, (2, COUNT, terms, 64)).astype(np.int32)
     request = lattice_engine.encrypt_slots(slots, request_keys(lattice_engine, slots), values[0].reshape(-1, 64), b"")
     polynomials = packed(slots, request)
-    multiply = lattice_engine.reply_turns if is_turn else lattice_engine.reply_slots
 
     def reply(part: slice) -> Answered:
         keys = replace(reply_keys(lattice_engine, slots), first=part.start)
-        return multiply(slots, keys, polynomials[part.start * terms : part.stop * terms], values[1][part])
+        asked = polynomials[part.start * terms : part.stop * terms]
+        return lattice_engine.reply_slots(slots, keys, asked, values[1][part], is_turn)
 
     assert_same([reply(part) for part in CUTS], reply(slice(0, COUNT)))
 

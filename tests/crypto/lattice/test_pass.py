@@ -21,6 +21,7 @@ from plumbob.crypto.lattice import (
     sets,
 )
 from plumbob.crypto.lattice.layout import Direction
+from plumbob.crypto.lattice.local import pairs_of
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key, random_pairs, to_floats, to_ints
 
 ROWS, COLUMNS = 5000, (3, 5)
@@ -31,16 +32,11 @@ HARMONICS, AMPLITUDES = (1, 3, 5, 7), (-0.6, -0.2, -0.1, -0.05)
 Floats = NDArray[np.float64]
 
 
-def as_pairs(values: list[int], bits: int) -> Pairs:
-    """Numbers modulo 2**bits as pairs."""
-    return np.array([[v % (1 << bits) & (2**64 - 1), v % (1 << bits) >> 64] for v in values], dtype=np.uint64)
-
-
 def split(values: list[int], bits: int, generator: np.random.Generator) -> tuple[Pairs, Pairs]:
     """Uniform shares of numbers."""
     first = random_pairs(generator, len(values), bits)
     rest = [value - share for value, share in zip(values, to_ints(first), strict=True)]
-    return first, as_pairs(rest, bits)
+    return first, pairs.reduce(pairs_of(rest), bits)
 
 
 def own_product(matrix: NDArray[np.int64], share: Pairs, layout: Layout) -> Pairs:
@@ -48,7 +44,7 @@ def own_product(matrix: NDArray[np.int64], share: Pairs, layout: Layout) -> Pair
     numbers = np.array(to_ints(share), dtype=object)
     exact = (matrix if layout.direction == "scores" else matrix.T).astype(object) @ numbers
     dropped = layout.input_bits - layout.output_bits
-    return as_pairs([(int(value) % (1 << layout.input_bits)) >> dropped for value in exact], layout.output_bits)
+    return pairs_of([(int(value) % (1 << layout.input_bits)) >> dropped for value in exact])
 
 
 def product(
@@ -103,7 +99,7 @@ def test_a_pass_is_that_of_floating_point(data: tuple[list[NDArray[np.int64]], l
     for party, matrix in enumerate(matrices):
         got = product(engine, "gradients", matrix, residuals[party], residuals[1 - party], 3 + party)
         fraction_bits = RESIDUAL_BITS + MATRIX_BITS - (RESIDUAL_RING - GRADIENT_RING)
-        gradient = to_floats(pairs.reduce(pairs.add(*got), GRADIENT_RING), GRADIENT_RING, fraction_bits)
+        gradient = to_floats(pairs.add(*got), GRADIENT_RING, fraction_bits)
         assert abs(gradient - matrix.T @ clear / 2**MATRIX_BITS).max() / ROWS < 1e-6
 
 

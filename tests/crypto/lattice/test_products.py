@@ -16,8 +16,8 @@ from plumbob.crypto.lattice import (
     choose,
     pairs,
     products,
+    residues,
     sets,
-    streams,
 )
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Direction
 from plumbob.crypto.lattice.reference import ReferenceEngine
@@ -66,14 +66,14 @@ def test_products_are_right_for_any_shape(direction: Direction, rows: int, colum
     assert len(played.answer.reply) == layout.reply_bytes
 
 
-@pytest.mark.parametrize("group", [1, 2, 3, 5, 7, 11, 31, 32, 33, 63, 64])
+@pytest.mark.parametrize("group", [1, 3, 7, 32, 33, 63, 64])
 @pytest.mark.parametrize("direction", ["scores", "gradients"])
-def test_every_group_width_is_right(lattice_engine: LatticeEngine, direction: Direction, group: int) -> None:
+def test_every_group_width_is_right(direction: Direction, group: int) -> None:
     """Answers never collide, for groups that divide the degree and for those that do not."""
-    layout = Layout(SETS[direction], direction, 70, 70, group, *BITS[direction])
+    layout = Layout(SETS[direction], direction, 70, 66, group, *BITS[direction])
     generator = np.random.default_rng(group)
-    entries, values = random_entries(generator, 70, 70), random_pairs(generator, 70, layout.input_bits)
-    played = play(lattice_engine, layout, entries, values)
+    entries, values = random_entries(generator, 70, 66), random_pairs(generator, layout.inputs, layout.input_bits)
+    played = play(choose(threads=1), layout, entries, values)
     assert worst_error(layout, entries, values, played.total) < 1.5
 
 
@@ -113,7 +113,7 @@ def test_empty_products_are_zero(lattice_engine: LatticeEngine, direction: Direc
 
 def test_the_worst_noise_stays_below_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every error at its bound and every entry at its largest, the product is right within one unit and a half."""
-    monkeypatch.setattr(streams, "errors", lambda key, index, count: np.full(count, LARGEST_ERROR, dtype=np.int64))
+    monkeypatch.setattr(residues, "errors", lambda key, index, count: np.full(count, LARGEST_ERROR, dtype=np.int64))
     rows, columns = 60, 3
     layout = Layout.choose(TINY_WIDE, "gradients", rows, columns, 128, 104)
     assert layout.worst_noise * 64 <= layout.parameters.modulus >> layout.output_bits
@@ -130,7 +130,7 @@ def test_noise_of_many_rows_adds_up_by_its_squares() -> None:
     assert layout.worst_noise < LARGEST_ERROR * rows << (ENTRY_BITS - 1)
     signs = np.random.default_rng(5).choice([-1, 1], rows)
     for index in range(20):
-        drawn = streams.errors(bytes(32), index, rows)
+        drawn = residues.errors(bytes(32), index, rows)
         for kept in (drawn.sum(), drawn @ signs):
             assert abs(int(kept)) << (ENTRY_BITS - 1) < layout.worst_noise
 

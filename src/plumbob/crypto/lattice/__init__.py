@@ -9,8 +9,7 @@ share = owner.open(answer.reply)        # share + answer.share is the product mo
 
 from plumbob.crypto.lattice import angles, local, pairs, sets
 from plumbob.crypto.lattice.context import KeyContext, ProductContext
-from plumbob.crypto.lattice.engine import choose
-from plumbob.crypto.lattice.interface import LatticeEngine, Pairs, Small
+from plumbob.crypto.lattice.interface import LatticeEngine, Pairs, Small, choose
 from plumbob.crypto.lattice.key_test import MOST_TESTS, KeyProof, KeyTest
 from plumbob.crypto.lattice.layout import Layout, SlotLayout
 from plumbob.crypto.lattice.masks import MaskedOpening

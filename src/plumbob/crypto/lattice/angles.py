@@ -2,6 +2,9 @@
 
 sin(a + b) = sin a cos b + cos a sin b, so a series with K harmonics is one inner product of length 2 K per row between
 what the owner and the evaluator each calculate from their own share.
+
+Sines are those of an integer polynomial: no table, no branch, the same bits on every machine. An angle is a 32-bit
+number in units of a turn / 2**32, so that sums wrap as angles do. A sine has 30 fraction bits.
 """
 
 from collections.abc import Sequence
@@ -10,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.interface import Angles, LatticeEngine, Small
-from plumbob.crypto.lattice.polynomial_sine import FRACTION_BITS, QUARTER
 
+FRACTION_BITS = 30
+QUARTER = 1 << 30
+HALF = 1 << 31
+# sin(pi z / 2) = z P(z**2) on [0, 1]: a least-squares fit on Chebyshev points, in units of 2**-30, lowest first.
+COEFFICIENTS = (1686629713, -693598663, 85569264, -5026851, 172032, -3670)
 FACTOR_BITS = 20
 """Fraction bits of a factor; a product has twice as many."""
 
@@ -39,3 +46,20 @@ def evaluator_factors(
 def weighted(factors: Small, weights: NDArray[np.int64]) -> Small:
     """Factors times a number per row that only this party knows, given with 20 fraction bits."""
     return ((factors.astype(np.int64) * weights + (1 << FACTOR_BITS >> 1)) >> FACTOR_BITS).astype(np.int32)
+
+
+def sine(angles: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """The sines of angles in units of a turn / 2**32."""
+    signed = angles.astype(np.uint32).view(np.int32).astype(np.int64)
+    sign = signed >> 63
+    size = (signed ^ sign) - sign
+    # From a quarter turn on, the sine falls as it rose. The mask is all ones there and zero elsewhere.
+    beyond = (QUARTER - size) >> 63
+    folded = size + (beyond & (HALF - 2 * size))
+    square = (folded * folded) >> FRACTION_BITS
+    total = np.full(angles.shape, COEFFICIENTS[-1], dtype=np.int64)
+    for coefficient in COEFFICIENTS[-2::-1]:
+        total = coefficient + ((total * square) >> FRACTION_BITS)
+    result = (total * folded) >> FRACTION_BITS
+    signed_result: NDArray[np.int32] = ((result ^ sign) - sign).astype(np.int32)
+    return signed_result

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from plumbob.crypto.engines.workers import StoredValue, Task, workers
-from plumbob.crypto.lattice.engine import choose
 from plumbob.crypto.lattice.interface import (
     Answered,
     LatticeEngine,
@@ -26,6 +25,7 @@ from plumbob.crypto.lattice.interface import (
     Residues,
     SlotValues,
     Small,
+    choose,
 )
 from plumbob.crypto.lattice.layout import Layout
 from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, joined
@@ -52,18 +52,15 @@ class RayLatticeEngine:
     def encrypt(self, parameters: ParameterSet, keys: RequestKeys, messages: Pairs, bits: int, seed: bytes) -> bytes:
         return self._encrypted("encrypt", parameters, keys, messages, (bits,), seed)
 
-    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
+    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: SlotValues, seed: bytes) -> bytes:
         return self._encrypted("encrypt_slots", parameters, keys, values, (), seed)
-
-    def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
-        return self._encrypted("encrypt_wide_slots", parameters, keys, values, (), seed)
 
     def _encrypted(
         self,
         operation: str,
         parameters: ParameterSet,
         keys: RequestKeys,
-        values: Pairs | Small,
+        values: SlotValues,
         bits: tuple[int, ...],
         seed: bytes,
     ) -> bytes:
@@ -86,22 +83,16 @@ class RayLatticeEngine:
         sums = self._done("add_up", [(keys.uniform, part.start, packed[part]) for part in parts], sent)
         return self._local.hide(layout, keys, added_up(layout.parameters, sums))
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        return self._replied("reply_slots", SLOT_TERM, parameters, keys, packed, values)
-
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        return self._replied("reply_turns", TURN_TERM, parameters, keys, packed, values)
-
-    def _replied(
-        self, operation: str, cost: int, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues
+    def reply_slots(
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
     ) -> Answered:
         blocks, terms = values.shape[:2]
-        parts = self._parts(parameters, blocks, cost * terms)
+        parts = self._parts(parameters, blocks, (TURN_TERM if is_turn else SLOT_TERM) * terms)
         pieces = [
-            (parameters, at_place(keys, part), packed[part.start * terms : part.stop * terms], values[part])
+            (parameters, at_place(keys, part), packed[part.start * terms : part.stop * terms], values[part], is_turn)
             for part in parts
         ]
-        return joined(self._done(operation, pieces))
+        return joined(self._done("reply_slots", pieces))
 
     def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
         parts = self._parts(layout.parameters, len(packed), OPENING)

@@ -8,7 +8,6 @@ import hashlib
 import hmac
 import struct
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -81,24 +80,18 @@ def fingerprint(local_key: bytes, context: bytes, data: NDArray[Any] | bytes | m
     Two contents of up to 2**27 bytes have the same one with probability below 2**-79, and nothing that is sent shows
     the key: docs/lattice.md. A hash that collides for nobody would take seven times as long.
     """
-    key = derive(local_key, "fingerprint", context)
-    view = memoryview(data) if isinstance(data, bytes | memoryview) else memoryview(data.data)
-    tag: bytes = _poly1305().generate_tag(key, view.cast("B") if view.nbytes else b"")
-    return tag
-
-
-def chacha_stream(key: bytes, size: int) -> bytes:
-    """The first bytes of the ChaCha20 stream (RFC 8439) under a key that serves nothing else."""
-    # Late, as below.
-    from cryptography.hazmat.primitives.ciphers import Cipher
-    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-
-    return Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(size))
-
-
-@cache
-def _poly1305() -> Any:
     # Late: importing this package must not load more than numpy and gmpy2.
     from cryptography.hazmat.primitives.poly1305 import Poly1305
 
-    return Poly1305
+    key = derive(local_key, "fingerprint", context)
+    view = memoryview(data) if isinstance(data, bytes | memoryview) else memoryview(data.data)
+    return Poly1305.generate_tag(key, view.cast("B") if view.nbytes else b"")
+
+
+def chacha20(key: bytes, nonce: bytes = bytes(16)) -> Any:
+    """The ChaCha20 stream (RFC 8439) of this key: `update(bytes(n))` gives its next n bytes."""
+    # Late, as above.
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+    return Cipher(ChaCha20(key, nonce), mode=None).encryptor()

@@ -13,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.sets import ParameterSet
+from plumbob.errors import EngineError
 
 if TYPE_CHECKING:  # Both are made of the arrays that are named here.
     from plumbob.crypto.lattice.layout import Layout
     from plumbob.crypto.lattice.products import PrivateMatrix
 
+NAMES = ("auto", "native", "python", "ray")
 Residues = NDArray[np.uint64]
 Pairs = NDArray[np.uint64]
 Small = NDArray[np.int32]
 SlotValues = Small | Pairs
-"""An evaluator's values: small numbers, or numbers below the slot modulus, whose last axis then holds two limbs."""
+"""Values in slots: small numbers, or numbers below the slot modulus, whose last axis then holds two limbs."""
 Packed = NDArray[np.uint8]
 Angles = NDArray[np.uint32]
 """Angles in units of a turn / 2**32, so that sums wrap as angles do."""
@@ -80,11 +82,8 @@ class LatticeEngine(Protocol):
     def encrypt(self, parameters: ParameterSet, keys: RequestKeys, messages: Pairs, bits: int, seed: bytes) -> bytes:
         """The seed, then a s + e + round(q m / 2**bits) for each polynomial m of `messages` (count, degree, 2)."""
 
-    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
+    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: SlotValues, seed: bytes) -> bytes:
         """The same as `encrypt`, for polynomials whose slots hold the rows of `values` (count, degree)."""
-
-    def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
-        """The same as `encrypt_slots`, for numbers (count, degree, 2) below the slot modulus, such as shares."""
 
     def reply(self, matrix: "PrivateMatrix", keys: ReplyKeys, packed: Packed) -> Answered:
         """For each row of the placed matrix one fresh encryption of its product with the request.
@@ -101,14 +100,13 @@ class LatticeEngine(Protocol):
     def hide(self, layout: "Layout", keys: ReplyKeys, sums: Residues) -> Answered:
         """What `reply` returns, from the sums over a whole request."""
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        """For each block of `values` (blocks, terms, degree) one reply: the sum of its terms' products in slots."""
+    def reply_slots(
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
+    ) -> Answered:
+        """For each block of `values` (blocks, terms, degree) one reply: the sum of its terms' products in slots.
 
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        """Complex products of what was encrypted with `values` (blocks, terms, degree).
-
-        On both sides the first half of the terms are real parts, the second imaginary ones. There is a reply for each
-        block and term, (blocks * terms, ...), in the same order.
+        Where they turn, complex products: on both sides the first half of the terms are real parts, the second
+        imaginary ones. There is a reply for each block and term then, (blocks * terms, ...), in the same order.
         """
 
     def open(self, layout: "Layout", secret: Residues, packed: Packed) -> Pairs:
@@ -140,3 +138,30 @@ class LatticeEngine(Protocol):
 
     def own_sums(self, entries: Small, share: Pairs) -> Pairs:
         """The transposed matrix times a vector (rows, 2), modulo 2**128."""
+
+
+def choose(name: str = "auto", threads: int | None = None) -> LatticeEngine:
+    """The engine of that name, on `threads` threads (None: every core)."""
+    if name not in NAMES:
+        raise EngineError(f"lattice engine {name!r}: expected one of {', '.join(NAMES)}")
+    if name == "python":
+        return _reference_engine()
+    if name == "ray":
+        from plumbob.crypto.lattice.cluster import RayLatticeEngine  # It is made of products, which engines calculate.
+
+        return RayLatticeEngine(choose("auto", threads))
+    try:
+        from plumbob.crypto.lattice.native import NativeLatticeEngine  # Only here may the compiled kernel be needed.
+    except ImportError:
+        if name == "native":
+            raise EngineError(
+                "lattice engine 'native' was not built here: install a C++ compiler and reinstall; or use 'python'"
+            ) from None
+        return _reference_engine()
+    return NativeLatticeEngine(threads=threads)
+
+
+def _reference_engine() -> LatticeEngine:
+    from plumbob.crypto.lattice.reference import ReferenceEngine  # Where the kernel is, nobody needs it.
+
+    return ReferenceEngine()

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.interface import LatticeEngine, Pairs, Small
-from plumbob.crypto.lattice.pairs import BITS
+from plumbob.crypto.lattice.pairs import BITS, WORD
 
-WORD = (1 << 64) - 1
 RING = 1 << BITS
 
 
-def pairs_of(values: Sequence[int]) -> Pairs:
+def pairs_of(values: Sequence[int] | NDArray[np.object_]) -> Pairs:
     """Whole numbers modulo 2**128, as pairs of limbs."""
     words = [(value & WORD, value >> 64 & WORD) for value in values]
     return np.array(words, dtype=np.uint64).reshape(len(values), 2)

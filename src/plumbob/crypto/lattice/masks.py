@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.crypto.lattice import pairs
-from plumbob.crypto.lattice.context import chacha_stream
+from plumbob.crypto.lattice.context import chacha20
 from plumbob.crypto.lattice.interface import Pairs
 from plumbob.errors import CiphertextRefusedError
 
@@ -52,7 +52,7 @@ class MaskedOpening:
 
     def masks(self, key: bytes, count: int) -> Pairs:
         """Masks, uniform below 2**mask_bits, from a key that serves nothing else."""
-        stream = chacha_stream(key, 16 * count)
+        stream = chacha20(key).update(bytes(16 * count))
         return pairs.reduce(np.frombuffer(stream, dtype="<u8").reshape(count, 2), self.mask_bits)
 
     def hidden(self, share: Pairs, masks: Pairs) -> Pairs:
@@ -61,15 +61,11 @@ class MaskedOpening:
 
     def to_bytes(self, hidden: Pairs) -> bytes:
         """The hidden numbers as bytes, without those that are zero in every number."""
-        little = np.ascontiguousarray(hidden, dtype="<u8").view(np.uint8)
-        return little[:, : self._element_bytes].tobytes()
+        return pairs.to_octets(hidden, self._element_bytes).tobytes()
 
     def from_bytes(self, data: bytes) -> Pairs:
         """The inverse of `to_bytes`, of a body whose length was checked."""
-        packed = np.frombuffer(data, dtype=np.uint8).reshape(-1, self._element_bytes)
-        whole = np.zeros((len(packed), 16), dtype=np.uint8)
-        whole[:, : self._element_bytes] = packed
-        values = whole.view("<u8").astype(np.uint64)
+        values = pairs.from_octets(np.frombuffer(data, dtype=np.uint8).reshape(-1, self._element_bytes))
         if not pairs.is_below(values, self.modulus).all():
             raise CiphertextRefusedError("a masked number outside its range: expected one below the modulus")
         return values

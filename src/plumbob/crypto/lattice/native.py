@@ -25,8 +25,7 @@ from plumbob.crypto.lattice.interface import (
 )
 from plumbob.crypto.lattice.layout import Layout
 from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, joined
-from plumbob.crypto.lattice.sets import ParameterSet
-from plumbob.crypto.lattice.transform import root
+from plumbob.crypto.lattice.sets import ParameterSet, root
 
 
 def available_paths() -> list[str]:
@@ -65,13 +64,11 @@ class NativeLatticeEngine(KernelEngine):
         lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(messages)
         return _kernel.lattice_encrypt(lattice, *_request(keys), contiguous, bits, seed, self.threads)
 
-    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
+    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: SlotValues, seed: bytes) -> bytes:
         lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
-        return _kernel.lattice_encrypt_slots(lattice, *_request(keys), contiguous, seed, self.threads)
-
-    def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
-        lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
-        return _kernel.lattice_encrypt_wide_slots(lattice, *_request(keys), contiguous, seed, self.threads)
+        encrypt: Any = _kernel.lattice_encrypt_slots if values.ndim == 2 else _kernel.lattice_encrypt_wide_slots
+        request: bytes = encrypt(lattice, *_request(keys), contiguous, seed, self.threads)
+        return request
 
     def reply(self, matrix: PrivateMatrix, keys: ReplyKeys, packed: Packed) -> Answered:
         layout, parts, uniform = matrix.layout, matrix.parts, keys.uniform
@@ -98,15 +95,12 @@ class NativeLatticeEngine(KernelEngine):
         return _kernel.lattice_hide(lattice, *_reply(keys), sums, *_widths(layout), self.threads)
 
     def reply_slots(
-        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool = False
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
     ) -> Answered:
         lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
         multiply: Any = _kernel.lattice_reply_slots if values.ndim == 3 else _kernel.lattice_reply_wide_slots
         answered: Answered = multiply(lattice, *_reply(keys), packed, contiguous, is_turn, self.threads)
         return answered
-
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        return self.reply_slots(parameters, keys, packed, values, is_turn=True)
 
     def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
         return _kernel.lattice_open(self._lattice(layout.parameters), secret, packed, *_widths(layout), self.threads)

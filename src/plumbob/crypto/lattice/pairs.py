@@ -9,10 +9,10 @@ Shares that were lifted are whole numbers, which do not wrap: any number of part
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.interface import Pairs
+from plumbob.crypto.lattice.interface import Packed, Pairs
 
 BITS = 128
-WORD = np.uint64(0xFFFFFFFFFFFFFFFF)
+WORD = (1 << 64) - 1
 
 
 def from_integers(values: NDArray[np.int64]) -> Pairs:
@@ -41,46 +41,12 @@ def subtract(left: Pairs, right: Pairs) -> Pairs:
 
 def reduce(values: Pairs, bits: int) -> Pairs:
     """Numbers modulo 2**bits."""
-    return values & _mask(bits)
-
-
-def shift_left(values: Pairs, count: int) -> Pairs:
-    """Numbers times 2**count, modulo 2**128."""
-    low, high = values[..., 0], values[..., 1]
-    if count == 0:
-        return values.copy()
-    if count >= 64:
-        return np.stack([np.zeros_like(low), low << np.uint64(count - 64)], axis=-1)
-    moved = np.uint64(count)
-    return np.stack([low << moved, high << moved | low >> np.uint64(64 - count)], axis=-1)
-
-
-def shift_right(values: Pairs, count: int) -> Pairs:
-    """Numbers in [0, 2**128) divided by 2**count, rounded down."""
-    low, high = values[..., 0], values[..., 1]
-    if count == 0:
-        return values.copy()
-    if count >= 64:
-        return np.stack([high >> np.uint64(count - 64), np.zeros_like(high)], axis=-1)
-    moved = np.uint64(count)
-    return np.stack([low >> moved | high << np.uint64(64 - count), high >> moved], axis=-1)
-
-
-def shift_right_signed(values: Pairs, count: int) -> Pairs:
-    """Signed numbers divided by 2**count, rounded down."""
-    high = np.ascontiguousarray(values[..., 1]).view(np.int64)
-    sign = (high >> np.int64(63)).view(np.uint64)
-    both = np.stack([sign, sign], axis=-1)
-    # Complementing a negative number makes it non-negative, and a shift of it rounds the right way.
-    return shift_right(values ^ both, count) ^ both
+    return values & from_whole((1 << bits) - 1)
 
 
 def lift(share: Pairs, modulus: int, is_first: bool) -> Pairs:
     """A share of x modulo `modulus`, at most 2**127, as a share modulo 2**128 of the same x."""
-    if is_first:
-        return share.copy()
-    whole = np.array([[modulus & int(WORD), modulus >> 64]], dtype=np.uint64)
-    return subtract(share, whole)
+    return share.copy() if is_first else add(share, from_whole(-modulus))
 
 
 def round_off(whole: Pairs, dropped: int) -> Pairs:
@@ -124,15 +90,24 @@ def add_modulo(left: Pairs, right: Pairs, modulus: int) -> Pairs:
 
 def is_below(values: Pairs, bound: int) -> NDArray[np.bool_]:
     """Whether each number in [0, 2**128) is below the bound."""
-    low, high = np.uint64(bound & int(WORD)), np.uint64(bound >> 64)
+    low, high = from_whole(bound)
     below: NDArray[np.bool_] = (values[..., 1] < high) | ((values[..., 1] == high) & (values[..., 0] < low))
     return below
 
 
 def from_whole(value: int) -> Pairs:
     """One whole number, modulo 2**128."""
-    return np.array([value & int(WORD), value >> 64 & int(WORD)], dtype=np.uint64)
+    return np.array([value & WORD, value >> 64 & WORD], dtype=np.uint64)
 
 
-def _mask(bits: int) -> Pairs:
-    return from_whole((1 << bits) - 1)
+def to_octets(values: Pairs, size: int) -> Packed:
+    """Numbers (..., 2) as (..., size): their lowest bytes, little-endian."""
+    octets = np.ascontiguousarray(values, dtype="<u8").view(np.uint8)
+    return np.ascontiguousarray(octets[..., :size])
+
+
+def from_octets(octets: Packed) -> Pairs:
+    """The inverse of `to_octets`."""
+    whole = np.zeros((*octets.shape[:-1], 16), dtype=np.uint8)
+    whole[..., : octets.shape[-1]] = octets
+    return whole.view("<u8").astype(np.uint64)

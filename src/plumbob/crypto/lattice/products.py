@@ -6,7 +6,8 @@ caller carries and records. docs/lattice.md proves what each side learns.
 
 import hashlib
 import struct
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate
@@ -227,9 +228,10 @@ class SlotOwner:
     def request(self, values: SlotValues) -> bytes:
         """Encrypt small numbers (terms, rows), or numbers (terms, rows, 2) below the slot modulus t."""
         check_values(values, self.layout)
-        engine, parameters = self.key.engine, self.key.parameters
-        encrypt = engine.encrypt_slots if values.ndim == 2 else engine.encrypt_wide_slots
-        return make_request(self.key, self.product, flattened(self.layout.place(values)), partial(encrypt, parameters))
+        polynomials = [part.reshape(-1, *part.shape[2:]) for part in self.layout.place(values)]
+        return make_request(
+            self.key, self.product, polynomials, partial(self.key.engine.encrypt_slots, self.key.parameters)
+        )
 
     def open(self, reply: MessageBody) -> Pairs:
         """The owner's shares (rows, 2), or (terms, rows, 2) where they turn, modulo the slot modulus t."""
@@ -268,12 +270,11 @@ class SlotEvaluator:
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
         own = b"".join(fingerprint(self._local_key, b"values", each) for each in placed)
         streams = admit(self._register, self.key, self.product, self._local_key, request, own)
-        multiply = self.engine.reply_turns if layout.is_turn else self.engine.reply_slots
         asked, answers = cut(packed, [part.requests for part in layout.parts]), []
         with refusing_residues():
             for place, (part, numbers) in enumerate(zip(asked, placed, strict=True)):
                 keys = reply_keys(self.key, self.product, seed, streams, place)
-                answers.append(multiply(parameters, keys, part, numbers))
+                answers.append(self.engine.reply_slots(parameters, keys, part, numbers, layout.is_turn))
         sent, shares = zip(*answers, strict=True) if answers else ((), ())
         return Answer(b"".join(each.tobytes() for each in sent), layout.take(shares))
 
@@ -333,11 +334,6 @@ def added_up(parameters: ParameterSet, sums: Iterable[Residues]) -> Residues:
 
 def _number(part: int) -> bytes:
     return struct.pack("<Q", part)
-
-
-def flattened(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Each part's polynomials one after the other, without its blocks."""
-    return [part.reshape(-1, *part.shape[2:]) for part in parts]
 
 
 def cut(polynomials: NDArray[Any], counts: Sequence[int]) -> list[NDArray[Any]]:
@@ -401,12 +397,10 @@ def check_values(values: SlotValues, layout: SlotLayout) -> None:
         raise CryptoError(f"expected numbers below {FACTOR_LIMIT} in slots, got larger ones: use fewer fraction bits")
 
 
-class refusing_residues:
-    """Turns the engine's complaint about a residue out of range into a refusal of the peer's bytes."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValueError):
-            raise CiphertextRefusedError("a residue outside its range: expected one below its prime") from error
+@contextmanager
+def refusing_residues() -> Iterator[None]:
+    """Turn the engine's complaint about a residue out of range into a refusal of the peer's bytes."""
+    try:
+        yield
+    except ValueError as error:
+        raise CiphertextRefusedError("a residue outside its range: expected one below its prime") from error

@@ -1,12 +1,13 @@
 """The readable engine: numpy and Python's integers. It defines the bytes that the native engine must give too."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import polynomial_sine, streams, wire
+from plumbob.crypto.lattice import angles as sines
+from plumbob.crypto.lattice import pairs, residues
 from plumbob.crypto.lattice.interface import (
     Angles,
     Answered,
@@ -20,9 +21,10 @@ from plumbob.crypto.lattice.interface import (
     Wave,
 )
 from plumbob.crypto.lattice.layout import Layout
+from plumbob.crypto.lattice.local import pairs_of
 from plumbob.crypto.lattice.products import PrivateMatrix
+from plumbob.crypto.lattice.residues import forward, inverse, multiply
 from plumbob.crypto.lattice.sets import ParameterSet
-from plumbob.crypto.lattice.transform import forward, inverse, multiply
 
 FRACTION_BITS = 256
 """A residue is divided by q in fixed point: this many bits of the fraction are calculated."""
@@ -40,15 +42,15 @@ class ReferenceEngine:
     name = "python"
 
     def secret(self, parameters: ParameterSet, key: bytes) -> Residues:
-        return _transformed(parameters, streams.ternary(key, 0, parameters.degree))
+        return _transformed(parameters, residues.ternary(key, 0, parameters.degree))
 
     def public_key(self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes) -> Packed:
-        noise = _transformed(parameters, streams.errors(errors, 0, parameters.degree))
+        noise = _transformed(parameters, residues.errors(errors, 0, parameters.degree))
         a = _uniform(parameters, uniform, 0)
-        return wire.pack(_subtract(parameters, noise, _multiply(parameters, a, secret)))
+        return residues.pack(_subtract(parameters, noise, _multiply(parameters, a, secret)))
 
     def unpack(self, parameters: ParameterSet, packed: Packed) -> Residues:
-        return wire.unpack(parameters, packed)
+        return residues.unpack(parameters, packed)
 
     def transform(self, parameters: ParameterSet, coefficients: Small) -> Residues:
         return np.stack([_transformed(parameters, each.astype(np.int64)) for each in coefficients])
@@ -56,20 +58,15 @@ class ReferenceEngine:
     def encrypt(self, parameters: ParameterSet, keys: RequestKeys, messages: Pairs, bits: int, seed: bytes) -> bytes:
         return seed + _encrypted(parameters, keys, [_scaled_up(parameters, _integers(each), bits) for each in messages])
 
-    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
-        return seed + _encrypted(
-            parameters, keys, [_slots_scaled_up(parameters, each.astype(object)) for each in values]
-        )
-
-    def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
-        return seed + _encrypted(parameters, keys, [_slots_scaled_up(parameters, _integers(each)) for each in values])
+    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: SlotValues, seed: bytes) -> bytes:
+        return seed + _encrypted(parameters, keys, [_slots_scaled_up(parameters, _whole(each)) for each in values])
 
     def reply(self, matrix: PrivateMatrix, keys: ReplyKeys, packed: Packed) -> Answered:
         return self.hide(matrix.layout, keys, self.add_up(matrix, keys.uniform, 0, packed))
 
     def add_up(self, matrix: PrivateMatrix, uniform: bytes, first: int, packed: Packed) -> Residues:
         parameters = matrix.layout.parameters
-        received = wire.unpack(parameters, packed)
+        received = residues.unpack(parameters, packed)
         expanded = [_uniform(parameters, uniform, first + place) for place in range(len(received))]
         return np.stack([_summed(parameters, received, expanded, row) for row in matrix.residues])
 
@@ -78,60 +75,41 @@ class ReferenceEngine:
         replies, shares = [], []
         for place, each in enumerate(sums, keys.first):
             own, sent = _hidden(parameters, keys, each, place)
-            replies.append(wire.pack_pairs(_fraction_bits(parameters, sent, layout.reply_bits), layout.reply_bits))
+            replies.append(pairs.to_octets(_fraction_bits(parameters, sent, layout.reply_bits), layout.reply_bits // 8))
             shares.append(_fraction_bits(parameters, own, layout.output_bits)[layout.answers])
         return np.stack(replies), np.stack(shares)
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        received = wire.unpack(parameters, packed).reshape(*values.shape[:2], len(parameters.primes), -1)
-        terms = values.shape[1]
+    def reply_slots(
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
+    ) -> Answered:
+        received, terms = residues.unpack(parameters, packed), values.shape[1]
+        products = _turned(parameters, values) if is_turn else _added_up(parameters, values)
         replies, shares = [], []
-        for place, row in enumerate(values):
-            block = keys.first + place
-            expanded = [_uniform(parameters, keys.uniform, block * terms + term) for term in range(terms)]
-            plain = np.stack([_slots_plaintext(parameters, each) for each in row])
-            own, sent = _hidden(parameters, keys, _summed(parameters, received[place], expanded, plain), block)
-            replies.append(wire.pack(sent))
-            shares.append(_slots_scaled_down(parameters, own))
-        return np.stack(replies), np.stack(shares)
-
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
-        received = wire.unpack(parameters, packed)
-        terms = values.shape[1]
-        replies, shares = [], []
-        for place in range(len(received)):
-            block, is_imaginary = place // terms, place % terms >= terms // 2
-            real = block * terms + place % (terms // 2)
-            both = [real, real + terms // 2]
-            cosine, sine = (_slots_plaintext(parameters, values[block, each % terms]) for each in both)
-            opposite = _subtract(parameters, np.zeros_like(sine), sine)
-            factors = np.stack([sine, cosine] if is_imaginary else [cosine, opposite])
-            skipped = keys.first * terms
-            expanded = [_uniform(parameters, keys.uniform, skipped + each) for each in both]
-            sums = _summed(parameters, received[both], expanded, factors)
-            own, sent = _hidden(parameters, keys, sums, skipped + place)
-            replies.append(wire.pack(sent))
+        for index, (places, factors) in enumerate(products, keys.first * (terms if is_turn else 1)):
+            expanded = [_uniform(parameters, keys.uniform, keys.first * terms + place) for place in places]
+            own, sent = _hidden(parameters, keys, _summed(parameters, received[places], expanded, factors), index)
+            replies.append(residues.pack(sent))
             shares.append(_slots_scaled_down(parameters, own))
         return np.stack(replies), np.stack(shares)
 
     def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
-        opened = (_opened(layout, secret, wire.unpack_pairs(each, layout.reply_bits)) for each in packed)
+        opened = (_opened(layout, secret, pairs.from_octets(each)) for each in packed)
         return np.stack([each[layout.answers] for each in opened])
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
-        received = wire.unpack(parameters, packed)
+        received = residues.unpack(parameters, packed)
         products = [_multiply(parameters, each, secret) for each in received]
         return np.stack([_slots_scaled_down(parameters, each) for each in products])
 
     def challenge(self, parameters: ParameterSet, key: tuple[Residues, bytes], keys: tuple[bytes, ...]) -> Packed:
         b, a = key[0], _uniform(parameters, key[1], 0)
-        u = _transformed(parameters, streams.ternary(keys[0], 0, parameters.degree))
-        first = _transformed(parameters, streams.errors(keys[1], 0, parameters.degree))
-        second = _transformed(parameters, streams.errors(keys[2], 0, parameters.degree))
+        u = _transformed(parameters, residues.ternary(keys[0], 0, parameters.degree))
+        first = _transformed(parameters, residues.errors(keys[1], 0, parameters.degree))
+        second = _transformed(parameters, residues.errors(keys[2], 0, parameters.degree))
         hidden = _add(parameters, first, _uniform(parameters, keys[3], 0))
         x0 = _add(parameters, _multiply(parameters, b, u), hidden)
         x1 = _add(parameters, _multiply(parameters, a, u), second)
-        return np.stack([wire.pack(x0), wire.pack(x1)])
+        return np.stack([residues.pack(x0), residues.pack(x1)])
 
     def uniform(self, parameters: ParameterSet, key: bytes) -> Residues:
         return _uniform(parameters, key, 0)
@@ -147,7 +125,7 @@ class ReferenceEngine:
         result = np.empty((len(waves), len(angles)), dtype=np.int32)
         for place, (harmonic, shift, scale) in enumerate(waves):
             turned = np.uint32(harmonic) * angles.astype(np.uint32) + np.uint32(shift)
-            result[place] = (polynomial_sine.sine(turned).astype(np.int64) * scale + (1 << dropped >> 1)) >> dropped
+            result[place] = (sines.sine(turned).astype(np.int64) * scale + (1 << dropped >> 1)) >> dropped
         return result
 
     def own_scores(self, entries: Small, share: Pairs) -> NDArray[np.uint64]:
@@ -161,8 +139,7 @@ class ReferenceEngine:
             rows = slice(start, start + ROWS_AT_ONCE)
             limbs = np.ascontiguousarray(share[rows], dtype="<u8").view("<u2").astype(np.int64)
             totals += (entries[rows].astype(np.int64).T @ limbs).astype(object)
-        whole = [sum(int(part) << (8 * LIMB_BYTES * place) for place, part in enumerate(row)) for row in totals]
-        return _pairs(np.array(whole, dtype=object))
+        return pairs_of([sum(part << (8 * LIMB_BYTES * place) for place, part in enumerate(row)) for row in totals])
 
 
 # Polynomials modulo q, transformed.
@@ -178,7 +155,7 @@ def _coefficients(parameters: ParameterSet, value: Residues) -> Residues:
 
 def _uniform(parameters: ParameterSet, key: bytes, index: int) -> Residues:
     """One uniform polynomial: uniform values are uniform in transformed order too, so no transform is needed."""
-    drawn = (streams.uniform(key, index, part, p, parameters.degree) for part, p in enumerate(parameters.primes))
+    drawn = (residues.uniform(key, index, part, p, parameters.degree) for part, p in enumerate(parameters.primes))
     return np.stack(list(drawn))
 
 
@@ -201,10 +178,10 @@ def _column(parameters: ParameterSet) -> Residues:
 def _encrypted(parameters: ParameterSet, keys: RequestKeys, scaled: Iterable[BigIntegers]) -> bytes:
     packed = []
     for index, message in enumerate(scaled, keys.first):
-        noisy = message + streams.errors(keys.errors, index, parameters.degree)
-        residues = np.stack([forward((noisy % p).astype(np.uint64), p) for p in parameters.primes])
+        noisy = message + residues.errors(keys.errors, index, parameters.degree)
+        transformed = np.stack([forward((noisy % p).astype(np.uint64), p) for p in parameters.primes])
         mask = _multiply(parameters, _uniform(parameters, keys.uniform, index), keys.secret)
-        packed.append(wire.pack(_add(parameters, residues, mask)).tobytes())
+        packed.append(residues.pack(_add(parameters, transformed, mask)).tobytes())
     return b"".join(packed)
 
 
@@ -219,8 +196,8 @@ def _summed(parameters: ParameterSet, received: Residues, expanded: list[Residue
 
 def _hidden(parameters: ParameterSet, keys: ReplyKeys, sums: Residues, index: int) -> tuple[Residues, Residues]:
     """The evaluator's part, the sum of c0 Z and b u, and what is sent, that of c1 Z and a u + e2."""
-    u = _transformed(parameters, streams.ternary(keys.secret, index, parameters.degree))
-    fresh = _transformed(parameters, streams.errors(keys.errors, index, parameters.degree))
+    u = _transformed(parameters, residues.ternary(keys.secret, index, parameters.degree))
+    fresh = _transformed(parameters, residues.errors(keys.errors, index, parameters.degree))
     own = _add(parameters, sums[0], _multiply(parameters, keys.b, u))
     sent = _add(parameters, _multiply(parameters, _uniform(parameters, keys.a, 0), u), fresh)
     return own, _subtract(parameters, sent, sums[1])
@@ -229,16 +206,10 @@ def _hidden(parameters: ParameterSet, keys: ReplyKeys, sums: Residues, index: in
 # Between integers and fractions of q.
 
 
-def _integers(pairs: Pairs) -> BigIntegers:
-    low, high = pairs[..., 0].astype(object), pairs[..., 1].astype(object)
+def _integers(values: Pairs) -> BigIntegers:
+    low, high = values[..., 0].astype(object), values[..., 1].astype(object)
     joined: BigIntegers = low + high * (1 << 64)
     return joined
-
-
-def _pairs(values: BigIntegers) -> Pairs:
-    low = np.array([int(value) & 0xFFFFFFFFFFFFFFFF for value in values], dtype=np.uint64)
-    high = np.array([int(value) >> 64 & 0xFFFFFFFFFFFFFFFF for value in values], dtype=np.uint64)
-    return np.stack([low, high], axis=-1)
 
 
 def _scaled_up(parameters: ParameterSet, message: BigIntegers, bits: int) -> BigIntegers:
@@ -250,9 +221,9 @@ def _scaled_up(parameters: ParameterSet, message: BigIntegers, bits: int) -> Big
 def _fraction(parameters: ParameterSet, coefficients: Residues) -> BigIntegers:
     """x / q modulo 1, in units of 2**-256, from x modulo each prime."""
     total = np.zeros(parameters.degree, dtype=object)
-    for residues, prime in zip(coefficients, parameters.primes, strict=True):
+    for row, prime in zip(coefficients, parameters.primes, strict=True):
         weight = pow(parameters.modulus // prime, -1, prime)
-        total += multiply(residues, np.uint64(weight), prime).astype(object) * ((1 << FRACTION_BITS) // prime)
+        total += multiply(row, np.uint64(weight), prime).astype(object) * ((1 << FRACTION_BITS) // prime)
     wrapped: BigIntegers = total % (1 << FRACTION_BITS)
     return wrapped
 
@@ -260,7 +231,7 @@ def _fraction(parameters: ParameterSet, coefficients: Residues) -> BigIntegers:
 def _fraction_bits(parameters: ParameterSet, value: Residues, bits: int) -> Pairs:
     """round(2**bits x / q) modulo 2**bits."""
     fraction = _fraction(parameters, _coefficients(parameters, value))
-    return _pairs(_rounded(fraction, FRACTION_BITS - bits) % (1 << bits))
+    return pairs_of(_rounded(fraction, FRACTION_BITS - bits) % (1 << bits))
 
 
 def _rounded(values: BigIntegers, dropped: int) -> BigIntegers:
@@ -272,24 +243,51 @@ def _opened(layout: Layout, secret: Residues, reply: Pairs) -> Pairs:
     """The product of a reply and the secret, exactly, and then its high bits."""
     parameters, bits, numbers = layout.parameters, layout.reply_bits, _integers(reply)
     centred = np.where(numbers >= 1 << (bits - 1), numbers - (1 << bits), numbers)
-    residues = np.stack([forward((centred % p).astype(np.uint64), p) for p in parameters.primes])
-    product = _composed(parameters.primes, _coefficients(parameters, _multiply(parameters, residues, secret)))
+    transformed = np.stack([forward((centred % p).astype(np.uint64), p) for p in parameters.primes])
+    product = _composed(parameters.primes, _coefficients(parameters, _multiply(parameters, transformed, secret)))
     signed = np.where(product > parameters.modulus // 2, product - parameters.modulus, product)
-    return _pairs(_rounded(signed, bits - layout.output_bits) % (1 << layout.output_bits))
+    return pairs_of(_rounded(signed, bits - layout.output_bits) % (1 << layout.output_bits))
 
 
 def _composed(primes: tuple[int, ...], coefficients: Residues) -> BigIntegers:
     """Combine by Chinese remainders to numbers in [0, product of the primes)."""
     modulus = int(np.prod(np.array(primes, dtype=object)))
     total = np.zeros(coefficients.shape[-1], dtype=object)
-    for residues, prime in zip(coefficients, primes, strict=True):
+    for row, prime in zip(coefficients, primes, strict=True):
         rest = modulus // prime
-        total += residues.astype(object) * (rest * pow(rest, -1, prime))
+        total += row.astype(object) * (rest * pow(rest, -1, prime))
     composed: BigIntegers = total % modulus
     return composed
 
 
 # Slots.
+
+
+Factors = Iterator[tuple[list[int], Residues]]
+"""For each reply the places of the polynomials that it adds up, and what each is multiplied with."""
+
+
+def _added_up(parameters: ParameterSet, values: SlotValues) -> Factors:
+    terms = values.shape[1]
+    for block, row in enumerate(values):
+        places = list(range(block * terms, (block + 1) * terms))
+        yield places, np.stack([_slots_plaintext(parameters, each) for each in row])
+
+
+def _turned(parameters: ParameterSet, values: SlotValues) -> Factors:
+    blocks, terms = values.shape[:2]
+    for block, place in np.ndindex(blocks, terms):
+        real = place % (terms // 2)
+        both = [real, real + terms // 2]
+        cosine, sine = (_slots_plaintext(parameters, values[block, each]) for each in both)
+        opposite = _subtract(parameters, np.zeros_like(sine), sine)
+        is_imaginary = place >= terms // 2
+        yield [block * terms + each for each in both], np.stack([sine, cosine] if is_imaginary else [cosine, opposite])
+
+
+def _whole(values: NDArray[Any]) -> BigIntegers:
+    """The slots of one polynomial, from small numbers or from wide ones."""
+    return _integers(values) if values.ndim == 2 else values.astype(object)
 
 
 def _slot_weights(parameters: ParameterSet, values: BigIntegers) -> list[Residues]:
@@ -312,8 +310,7 @@ def _slots_scaled_up(parameters: ParameterSet, values: BigIntegers) -> BigIntege
 def _slots_plaintext(parameters: ParameterSet, values: NDArray[Any]) -> Residues:
     """A polynomial that is m modulo t, with coefficients between -1.5 t and 1.5 t."""
     total = np.zeros(parameters.degree, dtype=object)
-    whole = _integers(values) if values.ndim == 2 else values.astype(object)
-    for weight, prime in zip(_slot_weights(parameters, whole), parameters.slot_primes, strict=True):
+    for weight, prime in zip(_slot_weights(parameters, _whole(values)), parameters.slot_primes, strict=True):
         centred = weight.astype(np.int64) - np.where(weight > prime // 2, prime, 0)
         total += centred.astype(object) * (parameters.slot_modulus // prime)
     return np.stack([forward((total % p).astype(np.uint64), p) for p in parameters.primes])
@@ -324,4 +321,4 @@ def _slots_scaled_down(parameters: ParameterSet, value: Residues) -> Pairs:
     fraction = _fraction(parameters, _coefficients(parameters, value))
     rounded = _rounded(fraction * parameters.slot_modulus, FRACTION_BITS)
     slots = np.stack([forward((rounded % p).astype(np.uint64), p) for p in parameters.slot_primes])
-    return _pairs(_composed(parameters.slot_primes, slots))
+    return pairs_of(_composed(parameters.slot_primes, slots))

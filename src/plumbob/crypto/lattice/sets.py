@@ -7,7 +7,7 @@ is as large as it is.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from plumbob.errors import CryptoError
 
@@ -102,3 +102,13 @@ def insecure_for_tests(degree: int, prime_count: int, has_slots: bool = False) -
     if not 1 <= prime_count <= offered:
         raise CryptoError(f"{prime_count} primes: expected 1 to {offered} at degree {degree}")
     return ParameterSet(TEST_ONLY_NUMBER, degree, prime_count, has_slots)
+
+
+@cache
+def root(prime: int, degree: int) -> int:
+    """A root of x**degree + 1: the first that small bases give."""
+    for base in range(2, 1000):
+        found = pow(base, (prime - 1) // (2 * degree), prime)
+        if pow(found, degree, prime) == prime - 1:
+            return found
+    raise CryptoError(f"no transform of degree {degree} modulo {prime}: use a prime that is 1 modulo {2 * degree}")

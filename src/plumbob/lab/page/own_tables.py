@@ -248,7 +248,7 @@ def _plan(names: Sequence[str], keys: Mapping[str, Any]) -> Plan:
 
 def _drafted(tables: Mapping[str, "Table"], keys: Mapping[str, Any], rows: int) -> tuple[dict[str, Any], str]:
     """The encoding by the public rule, as keys of the plan, and why."""
-    from plumbob.data.table_sizes import sizes_of
+    from plumbob.data.summary import sizes_of
 
     suggested, rule = suggested_keys(keys, sizes_of(tables.values(), keys), rows)
     by_rule = {name: value for name, value in suggested.items() if name not in WITH_THE_RULE}

@@ -27,8 +27,7 @@ from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.counting import counted
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import choices_of, encoded_width
-from plumbob.data.summary import summarise
-from plumbob.data.table_sizes import sizes_of
+from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts
 from plumbob.lab.simulate.raw_export import has_slots

@@ -34,8 +34,7 @@ from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
 from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
 from plumbob.data.frames import NO_ROWS
 from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, id_names, is_named_like_an_id, refuse_other_parties
-from plumbob.data.summary import summarise
-from plumbob.data.table_sizes import sizes_of
+from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
 from plumbob.plan import Plan, suggestion

@@ -7,8 +7,7 @@ from pathlib import Path
 from plumbob.counting import percent
 from plumbob.crypto import engines
 from plumbob.data import Table, read_table
-from plumbob.data.summary import TableSummary, summarise
-from plumbob.data.table_sizes import sizes_of
+from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.data.tables import EncodingChoices
 from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation

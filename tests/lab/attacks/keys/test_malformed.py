@@ -13,7 +13,7 @@ from typing import Any
 import gmpy2
 import pytest
 
-from plumbob.crypto import Encoded, Sendable, admission, profiles
+from plumbob.crypto import Encoded, Sendable, profiles, proof
 from plumbob.crypto.limbs import from_ints
 from plumbob.crypto.packing import centred
 from plumbob.crypto.paillier import PrivateKey, PublicKey
@@ -104,7 +104,7 @@ def test_without_the_proof_every_feature_is_read(
     attack: Callable[[], tuple[dict[str, Any], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A build that makes every check of a key but this one is read through a perfect mask and fresh randomness."""
-    monkeypatch.setattr(admission, "verify", lambda n, key_bits, proof, context: None)
+    monkeypatch.setattr(proof, "verify", lambda n, key_bits, given, context: None)
     parties, _ = attack()
     owner = parties["label"]
     found = score(parties, {step: owner.features(reply) for step, reply in owner.replies.items()})

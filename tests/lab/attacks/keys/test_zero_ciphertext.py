@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Encoded, vector
+from plumbob.crypto import Encoded, paillier
 from plumbob.crypto.limbs import from_ints
-from plumbob.crypto.paillier import PrivateKey, PublicKey
-from plumbob.crypto.vector import EncryptedVector
+from plumbob.crypto.paillier import EncryptedVector, PrivateKey, PublicKey
 from plumbob.data import Batch
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
 from plumbob.protocol.messages import Kind, decode
@@ -90,7 +89,7 @@ def test_unchecked_zero_gives_the_key_and_every_label(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A build that does not look whether a ciphertext is a unit loses its key to one message."""
-    monkeypatch.setattr(vector, "_refuse_outside_group", lambda key, values: None)
+    monkeypatch.setattr(paillier, "_refuse_outside_group", lambda key, values: None)
     parties, _ = stage(tmp_path)
     assert parties["features"].labels.tolist() == (2 * Y - 1).tolist()
 

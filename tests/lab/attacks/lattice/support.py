@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, reference, sets, wire
+from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, reference, residues, sets
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, Residues, SlotValues
 from plumbob.crypto.lattice.products import OwnerKey, polynomials
 from plumbob.crypto.lattice.reference import ReferenceEngine
-from plumbob.crypto.lattice.transform import forward, multiply
+from plumbob.crypto.lattice.residues import forward, multiply
 
 PARAMETERS = sets.insecure_for_tests(64, 3)
 SLOTS = sets.insecure_for_tests(64, 6, has_slots=True)
@@ -70,7 +70,9 @@ def untested(key: OwnerKey, residues: Residues) -> TestedKey:
 class WithoutZero(ReferenceEngine):
     """Replies without a fresh encryption of zero."""
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
+    def reply_slots(
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
+    ) -> Answered:
         sent = []
         for block, row in enumerate(values):
             plain = [reference._slots_plaintext(parameters, each) for each in row]
@@ -78,7 +80,7 @@ class WithoutZero(ReferenceEngine):
             for term, factor in enumerate(plain):
                 expanded = reference._uniform(parameters, keys.uniform, block * len(row) + term)
                 total = minus(parameters, total, times(parameters, expanded, factor))
-            sent.append(wire.pack(total))
+            sent.append(residues.pack(total))
         return np.stack(sent), np.zeros((len(values), parameters.degree, 2), dtype=np.uint64)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plumbob.crypto.lattice import Evaluator, Layout, PrivateMatrix, Register, reference, streams, wire
+from plumbob.crypto.lattice import Evaluator, Layout, PrivateMatrix, Register, pairs, reference, residues
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import request_stream
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
@@ -26,7 +26,7 @@ def flooded_reply() -> tuple[Residues, Residues]:
     c0, c1 = lifted_request()
     public = admitted(KEY)
     factor = PrivateMatrix(ENGINE, LAYOUT, HIDDEN).residues[0, 0]
-    u = reference._transformed(PARAMETERS, streams.ternary(b"u" * 32, 0, 64))
+    u = reference._transformed(PARAMETERS, residues.ternary(b"u" * 32, 0, 64))
     flood = polynomial(PARAMETERS, np.random.default_rng(3).integers(0, 2**FLOOD_BITS, 64).tolist())
     a = ENGINE.uniform(PARAMETERS, public.stream)
     first = ENGINE.combine(PARAMETERS, ENGINE.combine(PARAMETERS, flood, public.residues, u), c0, factor)
@@ -51,8 +51,8 @@ def test_our_reply_is_not_read() -> None:
     """Ours sends one part only: the same request shows the owner a uniform share."""
     c0, _ = lifted_request()
     evaluator = Evaluator(PrivateMatrix(ENGINE, LAYOUT, HIDDEN), admitted(KEY), 1, EVALUATOR_SEED, Register())
-    reply = evaluator.reply(SEED + wire.pack(c0).tobytes()).reply
+    reply = evaluator.reply(SEED + residues.pack(c0).tobytes()).reply
     packed = np.frombuffer(reply, dtype=np.uint8).reshape(64, LAYOUT.reply_bits // 8)
-    share = reference._opened(LAYOUT, KEY.secret, wire.unpack_pairs(packed, LAYOUT.reply_bits))
+    share = reference._opened(LAYOUT, KEY.secret, pairs.from_octets(packed))
     opened = [int(low) << (PARAMETERS.modulus_bits - LAYOUT.output_bits) for low in share[:, 0]]
     assert read_rate(opened, LIFTED) < 0.05

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Layout, Owner, ParameterSet, streams
+from plumbob.crypto.lattice import Layout, Owner, ParameterSet, residues
 from plumbob.crypto.lattice.products import request_stream
 from plumbob.errors import PlanError
 from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
@@ -102,4 +102,4 @@ def test_more_opened_bits_than_any_set_allows_are_refused() -> None:
 
 def test_the_reference_draws_secrets_of_three_values() -> None:
     """The digits above are all that a secret has."""
-    assert set(streams.ternary(bytes(32), 0, 1000).tolist()) == {-1, 0, 1}
+    assert set(residues.ternary(bytes(32), 0, 1000).tolist()) == {-1, 0, 1}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import KeyTest, Layout, PrivateMatrix, key_test, reference, streams, wire
+from plumbob.crypto.lattice import KeyTest, Layout, PrivateMatrix, key_test, reference, residues
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import key_stream, request_stream
 from plumbob.errors import KeyRefusedError
@@ -34,8 +34,8 @@ SEED = bytes(32)
 def opened_after(b: Residues, c1: Residues, factor: Residues) -> tuple[Residues, Residues]:
     """A reply with c0 = 0 under the key b, and what the evaluator's share shows of b u once it is opened."""
     a = ENGINE.uniform(PARAMETERS, key_stream(PARAMETERS, KEY.context))
-    u = reference._transformed(PARAMETERS, streams.ternary(b"u" * 32, 0, 64))
-    errors = reference._transformed(PARAMETERS, streams.errors(b"e" * 32, 0, 64))
+    u = reference._transformed(PARAMETERS, residues.ternary(b"u" * 32, 0, 64))
+    errors = reference._transformed(PARAMETERS, residues.errors(b"e" * 32, 0, 64))
     masked = ENGINE.combine(PARAMETERS, ENGINE.combine(PARAMETERS, errors, a, u), c1, factor)
     return masked, times(PARAMETERS, b, u)
 
@@ -105,7 +105,7 @@ def pass_test(test: KeyTest, high_bits: bytes) -> None:
 @pytest.mark.parametrize("value", [Q >> 32, 1 << 104, Q // 2, Q // 3])
 def test_our_test_refuses_such_keys(value: int) -> None:
     """The best that their owner can do, the high bits of X0 with or without what it knows, is refused."""
-    public = wire.pack(polynomial(PARAMETERS, [value])).tobytes()
+    public = residues.pack(polynomial(PARAMETERS, [value])).tobytes()
     for secret in (polynomial(PARAMETERS, [0]), KEY.secret):
         test = KeyTest(ENGINE, PARAMETERS, KEY.context, public, bytes(32))
         x0, x1 = ENGINE.unpack(PARAMETERS, challenge_of(test))
@@ -119,7 +119,7 @@ def test_our_test_refuses_such_keys(value: int) -> None:
 def test_a_small_key_passes_and_shows_nothing() -> None:
     """b = 1 is the key of the secret zero: it passes, and u stays far below the last bit of an opened share."""
     one = polynomial(PARAMETERS, [1])
-    test = KeyTest(ENGINE, PARAMETERS, KEY.context, wire.pack(one).tobytes(), bytes(32))
+    test = KeyTest(ENGINE, PARAMETERS, KEY.context, residues.pack(one).tobytes(), bytes(32))
     x0, _ = ENGINE.unpack(PARAMETERS, challenge_of(test))
     pass_test(test, ENGINE.high_bits(PARAMETERS, x0, key_test.dropped_bits(PARAMETERS)))
     _, share = opened_after(one, expanded(), transformed(HIDDEN))
@@ -135,7 +135,7 @@ def challenge_of(test: KeyTest) -> NDArray[np.uint8]:
 def high_position_passes(value: int) -> bool:
     """Whether a key b = value passes the obvious test: secret bits at the highest position in the place of rho."""
     bits = np.random.default_rng(4).integers(0, 2, 64)
-    u = reference._transformed(PARAMETERS, streams.ternary(b"u" * 32, 0, 64))
+    u = reference._transformed(PARAMETERS, residues.ternary(b"u" * 32, 0, 64))
     hidden = polynomial(PARAMETERS, [int(bit) * (Q // 2) for bit in bits])
     x0 = ENGINE.combine(PARAMETERS, hidden, polynomial(PARAMETERS, [value]), u)
     read = [abs(each) > Q // 4 for each in coefficients(PARAMETERS, x0)]
