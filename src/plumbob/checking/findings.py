@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex, overload
 from plumbob.checking.figures import Figures
 from plumbob.checking.headlines import counts, headlines, is_named
 from plumbob.checking.judgement import Headlines
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, HOW_OFTEN, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
+from plumbob.checking.words import BLOCKED, DEGRADES, HOW_OFTEN, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
 from plumbob.counting import decimal, share
 from plumbob.errors import DataError
 from plumbob.record import Finding

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from plumbob.checking.verdict_words import BLOCKED, CHEATING, DEGRADES, HONEST, HOW_OFTEN, LEAKS, MEANINGS
+from plumbob.checking.words import BLOCKED, CHEATING, DEGRADES, HONEST, HOW_OFTEN, LEAKS, MEANINGS
 
 HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
 FEW_PARTIES = 3

@@ -12,7 +12,7 @@ from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.rules.keys import KEYS as KEYS_ATTACK
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, ORDER
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, ORDER
 from plumbob.jobs.reading import Job, shown
 from plumbob.plan import PROFILE_BITS, PROTOCOLS, Plan
 from plumbob.record import Finding

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from plumbob.checking.judgement import HeadlineBlock, PlanJudgement
-from plumbob.checking.names import joined_names, sentence, spoken_names
+from plumbob.checking.words import joined_names, sentence, spoken_names
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbob.checking.verdict_words import ORDER
+from plumbob.checking.words import ORDER
 from plumbob.errors import DataError, PlumbobError
 from plumbob.lab.page.choices import chosen, shape_like
 from plumbob.record import Finding, RunRecord
