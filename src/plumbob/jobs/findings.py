@@ -46,7 +46,8 @@ SHARED = "use ss_sgd_train (SSRegression) or HESSLogisticRegression, which open 
 def advice(job: Job, protocol: str, attack: str) -> str:
     """How to stop an attack in the other system; the last resort is to move the job."""
     offered = _fate(job, protocol, attack) if job.system == "FATE" else _secretflow(job, attack)
-    return offered or f"{job.system} has no setting against it; move the job: plumbob plan new --from-{job.system.lower()} FILE"
+    moving = f"plumbob plan new --from-{job.system.lower()} FILE"
+    return offered or f"{job.system} has no setting against it; move the job: {moving}"
 
 
 def _fate(job: Job, protocol: str, attack: str) -> str:

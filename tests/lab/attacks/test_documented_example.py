@@ -32,7 +32,7 @@ from plumbob.data import split_array
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.page.pictures import picture
+from plumbob.lab.page.drawings import picture
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan
 from plumbob.report.run import page_of
