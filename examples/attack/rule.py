@@ -2,14 +2,13 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block, product
-from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
-from plumbob.checking.verdict_words import DEGRADES
+from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, without_sums
 
 
 def judge(figures: Figures, party: str) -> Judgement:
     """It needs one sum, and nothing says how much of the label lies in its direction."""
     why = f"The first of {figures.steps} steps points {party} to where positives lie: a guess, as good as its columns."
-    return without_sums(figures, party) or Judgement(DEGRADES, why)
+    return without_sums(figures, party) or degrades(why)
 
 
 def draw(figures: Figures, by: str, target: str) -> AttackDrawing:

@@ -9,12 +9,11 @@ import pytest
 
 import plumbob
 from plumbob import datasets
-from plumbob.checking.check import check, notes
-from plumbob.checking.explain import explain
+from plumbob.checking.check import check, explain, notes
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, reading
 from plumbob.checking.rules import names
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.data import split_array
 from plumbob.errors import PlanError
 from plumbob.lab.audit import audit

@@ -25,9 +25,10 @@ def account_of(ledger: Ledger, party: str = "features", unknown: Any = "labels")
     return found
 
 
-def gains_of(plan: Plan, party: str = "features") -> dict[str, str]:
+def gains_of(plan: Plan, party: str = "The feature party") -> dict[str, str]:
     """What comes on top, by where it comes from."""
-    return {gain.source: gain.says for gain in gains(Figures.of(plan)) if gain.party == party}
+    told = [one.removeprefix(f"{party}, ") for one in gains(Figures.of(plan)) if one.startswith(party)]
+    return dict(one.split(": ", 1) for one in told)
 
 
 def test_each_step_gives_an_equation_a_column() -> None:
@@ -67,7 +68,7 @@ def test_several_runs_add_up() -> None:
     )
     assert account_of(both).totals[-1] == account_of(longer).totals[-1]
     shares = plan_of(protocol="shares", open="own")
-    assert gains_of(shares)["opened weights"] == "12 equations per run about everybody's labels"
+    assert gains_of(shares)["opened weights"] == "12 equations per run about everybody's labels."
 
 
 def test_features_are_counted_up_to_a_rotation() -> None:
@@ -112,9 +113,9 @@ def test_the_first_step_from_zero_is_an_integer_riddle(keys: dict[str, Any], is_
 def test_an_arbiter_without_masks_reads_all_sums() -> None:
     """An arbiter reads all sums without masks, and gains nothing with them."""
     plan = plan_of(protocol="arbiter")
-    assert gains_of(plan, "arbiter") == {}
+    assert gains_of(plan, "The arbiter") == {}
     unmasked = plan.replace(unmasked_gradients_for_the_arbiter=True)
-    assert gains_of(unmasked, "arbiter") == {"unmasked gradients": "24 sums per step, in the clear"}
+    assert gains_of(unmasked, "The arbiter") == {"unmasked gradients": "24 sums per step, in the clear."}
 
 
 def test_a_view_has_real_ranks() -> None:

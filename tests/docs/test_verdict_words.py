@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.checking.verdict_words import HOW_OFTEN, MEANINGS, ORDER
+from plumbob.checking.words import HOW_OFTEN, MEANINGS, ORDER
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -24,6 +24,7 @@ from plumbob.crypto.paillier import PrivateKey
 from plumbob.data import split_array
 from plumbob.errors import PlumbobError
 from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
+from plumbob.jobs.reading import Parties
 from plumbob.lab.simulate import train
 from plumbob.net import Data, greeting
 from plumbob.net.greeting import Greeting
@@ -296,7 +297,7 @@ def take_job(data: bytes) -> None:
     job = read_job(path, "FATE" if first & 4 else "SecretFlow")
     plan, job = plan_to_check(job, {"rows": 1000})
     judge(job, plan)
-    plan_to_move(replace(job, feature_parties=1), {})
+    plan_to_move(replace(job, parties=Parties(features=("2",))), {})
 
 
 DECODERS = (

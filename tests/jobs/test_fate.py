@@ -19,20 +19,14 @@ def test_stated_values_come_from_the_file(tmp_path: Path) -> None:
     assert job.keys["start"] == "zero"
 
 
-def test_silent_values_are_the_defaults_of_the_first_generation(tmp_path: Path) -> None:
-    """Key of 1024 bits, uniform start, penalty 1.0, rate 0.01, 100 epochs, all rows in one batch."""
-    job = read(tmp_path, conf({"optimizer": "sgd"}))
-    expected = {"epochs": 100, "learning_rate": 0.01, "l2": 1.0, "key_bits": 1024, "start": "random_uniform"}
+@pytest.mark.parametrize(("tree", "epochs"), [(conf({"optimizer": "sgd"}), 100), (dag({}), 20)], ids=["1.x", "2.x"])
+def test_silent_values_are_the_defaults(tmp_path: Path, tree: dict[str, Any], epochs: int) -> None:
+    """Key of 1024 bits, uniform start, penalty 1.0, rate 0.01, all rows in one batch; each generation's epochs."""
+    job = read(tmp_path, tree)
+    expected = {"epochs": epochs, "learning_rate": 0.01, "l2": 1.0, "key_bits": 1024, "start": "random_uniform"}
     assert {key: value(job, key) for key in expected} == {key: (one, "default") for key, one in expected.items()}
     assert job.keys["batches"] == "full"
     assert any("1024 bits" in remark for remark in job.remarks)
-
-
-def test_silent_values_are_the_defaults_of_the_second_generation(tmp_path: Path) -> None:
-    """The second generation defaults to 20 epochs, and is otherwise the same."""
-    job = read(tmp_path, dag({}))
-    expected = {"epochs": 20, "learning_rate": 0.01, "l2": 1.0, "key_bits": 1024, "start": "random_uniform"}
-    assert {key: value(job, key) for key in expected} == {key: (one, "default") for key, one in expected.items()}
 
 
 def test_a_start_without_a_method_is_zero_in_the_second_generation(tmp_path: Path) -> None:
@@ -52,37 +46,34 @@ def test_defaults_follow_the_version(tmp_path: Path, version: str, key_bits: int
 
 
 def test_decoys_can_be_switched_off(tmp_path: Path) -> None:
-    """Without decoys and shuffling a batch stays the same."""
+    """Without decoys and shuffling a batch stays the same; a single random one in each epoch is said."""
     job = read(tmp_path, conf({"batch_size": 50, "masked_rate": 0, "shuffle": False}))
     assert not job.decoys
     assert job.keys["batches"] == "fixed"
-
-
-def test_one_random_batch_per_epoch(tmp_path: Path) -> None:
-    """The random strategy draws a single batch in each epoch, which is said."""
     job = read(tmp_path, conf({"batch_size": 50, "batch_strategy": "random"}))
     assert any("each epoch draws one batch" in remark for remark in job.remarks)
 
 
-def test_opened_gradients_are_not_shares(tmp_path: Path) -> None:
-    """`reveal_every_iter` opens each gradient, on batches that stay the same."""
-    job = read(tmp_path, conf({**PARAMETERS, "reveal_every_iter": True}, "hetero_sshe_lr_0", None))
-    assert (job.keys["protocol"], job.keys["batches"]) == ("exchange", "fixed")
-    job = read(tmp_path, conf({**PARAMETERS, "reveal_every_iter": False}, "hetero_sshe_lr_0", None))
-    assert job.keys["protocol"] == "sshe"
+SSHE: dict[str, Any] = {"name": "hetero_sshe_lr_0", "arbiter": None}
 
 
-def test_the_first_sshe_opened_gradients_by_default(tmp_path: Path) -> None:
-    """SSHE of 1.7.0 and 1.7.1 opened gradients by default, that of 1.8 does not."""
-    job = conf({"max_iter": 3}, "hetero_sshe_lr_0", None)
-    assert read(tmp_path, job, version="1.7.1").keys["protocol"] == "exchange"
-    assert read(tmp_path, job, version="1.8.0").keys["protocol"] == "sshe"
-
-
-def test_weights_opened_per_epoch(tmp_path: Path) -> None:
-    """In 2.x `weight_diff` opens the weights after each epoch: one gradient over all rows."""
-    job = read(tmp_path, dag({"batch_size": 50, "early_stop": "weight_diff"}, "sshe_lr"))
-    assert (job.keys["protocol"], job.keys["batches"]) == ("exchange", "full")
+@pytest.mark.parametrize(
+    ("tree", "version", "protocol", "batches"),
+    [
+        (conf({**PARAMETERS, "reveal_every_iter": True}, **SSHE), None, "exchange", "fixed"),
+        (conf({**PARAMETERS, "reveal_every_iter": False}, **SSHE), None, "sshe", "fixed"),
+        (conf({"max_iter": 3}, **SSHE), "1.7.1", "exchange", "full"),
+        (conf({"max_iter": 3}, **SSHE), "1.8.0", "sshe", "full"),
+        (dag({"batch_size": 50, "early_stop": "weight_diff"}, "sshe_lr"), None, "exchange", "full"),
+    ],
+    ids=["opened", "not opened", "1.7.1 opens", "1.8 does not", "weights after each epoch"],
+)
+def test_what_is_opened_on_the_way_is_not_shares(
+    tmp_path: Path, tree: dict[str, Any], version: str | None, protocol: str, batches: str
+) -> None:
+    """Gradients of each batch, on batches that stay the same, or weights: then one gradient over all rows."""
+    job = read(tmp_path, tree, version=version)
+    assert (job.keys["protocol"], job.keys["batches"]) == (protocol, batches)
 
 
 @pytest.mark.parametrize(

@@ -15,28 +15,23 @@ QUIET = {
 }
 
 
-def test_a_host_that_is_the_arbiter_reads_labels(tmp_path: Path) -> None:
-    """It holds the key and gets every residual, so the job leaks whatever its settings are."""
-    found = findings(read(tmp_path, conf(QUIET, arbiter=2)))
-    assert leaking(found) == {("arbiter-key", "features", "labels")}
-
-
-def test_a_guest_that_is_the_arbiter_reads_scores(tmp_path: Path) -> None:
-    """It holds the key and gets each host's score of every row."""
-    found = findings(read(tmp_path, conf(QUIET, arbiter=1)))
-    assert leaking(found) == {("arbiter-key", "label", "scores")}
-
-
-def test_an_arbiter_of_its_own_is_no_finding(tmp_path: Path) -> None:
-    """A third organisation holds the key: nobody reads rows."""
-    assert leaking(findings(read(tmp_path, conf(QUIET, arbiter=3)))) == set()
-
-
-def test_an_arbiter_that_is_not_named_leaks(tmp_path: Path) -> None:
-    """A job cannot pass while nobody knows who holds its key, and the reason says that this is why."""
-    found = findings(read(tmp_path, conf(QUIET, arbiter=None)))
-    assert leaking(found) == {("arbiter-key", "features", "labels")}
-    assert "does not say who the arbiter is" in found[0].why
+@pytest.mark.parametrize(
+    ("arbiter", "expected"),
+    [
+        (2, {("arbiter-key", "features", "labels")}),
+        (1, {("arbiter-key", "label", "scores")}),
+        (3, set()),
+        (None, {("arbiter-key", "features", "labels")}),
+    ],
+    ids=["host", "guest", "a third organisation", "nobody knows"],
+)
+def test_an_arbiter_that_is_a_party_leaks(
+    tmp_path: Path, arbiter: int | None, expected: set[tuple[str, str, str]]
+) -> None:
+    """A host with the key reads every residual, a guest every score; so may one that is not named, which is said."""
+    found = findings(read(tmp_path, conf(QUIET, arbiter=arbiter)))
+    assert leaking(found) == expected
+    assert ("does not say who the arbiter is" in found[0].why) is (arbiter is None)
 
 
 def test_the_right_host_is_named(tmp_path: Path) -> None:

@@ -30,8 +30,7 @@ from plumbob.protocol.shares.bound import BoundLattices
 from plumbob.protocol.shares.products import SIGMOID, Products
 from plumbob.protocol.shares.shape import WEIGHT_BITS, LatticeShape
 from plumbob.protocol.shares.training import LatticeParty
-from plumbob.report.receipt import keys_in_words
-from plumbob.report.run import judged
+from plumbob.report.run import judged, keys_in_words
 from tests.crypto.lattice.support import to_floats
 from tests.protocol.support import (
     Labels,

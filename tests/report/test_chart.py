@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from plumbob.report.chart import NARROW, Axis, Chart, Series, figure, standalone, svg
-from plumbob.report.marks import colour, marker
+from plumbob.report.chart_parts import colour, marker
 from tests.report.support import bar_chart, hostile_names, line_chart, point_chart
 
 KINDS = [line_chart, point_chart, bar_chart]

@@ -4,7 +4,7 @@ For every attack and every party that could make it: a verdict, the numbers behi
 type against it. Nothing here is a proof that a plan is harmless: what is not shown to leak is just that.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,15 @@ from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import AtHome, Figures
 from plumbob.checking.findings import Findings, worst_first
-from plumbob.checking.ledger import gains
-from plumbob.checking.names import sentence
+from plumbob.checking.ledger import Account, gains, planned
 from plumbob.checking.row_notes import noise_notes
-from plumbob.checking.rules import RULES, further
+from plumbob.checking.rules import RULES, further, rules_of
 from plumbob.checking.rules.rule import AttackRule
 from plumbob.checking.rules.rule import finding as finding_of
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.checking.words import DEGRADES, LEAKS
+from plumbob.counting import counted, percent
 from plumbob.errors import PlanError
-from plumbob.plan import Plan
+from plumbob.plan import Plan, in_words
 from plumbob.plan.encodings import few_rows
 from plumbob.record import Finding, RunRecord
 
@@ -84,7 +84,7 @@ def figures_of(
 
 
 def finished(plan: Plan, finding: Finding) -> Finding:
-    """The finding with what helps against it."""
+    """The finding with what helps against it; for a coalition too, that is what the whole plan allows."""
     if finding.verdict not in (LEAKS, DEGRADES):
         return finding
     return replace(finding, fix=finding.fix or fix_for(plan, finding.attack, finding.target))
@@ -108,22 +108,18 @@ def _coalition_findings(figures: Figures, coalition: Coalition) -> Iterator[Find
         if rule.by == joint.role:
             for finding in _findings_of(merged, rule, joint.name):
                 why = coalition.renamed(finding.why)
-                # What helps two parties may not be there for three: the advice is that for the whole plan.
-                fix = fix_for(figures.plan, rule.name, rule.target) if finding.fix else ""
-                yield replace(finding, by=coalition.name, against=coalition.victim, why=why, fix=fix)
+                yield replace(finding, by=coalition.name, against=coalition.victim, why=why)
 
 
 def _findings_of(figures: Figures, rule: AttackRule, by: str) -> Iterator[Finding]:
     """One finding for each party that the attack is about."""
-    judgement = rule.judge(figures, by)
+    judgement = rule.unless(figures, by) or rule.judge(figures, by)
     if judgement is None:
         return
-    is_open = judgement.verdict in (LEAKS, DEGRADES)
-    fix = fix_for(figures.plan, rule.name, rule.target) if is_open else ""
     label_party = figures.plan.label_party.name
     peers = [peer.name for peer in figures.peers(by)] or [label_party]
     for against in [label_party] if rule.target == "labels" else peers:
-        yield finding_of(rule, by, against, judgement.verdict, judgement.why, fix)
+        yield finding_of(rule, by, against, judgement.verdict, judgement.why)
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
@@ -169,6 +165,57 @@ def _notes(figures: Figures) -> Iterator[str]:
         "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals "
         "something too; no finding covers either."
     )
-    for gain in gains(figures):
-        yield sentence(f"{figures.spoken(gain.party)}, {gain.source}: {gain.says}.")
+    yield from gains(figures)
     yield ("No verdict is a proof of safety: it says what these attacks are shown to reach, not what others might.")
+
+
+# One attack's story, told with a plan's own numbers.
+
+ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores", "features")}
+
+
+def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
+    """What the attack does and, for each party that could make it, what it would have to work with."""
+    story = rules_of(attack)[0].story
+    figures, accounts = figures_of(plan, None, runs), planned(plan, runs=runs).accounts
+    lines = [f"{attack}: {story}", "", _setting(figures)]
+    for finding in check(plan, runs=runs):
+        if finding.attack == attack:
+            lines += ["", *_explanation(finding, accounts, figures)]
+    return lines
+
+
+def _setting(figures: Figures) -> str:
+    plan = figures.plan
+    parties = ", ".join(f"{party.name} {counted(figures.columns(party.name), 'column')}" for party in plan.learners)
+    rows = f"{figures.rows:,} training rows" + (" (assumed)" if figures.is_assumed else "")
+    steps = f"{counted(figures.steps, 'step')} in {counted(figures.passes, 'epoch')}"
+    batches = f"{plan.batches} batches of {counted(figures.batch, 'row')}, {steps}"
+    if plan.batches == "full":
+        batches = f"full batches, {in_words(figures.levels)}"
+    runs = f", {figures.runs} runs" if figures.runs > 1 else ""
+    noise = {party.name: figures.noise_toward(party.name) for party in plan.learners}
+    on = ", ".join(f"{value:.3g} toward {name}" for name, value in noise.items() if value)
+    return f"This plan: {plan.protocol}, {rows}, {batches}{runs}; {parties}; noise {on or 'none'}."
+
+
+def _explanation(finding: Finding, accounts: Sequence[Account], figures: Figures) -> Iterator[str]:
+    yield f"{finding.by} against {finding.against} ({finding.target}): {finding.verdict}. {finding.why}"
+    for unknown in ACCOUNTS.get(finding.target, ()):
+        for account in accounts:
+            if (account.party, account.unknown) == (finding.by, unknown):
+                yield f"  ledger: {_equation_count(account, figures)}"
+    yield f"  from: {finding.reference}"
+    if finding.fix:
+        yield f"  to stop it: {finding.fix}"
+
+
+def _equation_count(account: Account, figures: Figures) -> str:
+    last = int(account.totals[-1]) if len(account.totals) else 0
+    text = (
+        f"{account.equations_in_all:,} equations about {account.unknowns:,} {account.unknown}, of which at most "
+        f"{last:,} are independent ({percent(account.known)} of the unknowns)"
+    )
+    step = account.first_step_with(1.0)
+    per_epoch = max(1, figures.steps // figures.passes)
+    return text if step is None else f"{text}; enough for all after step {step}, epoch {-(-step // per_epoch)}"

@@ -7,7 +7,7 @@ same rules. A coalition that holds the label attacks as the label party, any oth
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from plumbob.checking.names import joined_names, sentence, spoken_names
+from plumbob.checking.words import joined_names, sentence, spoken_names
 from plumbob.plan import Party, Plan
 
 JOINT, ALONE = "coalition", "victim"

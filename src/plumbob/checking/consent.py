@@ -14,7 +14,7 @@ from plumbob.checking.check import assumptions, check, prices_of_noise
 from plumbob.checking.findings import Findings
 from plumbob.checking.headlines import headlines
 from plumbob.checking.rules.arbiter_key import ARBITER
-from plumbob.checking.verdict_words import CHEATING, HONEST, LEAKS
+from plumbob.checking.words import CHEATING, HONEST, LEAKS
 from plumbob.counting import counted
 from plumbob.errors import UnsafePlanError
 from plumbob.plan import Plan

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.names import sentence
+from plumbob.checking.words import sentence
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.protocol.openings import most_scored_rows

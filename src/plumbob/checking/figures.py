@@ -10,7 +10,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.checking.coalitions import JOINT
-from plumbob.checking.names import spoken_names
+from plumbob.checking.words import spoken_names
 from plumbob.crypto.profiles import SLACK_BITS
 from plumbob.data import all_steps, largest_batch
 from plumbob.model.logistic import uniform_reach

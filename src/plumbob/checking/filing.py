@@ -17,7 +17,7 @@ from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.row_notes import after_second_run, noise_in_words, promise_in_numbers
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
 from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.plan import Plan
 from plumbob.record import Finding, LedgerCurve, RunRecord
 

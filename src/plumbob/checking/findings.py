@@ -8,8 +8,8 @@ from typing import Any, SupportsIndex, overload
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.headlines import counts, headlines, is_named
-from plumbob.checking.judgement import Headlines
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, HOW_OFTEN, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
+from plumbob.checking.judgement import Headlines, aligned
+from plumbob.checking.words import BLOCKED, DEGRADES, HOW_OFTEN, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
 from plumbob.counting import decimal, share
 from plumbob.errors import DataError
 from plumbob.record import Finding
@@ -133,9 +133,7 @@ def _columns(findings: Sequence[Finding]) -> dict[str, Cell]:
 def table_lines(findings: Sequence[Finding]) -> list[str]:
     """The table for a terminal: verdicts to the left, the rest to the right."""
     cells = _columns(findings)
-    rows = [list(cells), *([show(one) for show in cells.values()] for one in findings)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
+    return aligned([list(cells), *([show(one) for show in cells.values()] for one in findings)])
 
 
 def _html_cell(name: str, text: str) -> str:

@@ -34,7 +34,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.checking.figures import USUAL_AUC, USUAL_DRIFT, Figures
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.model.intervals import wilson
 from plumbob.plan.sigmoids import SIGMOIDS
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.prediction_equations import unknown_weights
-from plumbob.checking.verdict_words import CHEATING, DEGRADES
+from plumbob.checking.words import CHEATING, DEGRADES
 from plumbob.counting import counted, decimal, percent, share
 from plumbob.record import Finding
 

@@ -13,10 +13,19 @@ from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.gains import gain
 from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines, shown
-from plumbob.checking.names import joined_names, sentence, spoken_names
 from plumbob.checking.rules import leaves_a_trace
 from plumbob.checking.rules.prediction_equations import RULE as EQUATIONS
-from plumbob.checking.verdict_words import ASSUMPTIONS, CHEATING, DEGRADES, HONEST, LEAKS, ORDER
+from plumbob.checking.words import (
+    ASSUMPTIONS,
+    CHEATING,
+    DEGRADES,
+    HONEST,
+    LEAKS,
+    ORDER,
+    joined_names,
+    sentence,
+    spoken_names,
+)
 from plumbob.counting import counted
 from plumbob.record import Finding
 

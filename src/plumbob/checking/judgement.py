@@ -3,11 +3,11 @@
 Only values: whoever shows a judgement, or keeps one for later, loads none of the rules that led to it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from plumbob.checking.verdict_words import BLOCKED, CHEATING, DEGRADES, HONEST, HOW_OFTEN, LEAKS, MEANINGS
+from plumbob.checking.words import BLOCKED, CHEATING, DEGRADES, HONEST, HOW_OFTEN, LEAKS, MEANINGS
 
 HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
 FEW_PARTIES = 3
@@ -107,6 +107,12 @@ class PlanJudgement:
 
 
 # In a terminal.
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table for a terminal: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
 
 
 def shown(block: HeadlineBlock) -> Iterator[str]:

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.checking.figures import Figures
+from plumbob.checking.words import sentence
 from plumbob.data import steps_per_epoch
-from plumbob.plan import Plan
+from plumbob.plan import Party, Plan
 
 Counts = NDArray[np.int64]
 Unknown = Literal["labels", "scores", "features"]
@@ -56,15 +57,6 @@ class Account:
         """The first step after which at least this share could be fixed; None if that never happens."""
         reached = np.flatnonzero(self.totals >= share * self.unknowns)
         return int(reached[0]) + 1 if self.unknowns and len(reached) else None
-
-
-@dataclass(frozen=True)
-class Gain:
-    """Equations that come otherwise than step by step, or fix more than one unknown each, in words."""
-
-    party: str
-    source: str
-    says: str
 
 
 @dataclass(frozen=True)
@@ -145,49 +137,46 @@ def _without_repetitions(figures: Figures, ranks: Counts, rank: int) -> Counts:
     return epochs.ravel()
 
 
-# What comes on top.
+# What comes on top: equations that come otherwise than step by step, or fix more than one unknown each.
 
 
-def gains(figures: Figures) -> Iterator[Gain]:
-    """Gains by decoding, hidden slots, group counts, opened weights and scores, and the arbiter."""
+def gains(figures: Figures) -> Iterator[str]:
+    """A sentence on each gain by decoding, hidden slots, group counts, opened weights and scores, and the arbiter."""
     plan = figures.plan
     for party in plan.learners:
-        columns = figures.columns(party.name)
-        if not columns:
-            continue
-        if not figures.sees_sums:
-            yield from _opened_gain(figures, party.name, columns)
-            continue
-        if party.role == "features":
-            yield from _decoding_gains(figures, party.name, columns)
-        if plan.kind.lends_keys:
-            yield _reply_gain(figures, party.name, columns)
+        for source, says in _gains_of(figures, party) if figures.columns(party.name) else ():
+            yield sentence(f"{figures.spoken(party.name)}, {source}: {says}.")
     if plan.arbiter is not None and plan.unmasked_gradients_for_the_arbiter:
         columns = sum(figures.columns(party.name) for party in plan.learners)
-        yield Gain(plan.arbiter.name, "unmasked gradients", f"{columns} sums per step, in the clear")
+        arbiter = figures.spoken(plan.arbiter.name)
+        yield sentence(f"{arbiter}, unmasked gradients: {columns} sums per step, in the clear.")
 
 
-def _opened_gain(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
-    if figures.plan.opens_weights and party != figures.plan.label_party.name:
-        yield Gain(party, "opened weights", f"{columns} equations per run about everybody's labels")
+def _gains_of(figures: Figures, party: Party) -> Iterator[tuple[str, str]]:
+    """(source, what it gives) of one party."""
+    plan, columns = figures.plan, figures.columns(party.name)
+    if not figures.sees_sums:
+        if plan.opens_weights and party.role == "features":
+            yield "opened weights", f"{columns} equations per run about everybody's labels"
+        return
+    if party.role == "features":
+        yield from _decoding_gains(figures, columns)
+    if plan.kind.lends_keys:
+        bits, readable = sum(figures.reply_widths(party.name)), figures.readable_residuals(party.name)
+        room = f"{readable} residuals of a batch of {figures.longest_batch:,}"
+        yield "replies", f"{bits} bits per step hold {columns} sums, or {room}"
 
 
-def _decoding_gains(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
+def _decoding_gains(figures: Figures, columns: int) -> Iterator[tuple[str, str]]:
     where = "every step" if figures.has_labels_alone else "the first step from zero weights"
     if figures.has_labels_alone or figures.plan.start == "zero":
         solve, box, lattice = (min(figures.batch, reach * columns) for reach in (1, 2, 5))
-        says = (
+        yield (
+            "integer and lattice decoding",
             f"{where}: {columns} equations about {figures.batch} labels that can only be -1 or +1; solving reads "
-            f"{solve} of them, limits on the labels {box}, integer and lattice decoding about {lattice}"
+            f"{solve} of them, limits on the labels {box}, integer and lattice decoding about {lattice}",
         )
-        yield Gain(party, "integer and lattice decoding", says)
-        says = f"{where}: {columns} sums; for a column with two values, exactly how many positives each value has"
-        yield Gain(party, "group counts", says)
+        counts = f"{columns} sums; for a column with two values, exactly how many positives each value has"
+        yield "group counts", f"{where}: {counts}"
     chosen = min(columns, figures.batch)
-    yield Gain(party, "chosen rows", f"{chosen} chosen people's residuals per step, at any batch size")
-
-
-def _reply_gain(figures: Figures, party: str, columns: int) -> Gain:
-    bits, readable = sum(figures.reply_widths(party)), figures.readable_residuals(party)
-    says = f"{bits} bits per step hold {columns} sums, or {readable} residuals of a batch of {figures.longest_batch:,}"
-    return Gain(party, "replies", says)
+    yield "chosen rows", f"{chosen} chosen people's residuals per step, at any batch size"

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbob.callbacks import Tell
-from plumbob.checking.check import assumptions, check, notes, prices_of_noise
-from plumbob.checking.explain import explain
+from plumbob.checking.check import assumptions, check, explain, notes, prices_of_noise
 from plumbob.checking.figures import AtHome
 from plumbob.checking.findings import Findings, lines_of
-from plumbob.checking.verdict_words import DEGRADES, HONEST, LEAKS
+from plumbob.checking.words import DEGRADES, HONEST, LEAKS
 from plumbob.commands import CheckPlan
 from plumbob.commands.plans import Origin
 from plumbob.data import read_table

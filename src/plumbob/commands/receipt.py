@@ -25,8 +25,16 @@ from plumbob.protocol.defences import noise_std
 from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text
-from plumbob.report.receipt import compared_streams, keys_in_words, transcript_hash
-from plumbob.report.run import consents, judged, summary, warnings, work_table
+from plumbob.report.run import (
+    compared_streams,
+    consents,
+    judged,
+    keys_in_words,
+    summary,
+    transcript_hash,
+    warnings,
+    work_table,
+)
 from plumbob.run_folder import RunFolder
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"

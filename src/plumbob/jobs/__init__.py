@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from plumbob.errors import PlanError
-from plumbob.jobs import fate_conf, fate_dag, fate_scripts, secretflow_nodes, secretflow_scripts
+from plumbob.jobs import fate_conf, fate_dag, fate_scripts, secretflow_files
 from plumbob.jobs.defaults import SystemVersion, parse_version
 from plumbob.jobs.files import File, load
 from plumbob.jobs.findings import judge
@@ -62,5 +62,5 @@ def _read_fate(file: File, version: SystemVersion | None) -> Job | None:
 
 def _read_secretflow(file: File, version: SystemVersion | None) -> Job | None:
     if file.script is not None:
-        return secretflow_scripts.read_script(file.script, version)
-    return secretflow_nodes.read_nodes(file.tree, version) if isinstance(file.tree, dict) else None
+        return secretflow_files.read_script(file.script, version)
+    return secretflow_files.read_nodes(file.tree, version) if isinstance(file.tree, dict) else None

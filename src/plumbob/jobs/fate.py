@@ -6,13 +6,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from plumbob.jobs.defaults import SystemVersion, defaults_for
 from plumbob.jobs.reading import (
     Job,
-    JobSettings,
+    JobDraft,
     Parties,
     Read,
     Tree,
@@ -79,24 +79,6 @@ class Component:
     """Whether the job evaluates more than two classes, for which FATE trains one model each."""
 
 
-@dataclass
-class JobDraft:
-    """A job that is still being read."""
-
-    settings: JobSettings
-    keys: dict[str, Any] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-    fits: int = 1
-    decoys: float = 0.0
-    may_be_fixed: bool = False
-    unprotected: str = ""
-
-    def fix_batches(self, source: str = "") -> None:
-        """Note that the system cuts batches once, for all epochs."""
-        if self.keys.get("batches") != "full":
-            self.keys["batches"] = self.settings.by_default("batches", "fixed", source)
-
-
 def kind_of(name: str) -> str | None:
     """Which logistic regression a component's name or module stands for."""
     words = re.sub(r"[\d\W_]+", "", re.sub(r"[_-]?\d+$", "", name.strip().lower()))
@@ -116,9 +98,8 @@ def job_of(
     """The job that a component's parameters describe."""
     given, unknown = _settings_that_count(component)
     defaults = defaults_for(SYSTEM, component.kind, version)
-    settings = JobSettings(given, defaults, component.name, defaults.since >= (2, 0))
-    settings.read.extend(told)
-    draft = JobDraft(settings)
+    draft = JobDraft(given, defaults, component.name, defaults.since >= (2, 0))
+    draft.read.extend(told)
     is_sshe = "sshe" in component.kind
     _read_common(draft)
     _read_optimizer(draft)
@@ -128,20 +109,11 @@ def job_of(
     else:
         _read_arbiter(draft, component.kind)
     _read_variants(draft, component)
-    return Job(
-        SYSTEM,
-        component.kind,
-        draft.keys,
-        tuple(settings.read),
-        (*settings.left(MEANINGS), *unknown, *ignored),
-        tuple(draft.remarks),
-        parties,
-        len(parties.features),
-        draft.fits,
-        draft.decoys,
-        draft.may_be_fixed,
+    return draft.job(
+        MEANINGS,
+        (*unknown, *ignored),
+        parties=parties,
         has_arbiter=not is_sshe,
-        unprotected=draft.unprotected,
         no_all_clear=(*unseen, *unjudged(component.others)),
     )
 
@@ -159,12 +131,12 @@ def _settings_that_count(component: Component) -> tuple[Tree, list[str]]:
 
 
 def _read_common(draft: JobDraft) -> None:
-    settings, keys = draft.settings, draft.keys
-    keys["epochs"] = whole("epochs", settings.take("epochs", "max_iter", "epochs"))
-    keys["learning_rate"] = number("learning_rate", _rate(settings))
-    size = settings.take("batch_size", "batch_size")
+    keys = draft.keys
+    keys["epochs"] = whole("epochs", draft.take("epochs", "max_iter", "epochs"))
+    keys["learning_rate"] = number("learning_rate", _rate(draft))
+    size = draft.take("batch_size", "batch_size")
     if is_full(size):
-        keys["batches"] = settings.follows("batches", "full")
+        keys["batches"] = draft.follows("batches", "full")
     else:
         keys["batch_size"] = whole("batch_size", size)
     _read_start(draft)
@@ -175,39 +147,43 @@ def is_full(size: Any) -> bool:
     return size is None or str(size).strip().lower() in ("-1", "0", "none", "null", "-1.0")
 
 
-def _rate(settings: JobSettings) -> Any:
+def _rate(draft: JobDraft) -> Any:
     names: tuple[str, ...] = (
         "learning_rate",
         "optimizer.optimizer_params.lr",
         "optimizer.optimizer_params.learning_rate",
     )
-    if settings.table("learning_rate"):
+    if draft.table("learning_rate"):
         names = names[1:]
-    return settings.take("learning_rate", *names)
+    return draft.take("learning_rate", *names)
+
+
+def _fix_batches(draft: JobDraft, source: str = "") -> None:
+    """Note that the system cuts batches once, for all epochs."""
+    if draft.keys.get("batches") != "full":
+        draft.keys["batches"] = draft.by_default("batches", "fixed", source)
 
 
 def _read_start(draft: JobDraft) -> None:
-    settings = draft.settings
     names = ("init_param.init_method", "init_param.method")
-    if settings.table("init_param") and not settings.states(*names) and "epochs" in settings.defaults.values:
+    if draft.table("init_param") and not draft.states(*names) and "epochs" in draft.defaults.values:
         # In 2.x a table without a method is the table's own default, not the component's.
         source = "FATE 2.x python/fate/components/core/params/_init_param.py"
-        method: Any = settings.by_default("start", "zeros", source)
+        method: Any = draft.by_default("start", "zeros", source)
     else:
-        method = settings.take("start", *names)
+        method = draft.take("start", *names)
     start = STARTS.get(str(method).lower())
     if start is None:
         draft.remarks.append(f'The start "{shown(method)}" has no counterpart; small random weights are taken instead.')
     draft.keys["start"] = start or "xavier"
-    settings.describe("start", draft.keys["start"])
-    intercept = settings.take("intercept", "init_param.fit_intercept")
+    draft.describe("start", draft.keys["start"])
+    intercept = draft.take("intercept", "init_param.fit_intercept")
     draft.keys["intercept"] = True if intercept is None else flag(intercept)
 
 
 def _read_optimizer(draft: JobDraft) -> None:
-    settings = draft.settings
-    names = ("optimizer.method",) if settings.table("optimizer") else ("optimizer", "optimizer.method")
-    method = str(settings.take("optimizer", *names)).lower()
+    names = ("optimizer.method",) if draft.table("optimizer") else ("optimizer", "optimizer.method")
+    method = str(draft.take("optimizer", *names)).lower()
     if method in ("sqn", "stochastic_quansi_newton", "stochastic_quasi_newton"):
         draft.remarks.append(
             "Stochastic quasi-Newton: the arbiter multiplies all parties' gradients by one matrix, so each party gets "
@@ -220,24 +196,22 @@ def _read_optimizer(draft: JobDraft) -> None:
 
 
 def _read_penalty(draft: JobDraft) -> None:
-    settings = draft.settings
-    penalty = str(settings.take("penalty", "penalty", "optimizer.penalty")).lower()
+    penalty = str(draft.take("penalty", "penalty", "optimizer.penalty")).lower()
     if penalty == "l1":
-        strength = settings.take("l1", "alpha", "optimizer.alpha")
+        strength = draft.take("l1", "alpha", "optimizer.alpha")
         draft.remarks.append(f"The L1 penalty ({shown(strength)}) has no counterpart in a plan and is left out.")
     if penalty == "l2":
-        draft.keys["l2"] = number("l2", settings.take("l2", "alpha", "optimizer.alpha"))
+        draft.keys["l2"] = number("l2", draft.take("l2", "alpha", "optimizer.alpha"))
     else:
-        draft.keys["l2"] = settings.follows("l2", 0.0, "follows from penalty")
+        draft.keys["l2"] = draft.follows("l2", 0.0, "follows from penalty")
         # Without a penalty its strength means nothing.
-        settings.peek("alpha")
-        settings.peek("optimizer.alpha")
+        draft.peek("alpha")
+        draft.peek("optimizer.alpha")
 
 
 def _read_key(draft: JobDraft) -> None:
-    settings = draft.settings
     names = ("encrypt_param.key_length", "he_param.key_length", "key_length")
-    bits = settings.take("key_bits", *names)
+    bits = draft.take("key_bits", *names)
     length = whole("key_bits", 1024 if bits is None else bits)
     draft.keys["key_bits"] = length
     if length not in PROFILE_BITS:
@@ -251,9 +225,9 @@ def _read_key(draft: JobDraft) -> None:
 
 def _read_encryption(draft: JobDraft) -> None:
     names = ("encrypt_param.method", "he_param.kind")
-    if draft.settings.defaults.of(names) is None:
+    if draft.defaults.of(names) is None:
         return
-    method = str(draft.settings.take("encryption", *names))
+    method = str(draft.take("encryption", *names))
     if method.lower() in ("none", "null", "mock", ""):
         draft.unprotected = f'The job asks for no encryption ({names[0]} or {names[1]} is "{shown(method)}").'
     elif method.lower() != "paillier":
@@ -269,22 +243,21 @@ def _read_arbiter(draft: JobDraft, kind: str) -> None:
     if kind == "hetero_lr" and draft.keys.get("batches") != "full":
         _read_batches(draft)
     else:
-        draft.fix_batches("FATE 2.x python/fate/arch/dataframe/utils/_dataloader.py")
+        _fix_batches(draft, "FATE 2.x python/fate/arch/dataframe/utils/_dataloader.py")
 
 
 def _read_batches(draft: JobDraft) -> None:
     """Read the batches: cut once up to 1.7.1, from 1.7.2 on drawn for each epoch and hidden among decoys."""
-    settings = draft.settings
-    if "masked_rate" not in settings.defaults.values:
-        draft.fix_batches()
+    if "masked_rate" not in draft.defaults.values:
+        _fix_batches(draft)
         return
-    is_told = settings.states("masked_rate", "batch_strategy", "shuffle")
-    draft.may_be_fixed = not is_told and any(one.key == "version" and one.source == "assumed" for one in settings.read)
-    rate = number("masked_rate", settings.take("masked_rate", "masked_rate"))
-    strategy = str(settings.take("batch_strategy", "batch_strategy")).lower()
-    is_shuffled = flag(settings.take("shuffle", "shuffle")) or rate > 0 or strategy == "random"
+    is_told = draft.states("masked_rate", "batch_strategy", "shuffle")
+    draft.may_be_fixed = not is_told and any(one.key == "version" and one.source == "assumed" for one in draft.read)
+    rate = number("masked_rate", draft.take("masked_rate", "masked_rate"))
+    strategy = str(draft.take("batch_strategy", "batch_strategy")).lower()
+    is_shuffled = flag(draft.take("shuffle", "shuffle")) or rate > 0 or strategy == "random"
     batches = "reshuffled" if is_shuffled else "fixed"
-    draft.keys["batches"] = settings.follows("batches", batches, "follows from shuffle")
+    draft.keys["batches"] = draft.follows("batches", batches, "follows from shuffle")
     draft.decoys = max(rate, 0.0)
     if strategy == "random":
         draft.remarks.append(
@@ -297,10 +270,9 @@ def _read_batches(draft: JobDraft) -> None:
 
 def _read_sshe(draft: JobDraft, kind: str) -> None:
     """Read an SSHE job: shares, unless a setting opens gradients in every batch or weights in every epoch."""
-    settings = draft.settings
-    stop = str(settings.take("early_stop", "early_stop", "converge_func")).lower()
-    is_opened = kind == "hetero_sshe_lr" and flag(settings.take("reveal_every_iter", "reveal_every_iter"))
-    if kind == "sshe_lr" and flag(settings.peek("reveal_every_epoch")):
+    stop = str(draft.take("early_stop", "early_stop", "converge_func")).lower()
+    is_opened = kind == "hetero_sshe_lr" and flag(draft.take("reveal_every_iter", "reveal_every_iter"))
+    if kind == "sshe_lr" and flag(draft.peek("reveal_every_epoch")):
         is_opened = True
     if is_opened:
         _open_gradients(draft)
@@ -308,8 +280,8 @@ def _read_sshe(draft: JobDraft, kind: str) -> None:
         _open_weights(draft)
     else:
         draft.keys |= {"protocol": "sshe", "open": "own", "sigmoid": "taylor"}
-        draft.fix_batches()
-    strategy = settings.peek("reveal_strategy")
+        _fix_batches(draft)
+    strategy = draft.peek("reveal_strategy")
     if strategy is not None and "host" in str(strategy):
         draft.remarks.append(
             "encrypted_reveal_in_host: the host never holds its weights in the clear; judged as if it did."
@@ -319,7 +291,7 @@ def _read_sshe(draft: JobDraft, kind: str) -> None:
 
 def _open_gradients(draft: JobDraft) -> None:
     draft.keys |= {"protocol": "exchange", "sigmoid": "taylor"}
-    draft.fix_batches()
+    _fix_batches(draft)
     draft.remarks.append(
         "reveal_every_iter opens each party's gradient in every batch: it is judged like a protocol that hands each "
         "party its gradient, on batches that stay the same."
@@ -330,7 +302,7 @@ def _open_weights(draft: JobDraft) -> None:
     """Note that weights are opened: the difference between two openings is the sum of an epoch's gradients."""
     draft.keys |= {"protocol": "exchange", "sigmoid": "taylor", "batches": "full"}
     draft.keys.pop("batch_size", None)
-    draft.settings.assume("batches", "full", "one opening per epoch says as much as one gradient over all rows")
+    draft.assume("batches", "full", "one opening per epoch says as much as one gradient over all rows")
     draft.remarks.append(
         "early_stop weight_diff opens each party's weights after every epoch: two openings differ by the epoch's "
         "gradient, so it is judged like one opened gradient over all rows per epoch."
@@ -351,29 +323,29 @@ def _read_variants(draft: JobDraft, component: Component) -> None:
             f"{names} also train{'s' if len(component.others) == 1 else ''} on these rows; {component.name} is read, "
             "and what all of them show is counted together."
         )
-    if draft.settings.peek("sample_weight") or draft.settings.states("sample_weight_param"):
+    if draft.peek("sample_weight") or draft.states("sample_weight_param"):
         draft.remarks.append("Sample weights multiply each residual; a plan has none.")
 
 
 def _read_folds(draft: JobDraft) -> None:
-    table = draft.settings.table("cv_param")
-    is_two = "n_splits" in table and "need_cv" not in table and "epochs" in draft.settings.defaults.values
+    table = draft.table("cv_param")
+    is_two = "n_splits" in table and "need_cv" not in table and "epochs" in draft.defaults.values
     if not table or not (flag(table.get("need_cv")) or is_two):
         return
-    splits = draft.settings.peek("cv_param.n_splits")
+    splits = draft.peek("cv_param.n_splits")
     folds = whole("cv_param.n_splits", 5 if splits is None else splits)
-    draft.settings.peek("cv_param")
+    draft.peek("cv_param")
     draft.fits *= max(1, min(folds, 1000) - 1)
-    draft.settings.read.append(Read("folds", folds, "file" if splits is not None else "default", "cv_param.n_splits"))
+    draft.read.append(Read("folds", folds, "file" if splits is not None else "default", "cv_param.n_splits"))
     draft.remarks.append(
         f"Cross-validation with {folds} folds trains on each row {folds - 1} times; what the trainings show adds up."
     )
 
 
 def _read_classes(draft: JobDraft, has_classes: bool) -> None:
-    table = draft.settings.table("one_vs_rest_param")
+    table = draft.table("one_vs_rest_param")
     if has_classes or flag(table.get("need_one_vs_rest")):
-        draft.settings.peek("one_vs_rest_param")
+        draft.peek("one_vs_rest_param")
         draft.remarks.append(
             "One-vs-rest trains one model per class on the same rows: what is said about labels holds for each class, "
             "and the models together say more."
@@ -381,10 +353,10 @@ def _read_classes(draft: JobDraft, has_classes: bool) -> None:
 
 
 def _read_steps(draft: JobDraft) -> None:
-    table = draft.settings.table("stepwise_param")
+    table = draft.table("stepwise_param")
     if flag(table.get("need_stepwise")):
-        steps = draft.settings.peek("stepwise_param.max_step")
-        draft.settings.peek("stepwise_param")
+        steps = draft.peek("stepwise_param.max_step")
+        draft.peek("stepwise_param")
         count = whole("stepwise_param.max_step", 10 if steps is None else steps)
         draft.fits *= max(1, min(count, 1000))
         draft.remarks.append(

@@ -12,7 +12,7 @@ from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.rules.keys import KEYS as KEYS_ATTACK
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, ORDER
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, ORDER
 from plumbob.jobs.reading import Job, shown
 from plumbob.plan import PROFILE_BITS, PROTOCOLS, Plan
 from plumbob.record import Finding
@@ -46,11 +46,8 @@ SHARED = "use ss_sgd_train (SSRegression) or HESSLogisticRegression, which open 
 def advice(job: Job, protocol: str, attack: str) -> str:
     """How to stop an attack in the other system; the last resort is to move the job."""
     offered = _fate(job, protocol, attack) if job.system == "FATE" else _secretflow(job, attack)
-    return offered or f"{job.system} has no setting against it; move the job: plumbob plan new --from-{_flag(job)} FILE"
-
-
-def _flag(job: Job) -> str:
-    return job.system.lower()
+    moving = f"plumbob plan new --from-{job.system.lower()} FILE"
+    return offered or f"{job.system} has no setting against it; move the job: {moving}"
 
 
 def _fate(job: Job, protocol: str, attack: str) -> str:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plumbob.jobs import fate, fate_conf, fate_dag, fate_scripts, secretflow_nodes, secretflow_scripts
+from plumbob.jobs import fate, fate_conf, fate_dag, fate_scripts, secretflow_files
 from plumbob.jobs.files import File
 from plumbob.jobs.reading import Tree, mapping, shown
 from plumbob.jobs.scripts import calls_of, imported_names
@@ -47,7 +47,7 @@ def kind_of(file: File, system: str) -> str:
 
 
 def _script_kind(script: ast.Module) -> str:
-    if secretflow_scripts.builds_from_elsewhere(script) or fate_scripts.is_unknown(script):
+    if secretflow_files.builds_from_elsewhere(script) or fate_scripts.is_unknown(script):
         return (
             "a script that takes all settings of its logistic regression from another file; run its "
             "`pipeline.get_dag()`, or print the node that it builds, and provide that"
@@ -173,7 +173,7 @@ def _dag(tree: Tree) -> str | None:
 
 
 def _secretflow(tree: Tree) -> str | None:
-    nodes = secretflow_nodes.nodes_of(tree)
+    nodes = secretflow_files.nodes_of(tree)
     if nodes:
         where = "secretpad graph" if isinstance(tree.get("nodes"), list) else "SecretFlow job or node"
         names = [node.name for node in nodes]

@@ -6,7 +6,7 @@ from typing import Any
 
 from plumbob.errors import PlanError
 from plumbob.jobs.reading import Job, Read, shown
-from plumbob.plan import KEYS, PROFILE_BITS, Plan
+from plumbob.plan import PROFILE_BITS, Plan
 
 ASSUMED_COLUMNS = 10
 # What a plan of ours may have beyond the job: plain gradient descent on standardised columns.
@@ -36,7 +36,7 @@ def plan_to_check(job: Job, flags: Mapping[str, Any]) -> tuple[Plan, Job]:
     """The nearest plan, with flags winning, and the job with what had to be assumed."""
     features, job = _features(job, flags)
     others = {name: value for name, value in flags.items() if name != "features"}
-    keys = _fitting({**_keys_of_the_plan(PLAIN), **job.keys}, others)
+    keys = _fitting({**PLAIN, **job.keys}, others)
     different = _contradictions(job, others)
     unseen = ["The file itself is not judged: flags change its job."] if different else []
     job = replace(job, remarks=(*different, *job.remarks), no_all_clear=(*unseen, *job.no_all_clear))
@@ -98,11 +98,6 @@ def _features(job: Job, flags: Mapping[str, Any]) -> tuple[tuple[int, ...], Job]
             f"got {len(features)}"
         )
     return tuple(features), job
-
-
-def _keys_of_the_plan(keys: Mapping[str, Any]) -> dict[str, Any]:
-    names = {key.name for key in KEYS}
-    return {name: value for name, value in keys.items() if name in names}
 
 
 def _fitting(keys: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:

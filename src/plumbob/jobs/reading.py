@@ -1,6 +1,6 @@
 """The values read from another system's job file, each with where it came from, and what was left aside.
 
-A job file states some values, leaves others to its system's defaults, and is silent about the rest. `JobSettings` keeps
+A job file states some values, leaves others to its system's defaults, and is silent about the rest. `JobDraft` keeps
 these three apart while a reader asks for one value after another; `Job` is the result.
 """
 
@@ -66,8 +66,6 @@ class Job:
     ignored: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     parties: Parties = Parties()
-    feature_parties: int = 0
-    """How many feature parties there are; 0 where the file does not say."""
     fits: int = 1
     """How many trainings use the same rows: folds, further components."""
     decoys: float = 0.0
@@ -83,6 +81,11 @@ class Job:
     """Why nothing is encrypted or shared at all; empty where something is."""
     no_all_clear: tuple[str, ...] = ()
     """What cannot be seen in the file; a job with any of it is never called safe."""
+
+    @property
+    def feature_parties(self) -> int:
+        """How many feature parties there are; 0 where the file does not say."""
+        return len(self.parties.features)
 
     def as_json(self) -> dict[str, Any]:
         """The lists that `check --json` prints."""
@@ -110,8 +113,8 @@ def unjudged(others: Iterable[str]) -> Iterator[str]:
 
 
 @dataclass
-class JobSettings:
-    """A component's parameters, its system's defaults behind them, and a list of what was asked for."""
+class JobDraft:
+    """A job that is still being read: a component's parameters, the defaults behind them, and what they came to."""
 
     given: Tree
     defaults: Defaults
@@ -120,7 +123,29 @@ class JobSettings:
     knows_no_other: bool = False
     """Whether the system ignores every name that is not among its defaults."""
     read: list[Read] = field(default_factory=list)
+    keys: dict[str, Any] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    fits: int = 1
+    decoys: float = 0.0
+    may_be_fixed: bool = False
+    unprotected: str = ""
     _used: set[str] = field(default_factory=set)
+
+    def job(self, meanings: Mapping[str, str], ignored: Iterable[str] = (), **more: Any) -> Job:
+        """The job, once everything was asked for; `meanings` explains what nobody asked for."""
+        return Job(
+            self.defaults.system,
+            self.defaults.component,
+            self.keys,
+            tuple(self.read),
+            (*self._left(meanings), *ignored),
+            tuple(self.remarks),
+            fits=self.fits,
+            decoys=self.decoys,
+            may_be_fixed=self.may_be_fixed,
+            unprotected=self.unprotected,
+            **more,
+        )
 
     def take(self, key: str, *names: str) -> Any:
         """The file's value, else the default of the system's version; `names` may lead into a table: `a.b`."""
@@ -176,20 +201,18 @@ class JobSettings:
         if self.read[position].value != taken_as:
             self.read[position] = replace(self.read[position], taken_as=taken_as)
 
-    def left(self, meanings: Mapping[str, str]) -> list[str]:
+    def _left(self, meanings: Mapping[str, str]) -> list[str]:
         """Values that the file states and nobody asked for, with their meaning where it is known."""
         paths = [path for path in _paths(self.given) if not self._is_used(path)]
         unknown = (
             "the system knows no such setting and ignores it" if self.knows_no_other else "not needed for the verdicts"
         )
-        return [f"{self.path}.{path}: {_meaning(path, meanings) or unknown}" for path in paths]
+        return [
+            f"{self.path}.{path}: {meanings.get(path) or meanings.get(path.split('.')[0]) or unknown}" for path in paths
+        ]
 
     def _is_used(self, path: str) -> bool:
         return any(path == used or path.startswith(f"{used}.") for used in self._used)
-
-
-def _meaning(path: str, meanings: Mapping[str, str]) -> str | None:
-    return meanings.get(path) or meanings.get(path.split(".")[0])
 
 
 def _lookup(tree: Tree, path: str) -> tuple[bool, Any]:
@@ -198,9 +221,7 @@ def _lookup(tree: Tree, path: str) -> tuple[bool, Any]:
     for part in path.split("."):
         if isinstance(value, Computed):
             return True, value
-        if not isinstance(value, Mapping):
-            return False, None
-        if part not in value:
+        if not isinstance(value, Mapping) or part not in value:
             return False, None
         value = value[part]
     return True, value

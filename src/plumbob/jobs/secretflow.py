@@ -13,7 +13,7 @@ from plumbob.errors import PlanError
 from plumbob.jobs.defaults import SystemVersion, defaults_for
 from plumbob.jobs.reading import (
     Job,
-    JobSettings,
+    JobDraft,
     Read,
     Tree,
     ValueSource,
@@ -173,49 +173,45 @@ class Model:
 
 def job_of(model: Model, version: SystemVersion, told: Iterable[Read], unseen: Iterable[str] = ()) -> Job:
     """The job that a model's parameters describe."""
-    settings = JobSettings(model.parameters, defaults_for(SYSTEM, model.kind, version), model.name)
-    settings.read.extend(told)
-    remarks: list[str] = []
-    _read_regression(settings, model)
-    keys = _common_keys(settings)
+    draft = JobDraft(model.parameters, defaults_for(SYSTEM, model.kind, version), model.name)
+    draft.read.extend(told)
+    _read_regression(draft, model)
+    _read_common(draft)
     is_vertical = model.kind == "FlLogisticRegressionVertical"
-    if not is_vertical:
-        settings.read.append(model.device.read())
+    if is_vertical:
+        draft.peek("tol")
+        draft.keys["protocol"] = "exchange"
+    else:
+        draft.read.append(model.device.read())
         unseen = [*unseen, model.device.no_all_clear]
-        remarks += [model.device.trust] if model.device.trust else []
-    keys |= _vertical_keys(settings) if is_vertical else _share_keys(settings, model, remarks)
+        draft.remarks += [model.device.trust] if model.device.trust else []
+        _read_shares(draft, model)
     if is_vertical or model.kind == "HESSLogisticRegression":
-        keys |= _key_bits(settings, model, remarks)
-    _remark_on_optimizer(settings, remarks)
+        _read_key(draft, model)
+    _remark_on_optimizer(draft)
     if model.others:
-        remarks.append(
+        draft.remarks.append(
             f"{', '.join(model.others)} trains too; {model.name} is read, and what all of them show is counted "
             "together."
         )
-    return Job(
-        SYSTEM,
-        model.kind,
-        keys,
-        tuple(settings.read),
-        tuple(settings.left(MEANINGS)),
-        tuple(remarks),
-        fits=1 + len(model.others),
+    draft.fits, draft.unprotected = 1 + len(model.others), model.device.unprotected
+    return draft.job(
+        MEANINGS,
         scores_in_the_clear=is_vertical,
         aggregator=model.aggregator,
-        unprotected=model.device.unprotected,
         no_all_clear=tuple(reason for reason in (*unseen, *unjudged(model.others)) if reason),
     )
 
 
-def _read_regression(settings: JobSettings, model: Model) -> None:
+def _read_regression(draft: JobDraft, model: Model) -> None:
     """Refuse other models; one that a script computes, or that a file leaves out, is assumed to be logistic."""
     name = model.name
-    if "reg_type" in settings.defaults.values and "linear" in str(settings.take("regression", "reg_type")).lower():
+    if "reg_type" in draft.defaults.values and "linear" in str(draft.take("regression", "reg_type")).lower():
         raise PlanError(f"{name} with reg_type linear is a linear regression; expected a logistic one")
     if model.kind not in ("SSGLM", "ss_glm_train"):
         return
-    link = _stated(settings, "link", "Logit", "link_type", "link")
-    family = _stated(settings, "distribution", "Bernoulli", "label_dist_type", "dist")
+    link = _stated(draft, "link", "Logit", "link_type", "link")
+    family = _stated(draft, "distribution", "Bernoulli", "label_dist_type", "dist")
     other = [str(one) for one, usual in ((link, "logit"), (family, "bernoulli")) if one and str(one).lower() != usual]
     if other:
         raise PlanError(
@@ -224,84 +220,81 @@ def _read_regression(settings: JobSettings, model: Model) -> None:
         )
 
 
-def _stated(settings: JobSettings, key: str, usual: str, *names: str) -> Any:
-    value = settings.peek(*names)
+def _stated(draft: JobDraft, key: str, usual: str, *names: str) -> Any:
+    value = draft.peek(*names)
     if value is None:
-        is_computed = settings.states(*names)
-        return settings.assume(key, usual, "the script computes it" if is_computed else "the file does not say it")
-    settings.read.append(Read(key, value, "file", f"{settings.path}.{names[0]}"))
+        is_computed = draft.states(*names)
+        return draft.assume(key, usual, "the script computes it" if is_computed else "the file does not say it")
+    draft.read.append(Read(key, value, "file", f"{draft.path}.{names[0]}"))
     return value
 
 
-def _common_keys(settings: JobSettings) -> dict[str, Any]:
-    epochs = settings.take("epochs", "epochs", "epoch")
+def _read_common(draft: JobDraft) -> None:
+    epochs = draft.take("epochs", "epochs", "epoch")
     if epochs is None:
-        settings.read.pop()
-        epochs = settings.assume("epochs", 10, "the file does not say, and the call has no default")
-    keys: dict[str, Any] = {"epochs": whole("epochs", epochs)}
-    keys["learning_rate"] = number("learning_rate", settings.take("learning_rate", "learning_rate"))
-    size = settings.take("batch_size", "batch_size")
+        draft.read.pop()
+        epochs = draft.assume("epochs", 10, "the file does not say, and the call has no default")
+    keys = draft.keys
+    keys["epochs"] = whole("epochs", epochs)
+    keys["learning_rate"] = number("learning_rate", draft.take("learning_rate", "learning_rate"))
+    size = draft.take("batch_size", "batch_size")
     if size is None:
         keys["batches"] = "full"
     else:
-        keys |= {"batch_size": whole("batch_size", size), "batches": settings.by_default("batches", "fixed")}
-    settings.by_default("start", "zeros", taken_as="zero")
-    keys |= {"start": "zero", "sigmoid": "taylor", "l2": _penalty(settings)}
-    return keys
+        keys |= {"batch_size": whole("batch_size", size), "batches": draft.by_default("batches", "fixed")}
+    draft.by_default("start", "zeros", taken_as="zero")
+    keys |= {"start": "zero", "sigmoid": "taylor", "l2": _penalty(draft)}
 
 
-def _penalty(settings: JobSettings) -> float:
-    if "l2_lambda" in settings.defaults.values:
-        strength = settings.take("l2", "l2_lambda")
+def _penalty(draft: JobDraft) -> float:
+    if "l2_lambda" in draft.defaults.values:
+        strength = draft.take("l2", "l2_lambda")
         return 0.0 if strength is None else number("l2", strength)
-    if "penalty" not in settings.defaults.values:
+    if "penalty" not in draft.defaults.values:
         return 0.0
-    penalty = str(settings.take("penalty", "penalty")).lower()
+    penalty = str(draft.take("penalty", "penalty")).lower()
     if penalty.endswith("l2"):
-        return number("l2", settings.take("l2", "l2_norm"))
-    settings.peek("l2_norm")
-    return float(settings.follows("l2", 0.0, "follows from penalty"))
+        return number("l2", draft.take("l2", "l2_norm"))
+    draft.peek("l2_norm")
+    return float(draft.follows("l2", 0.0, "follows from penalty"))
 
 
-def _share_keys(settings: JobSettings, model: Model, remarks: list[str]) -> dict[str, Any]:
-    """The plan's keys for shares; weights are opened only where the job says so."""
+def _read_shares(draft: JobDraft, model: Model) -> None:
+    """Read the keys for shares; weights are opened only where the job says so."""
     is_reported = model.is_opened
-    if "report_weights" in settings.defaults.values:
-        is_reported = flag(settings.take("report_weights", "report_weights")) or is_reported
+    if "report_weights" in draft.defaults.values:
+        is_reported = flag(draft.take("report_weights", "report_weights")) or is_reported
     if is_reported:
-        remarks.append("The weights are opened to all parties at the end, not only each party's own.")
-    opened = settings.by_default("open", "own" if is_reported else "never", "follows from report_weights")
+        draft.remarks.append("The weights are opened to all parties at the end, not only each party's own.")
+    opened = draft.by_default("open", "own" if is_reported else "never", "follows from report_weights")
     if model.kind != "HESSLogisticRegression":
-        remarks.append(
+        draft.remarks.append(
             "Shares are held by the SPU's computing nodes; they are judged as held by the parties themselves."
         )
     protocol = "hess" if model.kind == "HESSLogisticRegression" else "spu"
-    return {"protocol": protocol, "open": opened}
+    draft.keys |= {"protocol": protocol, "open": opened}
 
 
-def _vertical_keys(settings: JobSettings) -> dict[str, Any]:
-    settings.peek("tol")
-    return {"protocol": "exchange"}
-
-
-def _key_bits(settings: JobSettings, model: Model, remarks: list[str]) -> dict[str, Any]:
+def _read_key(draft: JobDraft, model: Model) -> None:
     if model.device.key_bits is not None:
         length = whole("key_bits", model.device.key_bits)
-        settings.read.append(Read("key_bits", length, "file", "HEU"))
+        draft.read.append(Read("key_bits", length, "file", "HEU"))
     else:
-        length = whole("key_bits", settings.take("key_bits", "key_size"))
+        length = whole("key_bits", draft.take("key_bits", "key_size"))
     if length < PROFILE_BITS[0]:
-        remarks.append(f"Keys of {length} bits are too short; use 2048 or more.")
-    return {"key_bits": length} if length in PROFILE_BITS else {"key_bits": length, "test_only_keys": True}
+        draft.remarks.append(f"Keys of {length} bits are too short; use 2048 or more.")
+    draft.keys["key_bits"] = length
+    if length not in PROFILE_BITS:
+        draft.keys["test_only_keys"] = True
 
 
-def _remark_on_optimizer(settings: JobSettings, remarks: list[str]) -> None:
-    if str(settings.peek("optimizer") or "").upper() == "IRLS" or settings.peek("iter_start_irls"):
-        remarks.append(
+def _remark_on_optimizer(draft: JobDraft) -> None:
+    if str(draft.peek("optimizer") or "").upper() == "IRLS" or draft.peek("iter_start_irls"):
+        draft.remarks.append(
             "IRLS solves for the weights in each round instead of following gradients; nothing is opened on the way, "
             "so the verdicts are those of shares."
         )
-    if settings.peek("report_metric"):
-        remarks.append(
+    if draft.peek("report_metric"):
+        draft.remarks.append(
             "report_metric opens the stopping metric in each epoch: one more equation about all labels each time."
         )

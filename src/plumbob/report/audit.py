@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from plumbob.checking.filing import Agreement, agreements
 from plumbob.checking.findings import reasons
-from plumbob.checking.verdict_words import NOT_APPLICABLE
+from plumbob.checking.words import NOT_APPLICABLE
 from plumbob.counting import decimal, percent, plain, share
 from plumbob.record import AttackCurve, Finding, Promise, RunRecord
 from plumbob.report.chart import Axis, Chart, Series

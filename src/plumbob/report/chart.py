@@ -14,10 +14,25 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from plumbob.report import marks
-from plumbob.report.marks import Box
+from plumbob.report.chart_parts import (
+    COLOURS,
+    LINE,
+    Axis,
+    AxisScale,
+    Box,
+    Chart,
+    Series,
+    Unit,
+    bar_swatch,
+    colour,
+    label_spot,
+    marker,
+    shown,
+    spread,
+    swatch,
+    width_of,
+)
 from plumbob.report.markup import NOTHING, joined, shortened, tag
-from plumbob.report.scale import Axis, AxisScale, Chart, Series, Unit, shown
 
 WIDE, NARROW = 880.0, 360.0
 HEIGHT = {WIDE: 320.0, NARROW: 270.0}
@@ -114,18 +129,14 @@ def _is_labelled(chart: Chart, is_narrow: bool) -> bool:
 
 def _right_margin(chart: Chart, is_narrow: bool) -> float:
     if chart.kind == "lines" and not is_narrow:
-        return 50 + max((marks.width_of(short_label(series.name)) for series in chart.series), default=0.0)
+        return 50 + max((width_of(short_label(series.name)) for series in chart.series), default=0.0)
     return 62.0 if chart.kind == "bars" else 22.0
 
 
 def _left_margin(chart: Chart, y: AxisScale, is_narrow: bool) -> float:
     if chart.kind == "bars":
-        return (
-            2.0
-            if is_narrow
-            else 12 + max((marks.width_of(short_label(name)) for name in chart.categories), default=0.0)
-        )
-    return 12 + max((marks.width_of(shown(tick, chart.y.unit)) for tick in y.ticks), default=0.0)
+        return 2.0 if is_narrow else 12 + max((width_of(short_label(name)) for name in chart.categories), default=0.0)
+    return 12 + max((width_of(shown(tick, chart.y.unit)) for tick in y.ticks), default=0.0)
 
 
 def category_height(chart: Chart, is_narrow: bool) -> float:
@@ -137,9 +148,9 @@ def category_height(chart: Chart, is_narrow: bool) -> float:
 def _legend_places(chart: Chart, width: float, above: float) -> tuple[list[tuple[float, float]], float]:
     places, x, y = [], 0.0, above + 10
     for series in chart.series:
-        needed = 48 + marks.width_of(short_label(series.name))
+        needed = 48 + width_of(short_label(series.name))
         if x and x + needed > width:
-            x, y = 0.0, y + marks.LINE
+            x, y = 0.0, y + LINE
         places.append((x, y))
         x += needed
     return places, y + 6 - above
@@ -158,7 +169,7 @@ MARKERS = 12
 def draw_legend(chart: Chart, plot: Plot) -> Iterator[Markup]:
     """Draw the legend above the plot, where names do not stand beside what they name."""
     for place, (series, (x, y)) in enumerate(zip(chart.series, plot.legend, strict=False)):
-        draw = marks.bar_swatch if chart.kind == "bars" else marks.swatch
+        draw = bar_swatch if chart.kind == "bars" else swatch
         yield draw(place, x, y, series.is_reference)
         yield tag("text", short_label(series.name), class_="label", x=x + 29, y=y + 4)
 
@@ -194,7 +205,7 @@ def draw_lines(chart: Chart, plot: Plot) -> Markup:
 def _line(series: Series, place: int, plot: Plot) -> Markup:
     pieces = [" ".join(f"{plot.at_x(x):.1f} {plot.at_y(y):.1f}" for _, x, y in run) for run in series.runs()]
     path = "".join(f"M{piece}" for piece in pieces)
-    kind = marks.colour(place, series.is_reference)
+    kind = colour(place, series.is_reference)
     line = tag("path", class_=f"line {kind}", d=path)
     if series.is_reference:
         return line
@@ -202,7 +213,7 @@ def _line(series: Series, place: int, plot: Plot) -> Markup:
     every = max(1, math.ceil(len(points) / MARKERS))
     # Lines that run along one another show their markers in turn.
     shown_points = points[(place * every // 3) % every :: every]
-    dots = "".join(marks.marker(place, plot.at_x(x), plot.at_y(y)) for _, x, y in shown_points)
+    dots = "".join(marker(place, plot.at_x(x), plot.at_y(y)) for _, x, y in shown_points)
     return joined(line, tag("path", class_=f"mark {kind}", d=dots))
 
 
@@ -219,20 +230,20 @@ def _band_path(series: Series, place: int, plot: Plot) -> Markup:
             there = " ".join(f"{x:.1f} {high:.1f}" for x, _, high in known)
             back = " ".join(f"{x:.1f} {low:.1f}" for x, low, _ in reversed(known))
             path += f"M{there} {back}z"
-    return tag("path", class_=f"band {marks.colour(place, series.is_reference)}", d=path)
+    return tag("path", class_=f"band {colour(place, series.is_reference)}", d=path)
 
 
 def _end_labels(chart: Chart, plot: Plot) -> Markup:
     """Each name where its line ends, moved apart where lines end together."""
     ends = {place: list(series.drawn())[-1] for place, series in enumerate(chart.series) if any(series.drawn())}
-    heights = marks.spread([plot.at_y(y) for _, _, y in ends.values()], plot.top, plot.bottom)
+    heights = spread([plot.at_y(y) for _, _, y in ends.values()], plot.top, plot.bottom)
     drawn = []
     for (place, (_, x, y)), height in zip(ends.items(), heights, strict=True):
         series, left = chart.series[place], plot.right + 14
         way = f"M{plot.at_x(x) + 6:.1f} {plot.at_y(y):.1f}L{left - 3:.1f} {height:.1f}"
         drawn += [
             tag("path", class_="leader", d=way),
-            marks.swatch(place, left, height, series.is_reference),
+            swatch(place, left, height, series.is_reference),
             tag("text", short_label(series.name), class_="label", x=left + 28, y=height + 4),
         ]
     return joined(*drawn)
@@ -248,8 +259,8 @@ def draw_points(chart: Chart, plot: Plot) -> Markup:
     marked = (
         tag(
             "path",
-            class_=f"mark big {marks.colour(number, chart.series[number].is_reference)}",
-            d=marks.marker(number, x, y, 6.0),
+            class_=f"mark big {colour(number, chart.series[number].is_reference)}",
+            d=marker(number, x, y, 6.0),
         )
         for number, x, y, _ in placed
     )
@@ -258,7 +269,7 @@ def draw_points(chart: Chart, plot: Plot) -> Markup:
 
 def _point_labels(points: Sequence[tuple[float, float, str]], plot: Plot) -> Iterator[Markup]:
     """A name beside each point; where many points crowd together, one name for those that nearly touch."""
-    near = TOUCHING if len(points) > marks.COLOURS else 0.0
+    near = TOUCHING if len(points) > COLOURS else 0.0
     crowds: list[list[tuple[float, float, str]]] = []
     for point in points:
         crowd = next((one for one in crowds if math.dist(one[0][:2], point[:2]) < near), None)
@@ -272,7 +283,7 @@ def _point_labels(points: Sequence[tuple[float, float, str]], plot: Plot) -> Ite
         x, y, name = crowd[0]
         more = f" and {len(crowd) - 1} more" if len(crowd) > 1 else ""
         words = shortened(name, (22 if plot.is_narrow else LONGEST_LABEL) - len(more)) + more
-        left, base, box = marks.label_spot(x, y, words, taken, paper)
+        left, base, box = label_spot(x, y, words, taken, paper)
         taken.append(box)
         if abs(base - y) > 20:
             yield tag("path", class_="leader", d=f"M{x:.1f} {y:.1f}L{left:.1f} {base - 4:.1f}")
@@ -316,7 +327,7 @@ def _bars_of_category(chart: Chart, plot: Plot, at: int, top: float) -> Iterator
 
 def _bar(plot: Plot, number: int, row: float, end: float, limits: Sequence[float]) -> Iterator[Markup]:
     """One bar: pale up to what it is compared with, so that what goes beyond stands out."""
-    kind, pale_to = f"bar c{number % marks.COLOURS}", max(plot.left, min([end, *limits])) if limits else plot.left
+    kind, pale_to = f"bar c{number % COLOURS}", max(plot.left, min([end, *limits])) if limits else plot.left
     if pale_to > plot.left:
         yield tag("rect", class_=f"{kind} pale", x=plot.left, y=row, width=pale_to - plot.left, height=13)
     if end > pale_to or pale_to == plot.left:
@@ -409,6 +420,12 @@ EDGE = 14.0
 """The margin around a drawing in its own file."""
 
 
+@cache
+def asset(name: str) -> str:
+    """The text of one of our own styles or scripts."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
 def figure(chart: Chart, key: str) -> Markup:
     """A chart for a page: caption, both drawings, and the table. `key` starts its ids, unique on the page."""
     drawings = (svg(chart, f"{key}-{kind}", width, kind) for kind, width in (("wide", WIDE), ("narrow", NARROW)))
@@ -428,7 +445,7 @@ def svg(chart: Chart, key: str, width: float = WIDE, name: str = "wide", is_alon
     drawn = {"lines": draw_lines, "points": draw_points, "bars": draw_bars}[chart.kind](chart, plot)
     heading = tag("text", shortened(chart.title, int(width / 8)), class_="title", x=0, y=16) if is_alone else NOTHING
     edge = EDGE if is_alone else 0.0
-    style = tag("style", Markup(_style())) if is_alone else NOTHING  # noqa: S704  # Our own file.
+    style = tag("style", Markup(asset("chart.css"))) if is_alone else NOTHING  # noqa: S704  # Our own file.
     return tag(
         "svg",
         tag("title", chart.title, id=f"{key}-title"),
@@ -448,8 +465,3 @@ def svg(chart: Chart, key: str, width: float = WIDE, name: str = "wide", is_alon
         height=plot.height + 2 * edge if is_alone else None,
         data_plot=f"{plot.left:.1f} {plot.top:.1f} {plot.across:.1f} {plot.down:.1f}",
     )
-
-
-@cache
-def _style() -> str:
-    return (ASSETS / "chart.css").read_text(encoding="utf-8")

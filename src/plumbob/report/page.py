@@ -10,15 +10,15 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from html import escape
 from pathlib import Path
 
 from markupsafe import Markup
 
+from plumbob.checking.judgement import aligned
 from plumbob.counting import size
 from plumbob.errors import DataError
-from plumbob.report.chart import ASSETS, Chart, figure
+from plumbob.report.chart import Chart, asset, figure
 from plumbob.report.markup import NOTHING, joined, tag
 
 # Longer cells are sentences: they are set as such, and may break.
@@ -116,12 +116,6 @@ def frame(title: str, body: Markup, styles: Sequence[str] = ()) -> str:
     return f"<!DOCTYPE html>\n{tag('html', page, lang='en')}\n"
 
 
-@cache
-def asset(name: str) -> str:
-    """The text of one of our own styles or scripts."""
-    return (ASSETS / name).read_text(encoding="utf-8")
-
-
 def section_of(section: Section, key: str) -> Markup:
     """A section as markup; `key` is its id, and the start of its charts'."""
     charts = (figure(chart, f"{key}-chart-{place}") for place, chart in enumerate(section.charts, 1))
@@ -171,16 +165,8 @@ def facts_list(facts: Iterable[tuple[str, str, str]]) -> Markup:
 
 
 def as_text(table: PageTable) -> list[str]:
-    """The table for a terminal: first column to the left, the others to the right."""
-    lines = [table.header, *table.rows]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(table.header))]
-    return [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
+    """The table for a terminal."""
+    return aligned([table.header, *table.rows])
 
 
 def _kind(cells: Sequence[str]) -> str | None:

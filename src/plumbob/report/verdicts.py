@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines
-from plumbob.checking.names import sentence, spoken_names
-from plumbob.checking.verdict_words import ASSUMPTIONS, BLOCKED, DEGRADES, HONEST, LEAKS, ORDER
+from plumbob.checking.words import ASSUMPTIONS, BLOCKED, DEGRADES, HONEST, LEAKS, ORDER, sentence, spoken_names
 from plumbob.counting import percent, share
 from plumbob.plan import Plan
 from plumbob.record import Finding

@@ -27,12 +27,12 @@ sys.meta_path = [one for one in sys.meta_path if "Redirecting" not in type(one).
 sys.path.insert(0, sys.argv[1])
 import plumbob
 from plumbob.checking.check import check
-from plumbob.checking.explain import explain
+from plumbob.checking.check import explain
 from plumbob.data import split_array
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.page.pictures import picture
+from plumbob.lab.page.drawings import picture
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan
 from plumbob.report.run import page_of

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.lab.page.choices import fitted_defaults
+from plumbob.lab.page.drafts import fitted_defaults
 from tests.browser.conftest import browser, new_tab, one_tab, tab  # noqa: F401  # Fixtures are found by their names here.
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)")

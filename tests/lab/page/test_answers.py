@@ -8,9 +8,18 @@ import pytest
 
 from plumbob.checking.check import check
 from plumbob.errors import PlanError
-from plumbob.lab.page.answers import Parts, PlanDraft, checked, fixes, keys_in_short, mistakes
-from plumbob.lab.page.answers import asked as asked_with
-from plumbob.lab.page.choices import FIRST, chosen, fitted_defaults
+from plumbob.lab.page.drafts import (
+    FIRST,
+    Parts,
+    PlanDraft,
+    checked,
+    chosen,
+    fitted_defaults,
+    fixes,
+    keys_in_short,
+    mistakes,
+)
+from plumbob.lab.page.drafts import asked as asked_with
 from plumbob.lab.page.own_tables import TableReading, TablesRead
 from plumbob.plan import KEYS, Plan
 

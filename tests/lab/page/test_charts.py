@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from plumbob.lab.page.charts import comparison, curve
+from plumbob.lab.page.drawings import comparison, curve
 
 
 def run(folder: str, auc: float | None, labels: float | None, values: float | None = 0.0) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plumbob import datasets
-from plumbob.lab.page.choices import SHAPES, DatasetShape, controls, shape_like, shapes_here
+from plumbob.lab.page.drafts import SHAPES, DatasetShape, controls, shape_like, shapes_here
 from plumbob.plan import KEYS
 
 

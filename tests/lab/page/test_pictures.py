@@ -8,8 +8,8 @@ from plumbob.checking.check import check
 from plumbob.checking.rules import RULES
 from plumbob.checking.rules.drawing import TIMES
 from plumbob.errors import PlanError
-from plumbob.lab.page.choices import FIRST
-from plumbob.lab.page.pictures import picture
+from plumbob.lab.page.drafts import FIRST
+from plumbob.lab.page.drawings import picture
 from plumbob.plan import Party, Plan
 
 OPEN = Plan.for_columns((8, 22), rows=455, batch_size=20, epochs=5, intercept=False, protocol="exchange").replace(

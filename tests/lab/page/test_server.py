@@ -21,7 +21,7 @@ from plumbob.checking.check import check
 from plumbob.commands import receipt
 from plumbob.errors import PlumbobError, TransportError
 from plumbob.lab.commands import lab as command
-from plumbob.lab.page.choices import fitted_defaults
+from plumbob.lab.page.drafts import fitted_defaults
 from plumbob.lab.page.server import MOST_LISTENERS, bound
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder

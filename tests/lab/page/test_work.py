@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from plumbob.errors import DataError
-from plumbob.lab.page import work
-from plumbob.lab.page.work import LabRun, RunSlot
+from plumbob.lab.page import runs
+from plumbob.lab.page.runs import LabRun, RunSlot
 
 TELLING = """
 import json, sys
@@ -78,7 +78,7 @@ def test_one_at_a_time_and_cancelled() -> None:
 
 def test_a_deaf_process_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that does not stop when it is asked is stopped."""
-    monkeypatch.setattr(work, "SECONDS_TO_STOP", 0.2)
+    monkeypatch.setattr(runs, "SECONDS_TO_STOP", 0.2)
 
     async def done() -> str:
         busy = room(DEAF)
@@ -94,7 +94,7 @@ def test_a_deaf_process_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_next_run_outlives_the_end_of_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that says it is over and takes long to go is ended; the run that began meanwhile is not."""
-    monkeypatch.setattr(work, "SECONDS_TO_STOP", 0.5)
+    monkeypatch.setattr(runs, "SECONDS_TO_STOP", 0.5)
 
     async def done() -> tuple[int | None, int | None]:
         busy = room(LINGERING)

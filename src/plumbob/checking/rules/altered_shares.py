@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.rule import AttackRule, finding
-from plumbob.checking.verdict_words import LEAKS
+from plumbob.checking.words import LEAKS
 from plumbob.protocol.releases import scored_bits
 from plumbob.record import Finding
 

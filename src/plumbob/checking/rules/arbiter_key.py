@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
 from plumbob.checking.rules.rule import AttackRule, finding
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import percent
 from plumbob.record import Finding
 

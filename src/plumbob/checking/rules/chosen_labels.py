@@ -11,9 +11,8 @@ rows does: the promise holds whatever labels a party brings.
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, product
 from plumbob.checking.rules.prediction_equations import unknown_weights
-from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, leaks, not_applicable
 from plumbob.checking.rules.shared import than_a_coin
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 
 MOST_EPSILON = 4.0
@@ -38,12 +37,12 @@ def judge(figures: Figures, party: str) -> Judgement:
             f"{numbers}, but noise hides it: whatever labels {figures.spoken(party)} brings, its guess about one "
             f"person's row is {than_a_coin(plan)}."
         )
-        return blocked(why) if plan.epsilon <= MOST_EPSILON else Judgement(DEGRADES, why)
+        return blocked(why) if plan.epsilon <= MOST_EPSILON else degrades(why)
     scores = f"{counted(scored, 'scored row')}, held-out ones included"
     if scored <= theirs:
-        return Judgement(DEGRADES, f"{numbers}, of which {scores} show a part ({theirs} columns).")
+        return degrades(f"{numbers}, of which {scores} show a part ({theirs} columns).")
     known = f"if it knows the columns of {unknown_weights(plan)} of them from elsewhere"
-    return Judgement(LEAKS, f"{numbers}, and {scores}, show it {known}. The person need not be scored.")
+    return leaks(f"{numbers}, and {scores}, show it {known}. The person need not be scored.")
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:

@@ -11,8 +11,6 @@ from plumbob.counting import counted
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge what a party reads by claiming more columns than were agreed."""
-    if (reason := without_replies(figures, party)) is not None:
-        return reason
     return blocked(
         f"Widths are agreed: the plan's hash fixes {counted(figures.columns(party), 'column')}, and any other number "
         "of sums ends the run; the columns that were agreed need not be real, so they all count here."
@@ -39,6 +37,7 @@ RULE = AttackRule(
     target="labels",
     reference="Section 5.2",
     story=STORY.format("labels"),
+    unless=without_replies,
     judge=judge,
     draw=draw,
     assumes="cheating",

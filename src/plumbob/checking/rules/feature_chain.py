@@ -2,9 +2,9 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block
-from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, not_applicable, without_sums
 from plumbob.checking.rules.shared import one_column
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.checking.words import LEAKS
 
 CHAIN_ROOM = 2
 """Own columns per row of the longest batch with which every batch has full rank, redundant columns or not."""
@@ -12,8 +12,6 @@ CHAIN_ROOM = 2
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge how far each weight follows from the one before it, which needs no ratios."""
-    if (reason := without_sums(figures, party)) is not None:
-        return reason
     if (columns := figures.peer_columns(party)) != 1:
         return not_applicable(f"The peers have {columns} columns; the chain needs exactly one (Theorem 3.6).")
     if figures.visits < 2:
@@ -22,7 +20,7 @@ def judge(figures: Figures, party: str) -> Judgement:
     # Real columns are rarely independent, and one batch with a rank too low breaks the chain; short rows hide its end.
     is_tight = CHAIN_ROOM * figures.longest_batch > figures.columns(party)
     if judgement.verdict == LEAKS and (is_tight or figures.plan.row_norm):
-        return Judgement(DEGRADES, f"{judgement.why} A batch of {figures.longest_batch} rows may break the chain.")
+        return degrades(f"{judgement.why} A batch of {figures.longest_batch} rows may break the chain.")
     return judgement
 
 
@@ -47,6 +45,7 @@ RULE = AttackRule(
         "Each step moves the peer's only weight by an amount that its own scores give away, so one guessed "
         "number unrolls the whole training. Only the right guess gives a person the same value in two epochs."
     ),
+    unless=without_sums,
     judge=judge,
     draw=draw,
 )

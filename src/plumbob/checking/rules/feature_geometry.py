@@ -4,7 +4,7 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, one_step, product
-from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, leaks, not_applicable
 from plumbob.checking.rules.shared import (
     FEW_EPOCHS,
     USUAL_SCORE,
@@ -14,7 +14,6 @@ from plumbob.checking.rules.shared import (
     with_noise,
     without_residuals,
 )
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted, percent
 
 WELL_CONDITIONED = 6
@@ -25,20 +24,16 @@ LONG_HISTORY = 8
 
 def judge_scores(figures: Figures, party: str) -> Judgement:
     """Judge each visit's residual minus what the party knows of it."""
-    if (reason := without_residuals(figures, party)) is not None:
-        return reason
     noise, numbers = figures.noise_toward(party), residual_numbers(figures, party)
     if is_drowned(noise):
         return blocked(f"{numbers}, but the peers' noise of {noise:.3g} is far above a score of about {USUAL_SCORE}.")
     if noise or not are_most_determined(figures, party):
-        return Judgement(DEGRADES, f"{numbers}{with_noise(noise)}: some scores show, or all of them blurred.")
-    return Judgement(LEAKS, f"{numbers}: every visit shows the peer's part of the score.")
+        return degrades(f"{numbers}{with_noise(noise)}: some scores show, or all of them blurred.")
+    return leaks(f"{numbers}: every visit shows the peer's part of the score.")
 
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge inner products from the history of scores."""
-    if (reason := without_residuals(figures, party)) is not None:
-        return reason
     columns, visits, noise = figures.peer_columns(party), figures.visits, figures.noise_toward(party)
     numbers = f"{residual_numbers(figures, party)}; {visits} visits per row against {counted(columns, 'peer column')}"
     if visits <= columns:
@@ -47,7 +42,7 @@ def judge(figures: Figures, party: str) -> Judgement:
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each score.")
     is_plain = not noise and not figures.plan.row_norm
     if columns == 1 and visits >= FEW_EPOCHS and is_plain and are_most_determined(figures, party):
-        return Judgement(LEAKS, f"{numbers}: the peers' only column is its scores, up to one factor.")
+        return leaks(f"{numbers}: the peers' only column is its scores, up to one factor.")
     is_easy = columns <= WELL_CONDITIONED and visits >= LONG_HISTORY * columns and not figures.plan.row_norm
     if (
         noise
@@ -55,13 +50,10 @@ def judge(figures: Figures, party: str) -> Judgement:
         or figures.longest_batch > figures.columns(party)
         or not are_most_determined(figures, party)
     ):
-        return Judgement(
-            DEGRADES, f"{numbers}{with_noise(noise)}: the history is too short, blurred or uneven to be sure."
-        )
-    return Judgement(
-        LEAKS,
+        return degrades(f"{numbers}{with_noise(noise)}: the history is too short, blurred or uneven to be sure.")
+    return leaks(
         f"{numbers}: all columns up to one rotation, which {columns} known rows fix. Columns with few values, such as "
-        "yes or no, come out without a known row.",
+        "yes or no, come out without a known row."
     )
 
 
@@ -92,6 +84,7 @@ RULES = (
             "A batch no larger than the rank of the label party's columns shows the peer's part of every row's "
             "score. These are the numbers from which the features are then worked out."
         ),
+        unless=without_residuals,
         judge=judge_scores,
         draw=draw_scores,
     ),
@@ -105,6 +98,7 @@ RULES = (
             "to one rotation. Whoever knows a few people's features turns it the right way and has everybody's. "
             "Columns that hold few values, such as yes or no, come out without any."
         ),
+        unless=without_residuals,
         judge=judge,
         draw=draw,
     ),

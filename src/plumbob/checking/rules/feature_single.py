@@ -10,8 +10,6 @@ from plumbob.checking.rules.shared import one_column
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge ratios that are merged over epochs, then the scale."""
-    if (reason := without_sums(figures, party)) is not None:
-        return reason
     if (columns := figures.peer_columns(party)) != 1:
         return not_applicable(f"The peers have {columns} columns; ratios need exactly one (Theorem 3.6).")
     if figures.batch == 1:
@@ -38,6 +36,7 @@ RULE = AttackRule(
         "Within a batch the peer's scores are its only column times one number, so they give ratios between people, "
         "and batches that share people join the ratios. How the scores move from one epoch to the next gives the scale."
     ),
+    unless=without_sums,
     judge=judge,
     draw=draw,
 )

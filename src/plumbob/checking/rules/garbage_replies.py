@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
-from plumbob.checking.rules.rule import AttackRule, Judgement, blocked
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades
 from plumbob.checking.rules.shared import without_openings
-from plumbob.checking.verdict_words import DEGRADES
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.shares.shape import LatticeShape
 
@@ -17,14 +16,11 @@ DIGITS = 15
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge replies that are no products, so that a peer's key appears in opened weights."""
-    if (reason := without_openings(figures, party)) is not None:
-        return reason
     columns, bits = figures.columns(party), figures.opened_bits(party)
     if not figures.is_between_two:
-        return Judgement(
-            DEGRADES,
+        return degrades(
             f"Three or more parties must keep to the protocol: beyond the {bits} bits opened to "
-            f"{figures.spoken(party)}, nothing limits what a party that answers with garbage can read.",
+            f"{figures.spoken(party)}, nothing limits what a party that answers with garbage can read."
         )
     gradients = LatticeShape(figures.plan, figures.rows).sets_for(party)[1]
     known = min(columns * DIGITS, gradients.degree)
@@ -56,6 +52,7 @@ RULE = AttackRule(
         "moves one person's residual. With a whole key it would read every residual of one pass; between two parties "
         "the parameters are chosen so that what is opened never holds enough of it."
     ),
+    unless=without_openings,
     judge=judge,
     draw=draw,
     assumes="cheating",

@@ -13,8 +13,6 @@ from plumbob.counting import percent
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge the mean over all visits, against noise."""
-    if (reason := without_sums(figures, party)) is not None:
-        return reason
     noise = figures.noise_toward(party)
     if figures.plan.noise == "none":
         return not_applicable("There is no noise to average away; label-sign reads every visit as it is.")
@@ -49,6 +47,7 @@ RULE = AttackRule(
         "Noise hides a residual once, but each epoch shows it again with fresh noise. The average over the "
         "epochs has less of it, and its sign is the label."
     ),
+    unless=without_sums,
     judge=judge,
     draw=draw,
 )

@@ -5,9 +5,9 @@ from dataclasses import replace
 from plumbob.checking.figures import USUAL_AUC, Figures
 from plumbob.checking.forecast import reading
 from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
-from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
+from plumbob.checking.rules.rule import AttackRule, Judgement, leaks, not_applicable
 from plumbob.checking.rules.shared import exact, judge_forecast, without_opened_weights
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.checking.words import DEGRADES
 from plumbob.counting import counted, percent
 
 RARER = 4
@@ -62,9 +62,8 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     if figures.flipped:
         numbers += f", of which {percent(figures.flipped)} are flipped at random"
     sends = "Whatever it sends" if figures.is_between_two else "If it keeps to the protocol otherwise"
-    return Judgement(
-        LEAKS,
-        f"{numbers} ({per_column}). {sends}, its opened weights carry at most {figures.opened_bits(party)} bits.",
+    return leaks(
+        f"{numbers} ({per_column}). {sends}, its opened weights carry at most {figures.opened_bits(party)} bits."
     )
 
 

@@ -2,9 +2,8 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
-from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, not_applicable, without_sums
 from plumbob.checking.rules.shared import sentence, without_opened_weights
-from plumbob.checking.verdict_words import DEGRADES
 from plumbob.counting import counted
 
 
@@ -29,7 +28,7 @@ def judge(figures: Figures, party: str) -> Judgement:
     hint = (
         "one-hot columns have two values" if plan.categorical == "one-hot" else "a plan does not say if there are any"
     )
-    return Judgement(DEGRADES, sentence(f"{numbers}; {hint}"))
+    return degrades(sentence(f"{numbers}; {hint}"))
 
 
 def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
@@ -37,10 +36,9 @@ def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
     if (reason := without_opened_weights(figures, keeps_its_norm=True)) is not None:
         return reason
     equations = figures.columns(party) * figures.runs
-    return Judgement(
-        DEGRADES,
+    return degrades(
         f"The opened weights are {equations} equations about {figures.rows:,} labels: for each column with two values, "
-        "how much more often one of them has label 1.",
+        "how much more often one of them has label 1."
     )
 
 

@@ -2,24 +2,20 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block, product
-from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
-from plumbob.checking.verdict_words import DEGRADES
+from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, not_applicable, without_sums
 
 CLUSTERS = 8
 
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge whether trying labels finds which groups have which, as far as own columns make groups."""
-    if (reason := without_sums(figures, party)) is not None:
-        return reason
     if figures.plan.start != "zero":
         return not_applicable("The start is not zero, so the first sums hold other parties' scores.")
     noise = figures.noise_toward(party)
-    return Judgement(
-        DEGRADES,
+    return degrades(
         f"{figures.spoken(party)} can give {CLUSTERS} groups of its rows all {2**CLUSTERS} combinations of labels, and "
         f"keep the one that fits its first sums{f', with noise of {noise:.3g} on each residual' if noise else ''}. It "
-        "tells groups, not people; how much that is depends on its columns.",
+        "tells groups, not people; how much that is depends on its columns."
     )
 
 
@@ -42,6 +38,7 @@ RULE = AttackRule(
         "A feature party groups its rows by likeness, tries every way to give the groups labels, and keeps the one "
         "whose sums are the ones that it saw. It tells what groups have, not what single people have."
     ),
+    unless=without_sums,
     judge=judge,
     draw=draw,
 )

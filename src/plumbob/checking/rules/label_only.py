@@ -3,9 +3,9 @@
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
 from plumbob.checking.rules.drawing import AttackDrawing, one_step
-from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, not_applicable, without_sums
 from plumbob.checking.rules.shared import exact, judge_forecast, sentence
-from plumbob.checking.verdict_words import DEGRADES
+from plumbob.checking.words import DEGRADES
 from plumbob.counting import plain
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0
@@ -14,8 +14,6 @@ BOX_REACH, LATTICE_REACH = 1.7, 5.0
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge decoding where a residual is a label and nothing else."""
-    if (reason := without_sums(figures, party)) is not None:
-        return reason
     if figures.plan.weighs_rows:
         return not_applicable("Weights multiply each residual with a factor that only the label party knows.")
     if not figures.has_labels_alone and figures.plan.start != "zero":
@@ -35,7 +33,7 @@ def judge(figures: Figures, party: str) -> Judgement:
     # Exact labels: what is decoded has no blur but the flips.
     if load <= BOX_REACH:
         return judge_forecast(figures, party, exact(figures, coverage), numbers, least=DEGRADES)
-    return Judgement(DEGRADES, sentence(numbers))
+    return degrades(sentence(numbers))
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
@@ -54,6 +52,7 @@ RULE = AttackRule(
         "Where the label party brings nothing but labels, or all weights are still zero, a sum is a riddle of yes "
         "and no. Integer and lattice methods solve it for several times more people than this party has columns."
     ),
+    unless=without_sums,
     judge=judge,
     draw=draw,
 )

@@ -10,8 +10,6 @@ from plumbob.counting import percent
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge one batch at a time."""
-    if (reason := without_sums(figures, party)) is not None:
-        return reason
     known = figures.rank(party) / figures.batch
     # Of several visits the first that determines a row is believed, otherwise whichever determines most.
     last = figures.steps // figures.passes if known == 1.0 else figures.steps
@@ -38,6 +36,7 @@ RULE = AttackRule(
         "Where a batch has no more people than this party has independent columns, its gradient can be solved "
         "for each person's residual. While scores are small, the sign of the residual is the label."
     ),
+    unless=without_sums,
     judge=judge,
     draw=draw,
 )

@@ -23,8 +23,6 @@ SURE_IF_FEW, SURE_IF_MANY = 0.1, 0.3
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge what the equations of all batches say together."""
-    if (reason := without_sums(figures, party)) is not None:
-        return reason
     per_step = figures.rank(party)
     known = figures.equations_a_row(party)
     numbers = (
@@ -72,6 +70,7 @@ RULE = AttackRule(
         "Every step is a few equations about the same people's labels. Over the epochs they add up until the "
         "labels are fixed, also where no single batch gives anything away."
     ),
+    unless=without_sums,
     judge=judge,
     draw=draw,
 )

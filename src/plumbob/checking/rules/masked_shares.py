@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.rule import AttackRule, finding
-from plumbob.checking.verdict_words import LEAKS
+from plumbob.checking.words import LEAKS
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.record import Finding

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.rule import AttackRule, finding
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES
+from plumbob.checking.words import BLOCKED, DEGRADES
 from plumbob.record import Finding
 
 RULE = AttackRule(

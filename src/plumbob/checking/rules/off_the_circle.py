@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block, product
-from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable
+from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, leaks, not_applicable
 from plumbob.checking.rules.shared import without_openings
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 FEW_PEOPLE = 3
 """Fewer scores than this say little in general, though much about those people."""
@@ -14,8 +13,6 @@ FEW_PEOPLE = 3
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge sines and cosines of no angle, so that a chosen person's score appears in an opened weight."""
-    if (reason := without_openings(figures, party)) is not None:
-        return reason
     if figures.passes == 1 and figures.plan.start == "zero":
         return not_applicable("Weights are zero before the only pass, so that every score in it is zero.")
     people, bits = min(figures.columns(party), figures.rows), figures.opened_bits(party)
@@ -24,12 +21,12 @@ def judge(figures: Figures, party: str) -> Judgement:
         f"them, and read their joint scores from its opened weights, which carry {bits} bits"
     )
     if figures.plan.noise == "rows":
-        return Judgement(DEGRADES, f"{numbers}, noise included: the promise about rows covers no false messages.")
+        return degrades(f"{numbers}, noise included: the promise about rows covers no false messages.")
     if party != figures.plan.label_party.name:
-        return Judgement(DEGRADES, f"{numbers}, each blurred by a label that it does not know.")
+        return degrades(f"{numbers}, each blurred by a label that it does not know.")
     if people < FEW_PEOPLE:
-        return Judgement(DEGRADES, f"{numbers}: few people, but these nearly exactly.")
-    return Judgement(LEAKS, f"{numbers}. It spoils its own part of the model.")
+        return degrades(f"{numbers}: few people, but these nearly exactly.")
+    return leaks(f"{numbers}. It spoils its own part of the model.")
 
 
 def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
@@ -51,6 +48,7 @@ RULE = AttackRule(
         "people, and puts zeros into its columns for everybody else, finds their joint scores in the weights that are "
         "opened to it, or their rows in scores."
     ),
+    unless=without_openings,
     judge=judge,
     draw=draw,
     assumes="cheating",

@@ -15,13 +15,11 @@ from plumbob.checking.rules.shared import (
     with_noise,
     without_replies,
 )
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge what a party reads by hiding values in its replies."""
-    if (reason := without_replies(figures, party)) is not None:
-        return reason
     room = hidden_room(figures, party)
     if room.is_every_step:
         visits = figures.passes if figures.is_noisy else 1
@@ -35,8 +33,6 @@ def judge(figures: Figures, party: str) -> Judgement:
 
 def judge_for_scores(figures: Figures, party: str) -> Judgement:
     """Judge hidden values in replies, at the label party."""
-    if (reason := without_replies(figures, party)) is not None:
-        return reason
     if not figures.peers(party):
         return not_applicable("No peer has columns, so there are no scores to read.")
     room, noise = hidden_room(figures, party), figures.noise_toward(party)
@@ -68,6 +64,7 @@ RULE = AttackRule(
     target="labels",
     reference="Section 5.2, Algorithm 2",
     story=STORY.format("labels"),
+    unless=without_replies,
     judge=judge,
     draw=draw,
     assumes="cheating",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.rule import AttackRule, finding
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.protocol.releases import scored_bits

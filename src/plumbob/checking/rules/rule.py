@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.names import sentence
 from plumbob.checking.rules.drawing import AttackDrawing
-from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, sentence
 from plumbob.record import Finding
 
 NO_GRADIENTS = "In shares nobody sees a gradient, so the attack has no training messages to work on."
@@ -26,6 +25,9 @@ class Judgement:
     why: str
 
 
+Judge = Callable[[Figures, str], Judgement | None]
+
+
 @dataclass(frozen=True)
 class AttackRule:
     """One attack by one kind of party on one target. Its code is in the lab, in a file of the same name."""
@@ -38,7 +40,9 @@ class AttackRule:
     """The theorem or section of the paper, or where it goes beyond."""
     story: str
     """What it does, in two sentences for people who decide."""
-    judge: Callable[[Figures, str], Judgement | None] = lambda _figures, _party: None
+    unless: Judge = lambda _figures, _party: None
+    """Judges where the attack has nothing to work on; None where it has, and `judge` is asked."""
+    judge: Judge = lambda _figures, _party: None
     """Judges a plan's figures for an attacker of this name: a verdict with its numbers; None: no finding."""
     draw: Callable[[Figures, str, str], AttackDrawing] | None = None
     """Makes what the lab draws, from a plan's figures, the attacker's name and the target."""
@@ -55,6 +59,16 @@ def finding(
     """The finding of a rule for one party against another."""
     about = (target or rule.target, verdict, sentence(why), rule.reference, fix)
     return Finding(rule.name, by, against, *about, stage=rule.stage, assumes=rule.assumes)
+
+
+def leaks(why: str) -> Judgement:
+    """The judgement that an attack surely succeeds."""
+    return Judgement(LEAKS, why)
+
+
+def degrades(why: str) -> Judgement:
+    """The judgement that an attack may succeed, or in part."""
+    return Judgement(DEGRADES, why)
 
 
 def blocked(why: str) -> Judgement:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.rule import AttackRule, finding
-from plumbob.checking.verdict_words import DEGRADES
+from plumbob.checking.words import DEGRADES
 from plumbob.counting import counted
 from plumbob.record import Finding
 

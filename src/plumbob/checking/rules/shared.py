@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, Solve, sure_reach
-from plumbob.checking.rules.rule import Judgement, blocked, not_applicable, without_sums
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.rules.rule import Judgement, blocked, degrades, leaks, not_applicable, without_sums
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import counted, decimal, percent
 from plumbob.plan import Plan
 from plumbob.protocol.releases import scored_bits
@@ -66,12 +66,11 @@ def generally_judged(
     reach, rehearsed = sure_reach(figures, party, solve), figures.rehearsed(party, attack)
     if rehearsed and _leaks_at_home(figures, rehearsed, is_forecast=reach is not None):
         leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)
-        return Judgement(LEAKS, sentence(f"{numbers}; it leaks in {leaking} of {len(rehearsed)} rehearsals at home"))
+        return leaks(sentence(f"{numbers}; it leaks in {leaking} of {len(rehearsed)} rehearsals at home"))
     signal, steps = figures.general_signal(party, visits), figures.steps // figures.passes
     is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
     if is_drowned and (signal > FAINT_IN_GENERAL or steps < MANY_STEPS):
-        return Judgement(
-            DEGRADES,
+        return degrades(
             sentence(
                 f"{numbers}; individual labels are lost in the noise (about {percent(forecast.accuracy)} are right), "
                 f"but what its columns say about labels in general is {signal:.3g} standard deviations strong in "
@@ -85,11 +84,11 @@ def generally_judged(
         )
         if forecast.auc >= reach.auc:
             ends = expectation(forecast, LEAKS)
-        return Judgement(LEAKS, sentence(f"{numbers}; {ends}"))
+        return leaks(sentence(f"{numbers}; {ends}"))
     judgement = judge_forecast(figures, party, forecast, numbers)
     if judgement.verdict != LEAKS:
         return judgement
-    return Judgement(DEGRADES, sentence(f"{numbers}; {expectation(forecast, DEGRADES)}"))
+    return degrades(sentence(f"{numbers}; {expectation(forecast, DEGRADES)}"))
 
 
 def _leaks_at_home(figures: Figures, rehearsed: tuple[float, ...], *, is_forecast: bool) -> bool:

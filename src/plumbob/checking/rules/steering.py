@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing, Block, product
-from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, leaks, not_applicable, without_sums
 from plumbob.checking.rules.shared import is_drowned, with_noise
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.counting import counted
 
 ENOUGH_COLUMNS, FEW_PEOPLE = 0.6, 3
@@ -16,8 +15,6 @@ ENOUGH_COLUMNS, FEW_PEOPLE = 0.6, 3
 
 def judge(figures: Figures, party: str) -> Judgement:
     """Judge pushes on the peers' weights that stay below the limit of a step."""
-    if (reason := _without_pushes(figures, party)) is not None:
-        return reason
     people, width, noise = figures.steered_people(party), figures.peer_columns(party), figures.noise_toward(party)
     read = figures.steered_columns(party)
     numbers = (
@@ -28,8 +25,8 @@ def judge(figures: Figures, party: str) -> Judgement:
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
     if noise or people < FEW_PEOPLE or not _is_enough(figures, party, people, read) or not _is_steady(figures, party):
         how_well = "" if noise else ", nearly exactly by pushes close to that limit, by small ones less so"
-        return Judgement(DEGRADES, f"{numbers}{with_noise(noise)}{how_well}.")
-    return Judgement(LEAKS, f"{numbers}, nearly exactly.")
+        return degrades(f"{numbers}{with_noise(noise)}{how_well}.")
+    return leaks(f"{numbers}, nearly exactly.")
 
 
 def _without_pushes(figures: Figures, party: str) -> Judgement | None:
@@ -86,6 +83,7 @@ RULE = AttackRule(
     target="features",
     reference="beyond the paper: nothing binds what a party adds to its peers' sums",
     story=STORY.format("The label party", "scores"),
+    unless=_without_pushes,
     judge=judge,
     draw=draw,
     assumes="cheating",

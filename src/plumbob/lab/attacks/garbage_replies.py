@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.checking.verdict_words import BLOCKED, LEAKS
+from plumbob.checking.words import BLOCKED, LEAKS
 from plumbob.crypto.lattice import Layout
 from plumbob.lab.attacks.hooks import ActiveAttack, Bare, Reading
 from plumbob.lab.attacks.interface import Condition, NotApplicable, Reached, View

@@ -10,7 +10,7 @@ Cost: none.
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES
+from plumbob.checking.words import BLOCKED, DEGRADES
 from plumbob.counting import percent
 from plumbob.data.whitening import CLIP
 from plumbob.lab.attacks.interface import AttackStage, Condition, Reached, StagedAttack

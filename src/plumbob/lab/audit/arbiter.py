@@ -12,7 +12,7 @@ import numpy as np
 
 from plumbob.callbacks import Tell
 from plumbob.checking.rules.arbiter_key import ARBITER, RULE
-from plumbob.checking.verdict_words import BLOCKED
+from plumbob.checking.words import BLOCKED
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
 from plumbob.crypto.packing import centred
 from plumbob.data import Table

@@ -13,7 +13,7 @@ import numpy as np
 
 from plumbob.callbacks import Tell
 from plumbob.checking.filing import predictions
-from plumbob.checking.verdict_words import LEAKS, NOT_APPLICABLE, ORDER
+from plumbob.checking.words import LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.data import Table
 from plumbob.errors import PlanError
 from plumbob.lab.audit.again import in_clear

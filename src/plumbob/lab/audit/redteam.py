@@ -18,7 +18,7 @@ from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.rules.arbiter_key import ARBITER
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.attacks import (
     ACTIVE,

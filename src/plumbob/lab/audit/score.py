@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.advice import fix_for
 from plumbob.checking.rules import RULES, assumes
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.counting import percent
 from plumbob.errors import DataError
 from plumbob.lab.attacks import Claim, Condition, LabelClaim, NotApplicable, Reached, ValueClaim, View, WeightsClaim

@@ -51,7 +51,7 @@ def run(options: OpenLab, announce: Callable[[Result], None], tell: Tell) -> Non
 
 def lab_for(folder: Path | None, out: Path, data_dir: Path | None) -> "Lab":
     """A lab whose controls hold a run's plan, or a first one."""
-    from plumbob.lab.page.choices import FIRST, chosen, shape_like
+    from plumbob.lab.page.drafts import FIRST, chosen, shape_like
     from plumbob.lab.page.runs import Runs
     from plumbob.lab.page.server import Lab, Tools
 

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.verdict_words import ORDER
+from plumbob.checking.words import ORDER
 from plumbob.counting import seconds
 from plumbob.errors import PlumbobError
 from plumbob.lab.audit.again import in_clear

@@ -25,14 +25,12 @@ from starlette.routing import Route
 
 from plumbob import __version__
 from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
-from plumbob.lab.page import answers, charts, choices
-from plumbob.lab.page.answers import Parts, PlanDraft
-from plumbob.lab.page.choices import CheckedPlans, controls, fitted_defaults, shapes_here
+from plumbob.lab.page import drafts, drawings
+from plumbob.lab.page.drafts import CheckedPlans, Parts, PlanDraft, controls, fitted_defaults, shapes_here
+from plumbob.lab.page.drawings import picture
 from plumbob.lab.page.guard import HOST, Guard, LabAccess
 from plumbob.lab.page.own_tables import LARGEST_FILE, OWN, OwnTables, TableReading, TablesRead
-from plumbob.lab.page.pictures import picture
-from plumbob.lab.page.runs import Runs
-from plumbob.lab.page.work import RunSlot
+from plumbob.lab.page.runs import Runs, RunSlot
 from plumbob.plan import Plan
 from plumbob.report.glossary import GLOSSARY
 
@@ -121,7 +119,7 @@ class Lab:
 
     async def _draft(self, body: object) -> PlanDraft:
         parts = Parts.of(body)
-        return answers.asked(parts, await self._tables_read(parts))
+        return drafts.asked(parts, await self._tables_read(parts))
 
     # A plan.
 
@@ -133,12 +131,12 @@ class Lab:
             parts = Parts.of(body)
             self.last = body
             tables = await self._tables_read(parts)
-            draft = answers.asked(parts, tables)
+            draft = drafts.asked(parts, tables)
             # In a thread: a plan of many parties and rows takes seconds, in which a run can still be cancelled.
-            answer = await anyio.to_thread.run_sync(answers.checked, draft)
+            answer = await anyio.to_thread.run_sync(drafts.checked, draft)
             self.checked.keep(draft.plan)
         except PlanError as error:
-            answer = {"mistakes": answers.mistakes(error)}
+            answer = {"mistakes": drafts.mistakes(error)}
         return JSONResponse({**answer, "tables": None if tables is None else asdict(tables)})
 
     async def estimate(self, request: Request) -> Response:
@@ -163,14 +161,14 @@ class Lab:
     async def findings(self, request: Request) -> Response:
         """The findings of a plan that was checked here, as a page; with `download`, as a file to save."""
         plan = self.checked.plan(request.path_params["hash"])
-        page = await anyio.to_thread.run_sync(choices.findings, plan)
+        page = await anyio.to_thread.run_sync(drafts.findings, plan)
         is_saved = "download" in request.query_params
         return _page(page, _as_attachment(f"findings-{plan.hash()[:8]}.html") if is_saved else {})
 
     async def plan_summary(self, request: Request) -> Response:
         """The decision sheet of a plan that was checked here, as a page."""
         plan = self.checked.plan(request.path_params["hash"])
-        return _page(await anyio.to_thread.run_sync(choices.summary, plan))
+        return _page(await anyio.to_thread.run_sync(drafts.summary, plan))
 
     # Runs.
 
@@ -230,7 +228,7 @@ class Lab:
     async def listed(self, _request: Request) -> Response:
         """All runs of this lab, with the chart that compares them."""
         listed = await anyio.to_thread.run_sync(lambda: list(self.runs.listed()))
-        return JSONResponse({"runs": listed, "chart": charts.comparison(listed)})
+        return JSONResponse({"runs": listed, "chart": drawings.comparison(listed)})
 
     async def curve(self, request: Request) -> Response:
         """The curve of the epochs so far of the run under way."""
@@ -238,7 +236,7 @@ class Lab:
         if work is None or work.name != request.path_params["name"]:
             raise DataError("there is no such run here")
         epochs = [event.content for event in work.events if event.kind == "epoch"]
-        return JSONResponse({"chart": charts.curve(epochs)})
+        return JSONResponse({"chart": drawings.curve(epochs)})
 
     async def report(self, request: Request) -> Response:
         """A run's page as it lies in its folder, isolated from the lab's own origin."""
@@ -346,7 +344,7 @@ async def _said(_request: Request, error: PlumbobError) -> Response:
 
 
 async def _beyond(_request: Request, _error: ArithmeticError) -> Response:
-    return JSONResponse({"error": answers.BEYOND}, 400)
+    return JSONResponse({"error": drafts.BEYOND}, 400)
 
 
 async def _gone(_request: Request, _error: ClientDisconnect) -> Response:

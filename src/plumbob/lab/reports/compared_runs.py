@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from plumbob.checking.judgement import HEADINGS
-from plumbob.checking.verdict_words import ASSUMPTIONS, BLOCKED, LEAKS, ORDER
+from plumbob.checking.words import ASSUMPTIONS, BLOCKED, LEAKS, ORDER
 from plumbob.counting import decimal, percent, seconds, size
 from plumbob.lab.audit.defences import LABELS, DefenceOutcome
 from plumbob.record import Finding, RunRecord

@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from plumbob import counting
 from plumbob.lab.paper.findings import COLUMNS, Book, Chapter, ClaimVerdict, Curve, Figure, Group, PaperClaim
-from plumbob.report.chart import Axis, Chart, Series, Unit, figure, shown, standalone
+from plumbob.report.chart import Axis, Chart, Series, Unit, asset, figure, shown, standalone
 from plumbob.report.markup import NOTHING, joined, tag
-from plumbob.report.page import PageTable, Section, asset, render
+from plumbob.report.page import PageTable, Section, facts_list, render
 
 LOOKS: dict[ClaimVerdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
 """The page's classes for good news, bad news and none."""
@@ -132,8 +132,7 @@ def _facts(book: Book) -> Markup:
     tried = sum(claim.verdict != "not run" for claim in book.claims)
     facts = [("statements that agree", f"{agreeing} of {tried}", "of those that were tried")]
     facts += [(one.what, one.value, one.remark) for one in book.headlines]
-    boxes = (tag("div", tag("dt", what), tag("dd", value, tag("small", remark))) for what, value, remark in facts)
-    return tag("dl", *boxes, class_="facts")
+    return facts_list(facts)
 
 
 def _cards(claims: Sequence[PaperClaim]) -> Markup:

@@ -1,12 +1,13 @@
-"""Pictures of what an attacker sees, one for each attack, with the plan's own numbers in it.
+"""The lab's drawings: charts like those of the report, and pictures of what an attacker sees, one for each attack.
 
-The catalogue of attacks says what stands in it. Colours come from the page, so that they follow light and dark; every
-word in it is escaped.
+The catalogue of attacks says what stands in a picture, with the plan's own numbers in it. Colours come from the page,
+so that they follow light and dark; every word in it is escaped.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from markupsafe import Markup
 
@@ -16,7 +17,69 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.rules import rule_for
 from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block
 from plumbob.plan import Plan
+from plumbob.report.chart import Axis, Chart, Series, figure
 from plumbob.report.markup import tag
+
+METRICS = {
+    "auc": ("AUC", "On the test part, after each epoch. Higher is better."),
+    "log_loss": ("Log loss", "On the same rows. Lower is better."),
+}
+
+
+def curve(epochs: Sequence[dict[str, Any]]) -> str:
+    """A chart of the joint model's quality after each epoch so far."""
+    if not epochs:
+        return ""
+    numbers = [float(one["epoch"]) for one in epochs]
+    return "".join(
+        figure(
+            Chart(title, says, Axis("epoch"), Axis(title), [Series("joint model", _column(epochs, name), numbers)]),
+            f"curve-{place}",
+        )
+        for place, (name, (title, says)) in enumerate(METRICS.items())
+    )
+
+
+def comparison(runs: Sequence[dict[str, Any]]) -> str:
+    """A chart of utility against leakage, one point per run that was attacked and finished."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        if run["auc"] is not None and run["labels"] is not None:
+            found.setdefault(run["protocol"], []).append(run)
+    series = [_points(protocol, some) for protocol, some in found.items()]
+    if not series:
+        return ""
+    chart = Chart(
+        "Utility against leakage",
+        "One point per run. Higher is a better model, further left gives less away: the top left corner is best.",
+        Axis("of what was unknown, found out by the best attack", low=0.0, high=1.0, unit="percent"),
+        Axis("AUC of the joint model", low=_below([one for some in series for one in some.y]), high=1.0),
+        series,
+        "points",
+    )
+    return str(figure(chart, "comparison-chart"))
+
+
+def _points(protocol: str, runs: Sequence[dict[str, Any]]) -> Series:
+    names = [run["folder"] if run["noise"] == "none" else f"{run['folder']}, {run['noise']} noise" for run in runs]
+    return Series(protocol, _column(runs, "auc"), [_leakage(run) for run in runs], labels=names)
+
+
+def _below(values: Sequence[float | None]) -> float:
+    """A round number somewhat below the smallest, so that differences can be seen."""
+    smallest = min(value for value in values if value is not None)
+    return max(0.0, math.floor(10 * (smallest - 0.02)) / 10)
+
+
+def _leakage(run: dict[str, Any]) -> float:
+    return max(float(kind["advantage"]) for kind in (run["labels"], run["values"]) if kind is not None)
+
+
+def _column(rows: Sequence[dict[str, Any]], name: str) -> list[float | None]:
+    return [row[name] for row in rows]
+
+
+# Pictures of attacks.
 
 CELL, GAP = 15, 26
 TOP, MARGIN, LINE = 6.0, 4.0, 15.0

@@ -1,0 +1,52 @@
+"""The four verdicts, what each means, and their order; and what sentences call a party: the same on every page."""
+
+import re
+from collections.abc import Sequence
+
+LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
+
+# What is worst comes first.
+ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+MEANINGS = {
+    LEAKS: "the attacker learns more than it could guess anyway, by more than the plan's tolerance",
+    DEGRADES: "the attacker learns something, or may; or it could, but a replay would name it",
+    BLOCKED: "the attack was tried or calculated, and not shown to reveal more than the tolerance; that is no proof",
+    NOT_APPLICABLE: "the attack has nothing to work on",
+}
+
+HOW_OFTEN = {
+    LEAKS: "In tests on new plans, right 159 of 167 times.",
+    DEGRADES: "In tests, 88 of 247 leaks got this; 0 of 280 blocked ones leaked.",
+}
+"""Results of benchmarks/check_grid.py, run once on seeds that no rule was fitted to; docs/check.md has the table."""
+
+HONEST, CHEATING = ASSUMPTIONS = ("honest", "cheating")
+"""What a finding assumes: that everyone keeps to the protocol, or that its attacker chose its data or its software."""
+
+# A party has its name, or its role where a plan from flags gives it no name.
+
+GIVEN_BY_FLAGS = re.compile(r"label|features(-\d+)?|arbiter")
+SENTENCE_START = re.compile(r"(?:^|(?<=[.!?] ))(the|feature|all) ")
+
+
+def spoken_names(names: Sequence[str]) -> dict[str, str]:
+    """What sentences say for each of a plan's parties, the label party first."""
+    if not all(GIVEN_BY_FLAGS.fullmatch(name) for name in names):
+        return {name: name for name in names}
+    features = [name for name in names if name.startswith("features")]
+    many = {name: f"feature party {place}" for place, name in enumerate(features, 1)}
+    return {
+        "label": "the label party",
+        "arbiter": "the arbiter",
+        **(many if len(features) > 1 else dict.fromkeys(features, "the feature party")),
+    }
+
+
+def joined_names(names: Sequence[str], word: str = "and") -> str:
+    """Names as a list in words: a; a and b; a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def sentence(text: str) -> str:
+    """The text as a sentence: a capital letter unless it begins with a party's name, which is written as it is."""
+    return SENTENCE_START.sub(lambda found: found[0].capitalize(), text)
