@@ -6,7 +6,7 @@ from plumbob.lab.commands import PredictHere
 from plumbob.lab.commands.export import refuse_absent_parts
 from plumbob.lab.simulate import JointModel
 from plumbob.lab.simulate.files import load_new_rows
-from plumbob.lab.simulate.training_rows import kept_rows
+from plumbob.lab.simulate.quality import kept_rows
 from plumbob.party.scores import threshold_of, unusual_lines, write_scores
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
