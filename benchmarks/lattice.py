@@ -38,7 +38,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402  # After wha
 from plumbob.crypto.lattice import Layout, pairs, sets  # noqa: E402  # As above.
 from plumbob.crypto.lattice.interface import RequestKeys  # noqa: E402  # As above.
 from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402  # As above.
-from plumbob.lab.bench import Pass, PassCost, best_of, make_keys  # noqa: E402  # As above.
+from plumbob.lab.bench import Pass, Stopwatch, best_of, make_keys  # noqa: E402  # As above.
 
 SEAL = Environment("seal", (("seal-python==4.4.0", "numpy"),), "import seal")
 CREDIT = (27_000, (11, 12))
@@ -192,7 +192,7 @@ def passes(rounds: int) -> None:
     """One pass on every path, in turns."""
     rows, columns = CREDIT
     prepared = {path: Pass(NativeLatticeEngine(path, 1), rows, columns) for path in available_paths()}
-    costs: dict[str, list[PassCost]] = {path: [] for path in prepared}
+    costs: dict[str, list[Stopwatch]] = {path: [] for path in prepared}
     for _ in range(rounds):
         for path, each in prepared.items():
             costs[path].append(each.run())

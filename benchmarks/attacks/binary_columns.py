@@ -3,8 +3,8 @@
     python -m benchmarks.attacks.binary_columns
 
 Where scores of every pass are read, the peers' rows come out up to a rotation, or, whitened, up to any linear map. That
-much must stay open if nothing is known of the columns. `lab/attacks/few_values.py` finds those with few values without
-a known row; `feature-geometry` calls it.
+much must stay open if nothing is known of the columns. `lab/attacks/feature_geometry.py` finds those with few values
+without a known row.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.attacks.study import Array, print_table
-from plumbob.lab.attacks.few_values import columns_with_few_values, is_same
+from plumbob.lab.attacks.feature_geometry import columns_with_few_values, is_same
 
 
 class Found(NamedTuple):

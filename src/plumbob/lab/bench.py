@@ -52,20 +52,24 @@ SHAPES = ((27_000, (11, 12)),)
 
 
 @dataclass
-class PassCost:
-    """CPU seconds by stage, and bytes in both directions."""
+class Stopwatch:
+    """Seconds per named stage, added up, the processor's seconds of all of them, and bytes in both directions."""
 
+    clock: Callable[[], float] = time.perf_counter
     seconds: dict[str, float] = field(default_factory=dict)
+    processor: float = 0.0
     sent: int = 0
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start, worked = self.clock(), time.process_time()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + self.clock() - start
+        self.processor += time.process_time() - worked
 
     @property
     def total(self) -> float:
         return sum(self.seconds.values())
-
-    def add(self, stage: str, work: Callable[[], None]) -> None:
-        start = time.process_time()
-        work()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.process_time() - start
 
 
 class MatrixProduct:
@@ -82,14 +86,12 @@ class MatrixProduct:
         drawn = generator.integers(0, 2**64, (self.layout.inputs, 2), dtype=np.uint64)
         self.values = pairs.reduce(drawn, self.layout.input_bits)
 
-    def run(self, cost: PassCost) -> None:
-        def work() -> None:
+    def run(self, cost: Stopwatch) -> None:
+        with cost.stage(self.direction):
             request = self.owner.request(self.values)
             answer = self.evaluator.reply(request)
             self.owner.open(answer.reply)
-            cost.sent += len(request) + len(answer.reply)
-
-        cost.add(self.direction, work)
+        cost.sent += len(request) + len(answer.reply)
 
 
 class SlotProduct:
@@ -102,16 +104,14 @@ class SlotProduct:
         self.evaluator = SlotEvaluator(engine, self.layout, tested, 1, SYSTEM_RANDOMNESS.draw(32), Register())
         self.angles = np.random.default_rng(0).integers(0, 2**32, rows).astype(np.uint32)
 
-    def run(self, cost: PassCost) -> None:
-        def work() -> None:
+    def run(self, cost: Stopwatch) -> None:
+        with cost.stage("sigmoid"):
             request = self.owner.request(angles.owner_factors(self.engine, self.angles, HARMONICS))
             factors = angles.evaluator_factors(self.engine, self.angles, HARMONICS, AMPLITUDES)
             answer = self.evaluator.reply(request, factors)
             for share, is_first in ((self.owner.open(answer.reply), True), (answer.share, False)):
                 pairs.lift(share, sets.SLOTS.slot_modulus, is_first)
-            cost.sent += len(request) + len(answer.reply)
-
-        cost.add("sigmoid", work)
+        cost.sent += len(request) + len(answer.reply)
 
 
 class Pass:
@@ -126,8 +126,8 @@ class Pass:
         ]
         self.products.append(SlotProduct(engine, rows))
 
-    def run(self) -> PassCost:
-        cost = PassCost()
+    def run(self) -> Stopwatch:
+        cost = Stopwatch(time.process_time)
         for product in self.products:
             product.run(cost)
         return cost
@@ -150,15 +150,15 @@ def make_keys(engine: LatticeEngine, parameters: ParameterSet, kind: str) -> tup
             return key, test.finish(nonce)
 
 
-def best_of(prepared: Pass, rounds: int) -> PassCost:
+def best_of(prepared: Pass, rounds: int) -> Stopwatch:
     """The cheapest of some runs: other programs only ever add to a run."""
     return min((prepared.run() for _ in range(rounds)), key=lambda cost: cost.total)
 
 
-def measure(rounds: int, progress: Callable[[str], None]) -> dict[str, PassCost]:
+def measure(rounds: int, progress: Callable[[str], None]) -> dict[str, Stopwatch]:
     """The native engine's passes, by shape; the reference is for reading, not for speed."""
     engine = lattice.choose(threads=1)
-    measured: dict[str, PassCost] = {}
+    measured: dict[str, Stopwatch] = {}
     for rows, columns in SHAPES if engine.name != "python" else ():
         name = f"{rows} x ({columns[0]}+{columns[1]})"
         progress(f"lattice {engine.name}: one pass over {name}")
@@ -166,7 +166,7 @@ def measure(rounds: int, progress: Callable[[str], None]) -> dict[str, PassCost]
     return measured
 
 
-def lines(measured: dict[str, PassCost]) -> list[str]:
+def lines(measured: dict[str, Stopwatch]) -> list[str]:
     """The measurements as they are printed."""
     found = ["One pass of lattice products, both parties, one thread, CPU seconds:"] if measured else []
     for name, cost in measured.items():
@@ -180,25 +180,6 @@ RESIDUALS = Encoding(fraction_bits=20, integer_bits=4)
 ROWS = 256
 COLUMNS = (392, 12)
 PROCESSOR = "processor"  # Seconds of all cores together; on a busy machine they say more than the clock.
-
-
-@dataclass
-class Stopwatch:
-    """Seconds per named stage, added up, and the processor's seconds of all of them."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    processor: float = 0.0
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        start, worked = time.perf_counter(), time.process_time()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-        self.processor += time.process_time() - worked
-
-    @property
-    def total(self) -> float:
-        return sum(self.seconds.values())
 
 
 class ExchangeDirection:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from plumbob.errors import DataError
-from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
-from plumbob.lab.attacks.few_values import columns_with_few_values, is_same
+from plumbob.lab.attacks.feature_geometry import columns_with_few_values, is_same, recover_geometry, with_known_rows
 from plumbob.lab.attacks.peer_scores import recover_scores
 from tests.lab.attacks.support import claimed, condition, gaussian, gram_error, views_of
 

@@ -1,17 +1,14 @@
 """`label-stacked`: the equations of all steps at once reach far beyond batch size <= columns."""
 
 import os
-from functools import partial
 
 import numpy as np
 import pytest
 
 from plumbob import datasets
-from plumbob.checking import stacking
 from plumbob.checking.check import check
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast
-from plumbob.lab.attacks import label_stacked
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
 from plumbob.model.metrics import auc
 from plumbob.plan import Plan
@@ -55,15 +52,6 @@ def test_the_intercept_is_one_more_unknown() -> None:
     claim = read(LABEL_STACKED, stacked_plan(10, intercept=True, learning_rate=0.02), (X, y))
     assert 0.15 < np.mean(y) < 0.25
     assert claim.rate > 0.98
-
-
-def test_progress_is_told() -> None:
-    """The caller hears how many steps of the box are done."""
-    heard: list[tuple[int, int]] = []
-    telling = partial(label_stacked.recover_labels, progress=lambda done, total: heard.append((done, total)))
-    read(telling, stacked_plan(3), gaussian(256, 24))
-    assert heard[0] == (1, stacking.BOX_STEPS)
-    assert [done for done, _ in heard] == list(range(1, len(heard) + 1))
 
 
 def test_an_encrypted_run_shows_as_much() -> None:

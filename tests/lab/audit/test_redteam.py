@@ -18,9 +18,9 @@ from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS, OpenedWeights
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.packing import ATTACKS as PACKING
-from plumbob.lab.audit import budget, redteam
+from plumbob.lab.audit import redteam
 from plumbob.lab.audit.again import plan_again, tables_again
-from plumbob.lab.audit.coalitions import merged_truth
+from plumbob.lab.audit.colluding import merged_truth
 from plumbob.lab.audit.redteam import prefer_those_in_doubt
 from plumbob.lab.audit.score import scored
 from plumbob.lab.audit.truth import Truth
@@ -321,11 +321,11 @@ def test_an_attack_that_was_cut_short_settles_nothing(
     monkeypatch: pytest.MonkeyPatch, cells: int, code: int, short: list[str]
 ) -> None:
     """Exit code 4 where the budget did not reach for all epochs of the plan, and 0 where it did."""
-    monkeypatch.setattr(budget, "CELLS", cells)
+    monkeypatch.setattr(redteam, "CELLS", cells)
     monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
     plan = plan_for((2, 3), protocol="exchange", epochs=2, batches="full")
     findings = redteam.audit(trained(plan), only=["label-chosen-rows"])
-    assert budget.cut_short(plan, 40, findings) == short
+    assert redteam.cut_short(plan, 40, findings) == short
     assert exit_code({"findings": [], "attacks_cut_short": short}, is_strict=False) == code
 
 

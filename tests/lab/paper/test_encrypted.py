@@ -1,7 +1,7 @@
 """The encrypted protocol draws the same curves as the clear one."""
 
-from plumbob.lab.paper.encrypted import SAME_CURVES, SAME_WEIGHTS, EncryptedSample, beside_clear
 from plumbob.lab.paper.readings import MNIST
+from plumbob.lab.paper.section7 import SAME_CURVES, SAME_WEIGHTS, EncryptedSample, beside_clear
 from tests.lab.paper.support import DIGITS, SMALL_PIECE, needs_data
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from plumbob.lab.commands import Paper
-from plumbob.lab.paper.encrypted import EncryptedSample
 from plumbob.lab.paper.quality import curves_of
 from plumbob.lab.paper.readings import CREDIT, MNIST, Effort, ResultStore, settings_of
-from plumbob.lab.paper.section7 import book_of
+from plumbob.lab.paper.section7 import EncryptedSample, book_of
 from plumbob.lab.paper.statements import Evidence, claims_of, first_epochs
 from plumbob.verb import Caller
 from tests.lab.paper.support import DIGITS, QUICK, SMALL_PIECE, needs_data

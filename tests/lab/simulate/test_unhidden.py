@@ -10,7 +10,7 @@ from plumbob.crypto.profiles import insecure_for_tests
 from plumbob.lab.attacks import ActiveAttack
 from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS
 from plumbob.lab.attacks.packing import ATTACKS as PACKING
-from plumbob.lab.audit import budget, redteam
+from plumbob.lab.audit import redteam
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate.unhidden import UnhiddenEngine, messages
 from tests.crypto.support import decrypt_signed
@@ -67,14 +67,14 @@ def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, m
 def test_an_active_attack_stays_within_its_budget(rows: int, keys: dict[str, Any], epochs: int) -> None:
     """Rows x columns x epochs are limited, at least one epoch is acted out, and what was left out is said."""
     plan = plan_for((3, 4), **keys)
-    assert budget.epochs_within(plan, rows) == epochs
-    assert ("all 10" in budget.budget_note(plan, rows)) is (epochs == 10)
-    assert bool(budget.shortened(plan, rows)) is (epochs < 10)
+    assert redteam.epochs_within(plan, rows) == epochs
+    assert ("all 10" in redteam.budget_note(plan, rows)) is (epochs == 10)
+    assert bool(redteam.shortened(plan, rows)) is (epochs < 10)
 
 
 def test_a_shortened_attack_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its finding names the epochs that it had, so that nobody takes it for the whole attack."""
     truth = Truth.of(trained(PLAN, DATA))
-    monkeypatch.setattr(budget, "CELLS", truth.rows * 7)
+    monkeypatch.setattr(redteam, "CELLS", truth.rows * 7)
     [finding] = redteam.act_out(PACKING[0], "features", truth)
     assert finding.why.endswith("Its budget allowed 1 of 2 epochs; with more it may reach more.")

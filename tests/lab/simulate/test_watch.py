@@ -7,7 +7,7 @@ import pytest
 
 from plumbob.lab.simulate import train
 from plumbob.lab.simulate.quality import assessed
-from plumbob.lab.simulate.watch import EpochWatch
+from plumbob.lab.simulate.training import EpochWatch
 from plumbob.protocol.outcome import Metrics
 from tests.protocol.support import plan_for, tables_for
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from plumbob.crypto import Encoded
 from plumbob.data import largest_batch
-from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
-from plumbob.lab.attacks.integers import own_generator, solve_exactly
+from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook, own_generator, solve_exactly
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
 from plumbob.protocol.openings import columns_of

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch
 from plumbob.lab.attacks.interface import View
+from plumbob.plan.settings import label_scale
 from plumbob.protocol import defences
 
 USUAL_RESIDUAL = 2.0
@@ -95,10 +96,7 @@ def noise_on_residuals(view: View) -> float:
 
 def label_weight(view: View) -> float:
     """The factor on a label in a residual; larger where labels are flipped at random (see `model.sigmoid`)."""
-    if view.plan.label_flip_epsilon == 0:
-        return view.sigmoid.label_weight
-    # 1 - 2 q with q = 1 / (1 + exp(epsilon)).
-    return view.sigmoid.label_weight / math.tanh(view.plan.label_flip_epsilon / 2.0)
+    return view.sigmoid.label_weight * label_scale(view.plan.label_flip_epsilon)
 
 
 def why_no_sums(view: View) -> str | None:

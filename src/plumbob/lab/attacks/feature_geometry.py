@@ -1,7 +1,7 @@
 """`feature-geometry`: all columns of the peers up to a rotation, and with a few known rows the columns themselves.
 
 View: `peer_scores` at the label party. Beyond the paper: Theorem 3.6 shows that a rotation always stays open; this
-shows that nothing else does, and that columns with few values close even that (`few_values`). The history of scores
+shows that nothing else does, and that columns with few values close even that. The history of scores
 fixes every inner product between two people's rows. Full batches give the matrix of inner products in closed form
 (Nystroem); mini-batches are fitted (`trajectory`).
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.few_values import columns_with_few_values
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.lab.attacks.peer_scores import (
     PEER_SCORES,
@@ -29,7 +28,7 @@ from plumbob.lab.attacks.peer_scores import (
     usual_size,
     with_better_guesses,
 )
-from plumbob.lab.attacks.trajectory import Fit, FitProgress, Trajectory, fit
+from plumbob.lab.attacks.trajectory import Fit, Trajectory, fit
 
 STARTS = 4
 REFINEMENTS = 12
@@ -41,9 +40,14 @@ STARTS_PER_COLUMN = 8  # Of the search for columns with few values: seconds.
 UNCERTAIN = 1e-2
 # Directions of the residuals' history below this share of the longest carry rounding only.
 FAINT = 1e-9
+STEPS, ROUNDING = 200, 0.1
+"""Steps of one descent, and how far a value may lie from its nearest level, relative to the levels' distance."""
+LEVELS = (2, 3, 4)
+FEWEST_ROWS = 20
+"""Fewest rows per column: with fewer, a direction with few values may be an accident."""
 
 
-def recover_geometry(view: View, progress: FitProgress | None = None) -> Claim | NotApplicable:
+def recover_geometry(view: View) -> Claim | NotApplicable:
     """The peers' rows, turned by an orthogonal matrix that nobody can know from these equations."""
     if (columns := peer_columns(view)) == 0:
         return NotApplicable("the peers have no columns")
@@ -54,7 +58,7 @@ def recover_geometry(view: View, progress: FitProgress | None = None) -> Claim |
     conditions = (*history.conditions(), _visits_condition(visits, columns))
     if np.median(visits) <= columns:
         return NotApplicable("too few determined visits per row to tell the peers' columns apart", conditions)
-    trajectory, best = _fit_best(view, history, columns, progress)
+    trajectory, best = _fit_best(view, history, columns)
     rows = best.unknowns[: view.rows]
     is_sharp = _spreads(trajectory, best) < UNCERTAIN * float(np.sqrt(np.mean(rows**2)))
     is_determined = is_sharp & best.is_explained & (noise_on_residuals(view) == 0)
@@ -87,7 +91,7 @@ def with_known_rows(claim: ValueClaim, rows: NDArray[np.intp], values: Matrix) -
     )
 
 
-def _fit_best(view: View, history: ScoreHistory, columns: int, progress: FitProgress | None) -> tuple[Trajectory, Fit]:
+def _fit_best(view: View, history: ScoreHistory, columns: int) -> tuple[Trajectory, Fit]:
     """The best of a few fits; the first one starts from the closed form where there is one."""
     trajectory = Trajectory(history, columns, view.plan.start == "zero", usual_size(view))
     steps_left = WORK / (len(trajectory.visits) * columns)
@@ -95,23 +99,21 @@ def _fit_best(view: View, history: ScoreHistory, columns: int, progress: FitProg
     while not attempts or (len(attempts) < STARTS and steps_left > 0 and not attempts[-1][1].is_explained):
         start = _closed_form(trajectory) if not attempts and view.plan.batches == "full" else None
         unknowns = _draw_start(trajectory, len(attempts)) if start is None else start
-        attempts.append(_refine(view, trajectory, unknowns, int(min(MOST_INNER_STEPS, steps_left)), progress))
+        attempts.append(_refine(view, trajectory, unknowns, int(min(MOST_INNER_STEPS, steps_left))))
         steps_left -= attempts[-1][1].inner_steps
     return min(attempts, key=lambda attempt: attempt[1].misfit)
 
 
-def _refine(
-    view: View, trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: FitProgress | None
-) -> tuple[Trajectory, Fit]:
+def _refine(view: View, trajectory: Trajectory, unknowns: Matrix, inner_steps: int) -> tuple[Trajectory, Fit]:
     """A fit and, where residuals had to be guessed, further ones with the guesses that the last one gives."""
-    best = fit(trajectory, unknowns, inner_steps, progress)
+    best = fit(trajectory, unknowns, inner_steps)
     for _ in range(REFINEMENTS):
         history = trajectory.history
         if best.is_explained or history.is_whole.all() or best.inner_steps >= inner_steps:
             break
         scores = np.sum(best.unknowns[history.row] * best.weights[history.step], axis=1)
         refined = replace(trajectory, history=with_better_guesses(view, history, scores))
-        better = fit(refined, best.unknowns, inner_steps - best.inner_steps, progress)
+        better = fit(refined, best.unknowns, inner_steps - best.inner_steps)
         better = replace(better, inner_steps=better.inner_steps + best.inner_steps)
         if better.misfit > 0.9 * best.misfit:
             break
@@ -201,6 +203,90 @@ def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:
         Condition(name.format(place, len(sizes)), float(size), needed, bool(size > floor), "beyond Theorem 3.6")
         for place, size in enumerate(sizes, start=1)
     )
+
+
+# Columns with few values, found among columns that are known up to a rotation only.
+#
+# A combination of rotated columns that takes two values only is hardly an accident (the idea of Ye, Jiang, Wang, Li and
+# Li, arXiv 2210.06771, there for the first layer of a network), so such columns come out without a known row. The
+# search is our own: from random directions it goes to where the fourth moment is least, which for whitened independent
+# columns is where values are two, and then rounds and verifies. Columns with three or four values are told in the same
+# way, by their distance to a grid. benchmarks/attacks/binary_columns.py measures it.
+
+
+def columns_with_few_values(rotated: Matrix, starts: int) -> dict[int, list[Vector]]:
+    """The different columns that some direction gives, as level numbers, by number of levels."""
+    if len(rotated) < FEWEST_ROWS * rotated.shape[1]:
+        return {count: [] for count in LEVELS}
+    read, generator = _whitened(rotated), np.random.default_rng(1)
+    found: dict[int, list[Vector]] = {count: [] for count in LEVELS}
+    for _ in range(starts):
+        drawn = generator.standard_normal(read.shape[1])
+        reached = _descended(read, drawn / np.linalg.norm(drawn))
+        for count in LEVELS:
+            column = _as_levels(read @ _sharpened(read, reached, count), count)
+            if column is None:
+                continue
+            if not any(is_same(column, other, count) for other in found[count]):
+                found[count].append(column)
+            break
+    return found
+
+
+def _whitened(rotated: Matrix) -> Matrix:
+    """The columns whitened, without directions that hardly vary."""
+    left, sizes, _ = np.linalg.svd(rotated - rotated.mean(axis=0), full_matrices=False)
+    read: Matrix = left[:, sizes > 1e-6 * sizes[0]] * np.sqrt(len(rotated))
+    return read
+
+
+def _descended(read: Matrix, direction: Vector) -> Vector:
+    """Descend to a minimum of the fourth moment over unit directions."""
+    for _ in range(STEPS):
+        values = read @ direction
+        moved = direction - 0.25 * (read.T @ values**3 / len(read) - 3.0 * direction)
+        moved /= np.linalg.norm(moved)
+        if np.abs(moved - direction).max() < 1e-6:
+            break
+        direction = moved
+    return direction
+
+
+def _sharpened(read: Matrix, direction: Vector, count: int) -> Vector:
+    """Round to levels and fit again: dependent columns move the minimum a little, and this moves it back."""
+    for _ in range(20):
+        values = read @ direction
+        low, high = np.quantile(values, [0.002, 0.998])
+        levels = np.clip(np.rint((values - low) / (high - low) * (count - 1)), 0, count - 1)
+        fitted = np.linalg.lstsq(read, levels - levels.mean(), rcond=None)[0]
+        length = float(np.linalg.norm(fitted))
+        # Kept only where the fit comes nearer to its levels.
+        if not length or _distance(read @ (fitted / length), count) >= _distance(values, count):
+            break
+        direction = fitted / length
+    return direction
+
+
+def _distance(values: Vector, count: int) -> float:
+    """The largest distance to a level, relative to the distance between levels."""
+    low, high = np.quantile(values, [0.002, 0.998])
+    if high <= low:
+        return 1.0
+    units = (values - low) / (high - low) * (count - 1)
+    return float(np.abs(units - np.clip(np.rint(units), 0, count - 1)).max())
+
+
+def _as_levels(values: Vector, count: int) -> Vector | None:
+    if _distance(values, count) > ROUNDING:
+        return None
+    low, high = np.quantile(values, [0.002, 0.998])
+    levels: Vector = np.clip(np.rint((values - low) / (high - low) * (count - 1)), 0, count - 1)
+    return levels if len(np.unique(levels)) == count else None
+
+
+def is_same(column: Vector, other: Vector, count: int) -> bool:
+    """Whether two columns are the same up to which level is the highest."""
+    return bool(np.array_equal(column, other) or np.array_equal(column, count - 1 - other))
 
 
 FEATURE_GEOMETRY = Attack("feature-geometry", "label", recover_geometry)

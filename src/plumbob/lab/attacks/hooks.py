@@ -1,4 +1,4 @@
-"""An active attacker as a hook: one object that replaces its program's quantities by other numbers.
+"""An active attacker as a hook: one object that replaces its program's quantities by other numbers; their arithmetic.
 
 A program passes each named quantity through `TrainingParty.use` (CONTRIBUTING.md lists the names). A method of a hook
 whose name is a quantity's is asked for it; what the hook has no method for stays as it is. The party around it is the
@@ -11,6 +11,7 @@ protocol's own, so it speaks in the simulation and over TLS alike:
 No flag, file or variable of a real party leads here: the party floor does not know this folder.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,16 +22,21 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.checking.rules import rule_for
-from plumbob.crypto import Encoded, EncryptedVector
+from plumbob.crypto import Encoded, Encoding, EncryptedVector
+from plumbob.crypto.engines.interface import IntegerMatrix
+from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.integers import is_noisy
 from plumbob.lab.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 from plumbob.plan import Plan
+from plumbob.plan.settings import label_scale
+from plumbob.protocol import defences
 from plumbob.protocol.paillier.arbiter import ArbitratedParty
 from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.training import LatticeParty
+
+LARGEST_PART = 4.0  # Beyond it Criterion 4.2 reads no label: abs(score) < 2, plus 2 for the label.
 
 Summing = ExchangeParty | ArbitratedParty
 """A party that gets opened sums back."""
@@ -232,3 +238,60 @@ class Bare(Hook):
     def moved(self, me: LatticeParty) -> NDArray[np.float64]:
         """How far the opened weights differ from the start: only the attack moved them."""
         return me.start - me.weights
+
+
+# Integers side by side in one number, and integers from linear equations.
+
+
+def signed_digits(value: int, bits: int, count: int) -> list[int]:
+    """The signed digits of a number, lowest first; a negative one borrowed from the next."""
+    digits = []
+    for _ in range(count):
+        digits.append(centred(value, 1 << bits))
+        value = (value - digits[-1]) >> bits
+    return digits
+
+
+def exact_product(values: Sequence[int], matrix: IntegerMatrix) -> list[int]:
+    """values @ matrix, however wide."""
+    wide: NDArray[Any] = np.array(values, dtype=object) @ matrix.astype(object)
+    return [int(value) for value in wide]
+
+
+def solve_exactly(matrix: IntegerMatrix, sums: Sequence[int]) -> list[int] | None:
+    """The only integers v with v @ matrix = sums; None where least squares does not find them, or they are not unique.
+
+    Floating point brings v near enough to be rounded; integer arithmetic then proves it.
+    """
+    solved, _, rank, _ = np.linalg.lstsq(
+        matrix.T.astype(np.float64), np.array([float(value) for value in sums]), rcond=None
+    )
+    values = [int(value) for value in np.rint(solved)]
+    return values if rank == len(matrix) and exact_product(values, matrix) == list(sums) else None
+
+
+def narrow_residual(plan: Plan) -> Encoding:
+    """The narrowest encoding that still tells labels apart, for an attacker where room is scarce."""
+    helpers = len(plan.learners) - 1
+    magnitude = max(LARGEST_PART, defences.largest_released(plan)) * math.sqrt(helpers)
+    return Encoding(plan.residual_bits, math.ceil(math.log2(magnitude)))
+
+
+def is_noisy(plan: Plan) -> bool:
+    """Whether anybody adds noise to its residuals."""
+    return any(defences.noise_std(plan, party.role) > 0 for party in plan.learners)
+
+
+def label_size(me: TrainingParty) -> float:
+    """The size of a residual that holds only a label."""
+    return me.sigmoid.label_weight * label_scale(me.plan.label_flip_epsilon)
+
+
+def label_unit(me: TrainingParty) -> int:
+    """What a label alone adds to an encoded residual, or takes from it."""
+    return round(math.ldexp(label_size(me), me.plan.residual_bits))
+
+
+def own_generator(me: TrainingParty) -> np.random.Generator:
+    """The generator of an attacker's own numbers."""
+    return np.random.default_rng(int.from_bytes(me.participant.draws.of("attack").draw(16), "little"))

@@ -5,7 +5,7 @@ no field for anything else. A passive attack is a function `View -> Claim`. Only
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -226,7 +226,7 @@ class NotApplicable:
     """The answer of an attack that has nothing to work on in this view."""
 
     why: str
-    conditions: tuple[Condition, ...] = field(default=())
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ response are the defences; a random start leaves one label per column.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +36,21 @@ from plumbob.crypto import Encoded, Encoding, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.crypto.packing import centred
 from plumbob.data import sampled_rows
-from plumbob.lab.attacks.hooks import ActiveAttack, Bare, Hook, Reading, Summing, SumsHook
-from plumbob.lab.attacks.integers import exact_product, is_noisy, label_unit, narrow_residual
+from plumbob.lab.attacks.hooks import (
+    ActiveAttack,
+    Bare,
+    Hook,
+    Reading,
+    Summing,
+    SumsHook,
+    exact_product,
+    is_noisy,
+    label_size,
+    label_unit,
+    narrow_residual,
+)
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.plan import Plan
-from plumbob.plan.settings import label_scale
 from plumbob.protocol.openings import WEIGHTS, columns_of, feature_encoding
 from plumbob.protocol.paillier.schedule import profile_of
 from plumbob.protocol.party import TrainingParty
@@ -51,26 +60,14 @@ from plumbob.protocol.shares.training import LatticeParty
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 
 
-class Tactic(Protocol):
-    """How one step multiplies the peer's ciphertexts, and what its sums then say."""
-
-    @property
-    def matrix(self) -> Encoded: ...
-
-    @property
-    def places(self) -> NDArray[np.intp]:
-        """The places in the batch, in the order in which they are read."""
-
-    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
-        """The residuals of the chosen rows, and the honest sums as far as they can be had."""
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class OneTargetPerColumn:
     """Reads one person per column: the honest features, lifted above the residual of the k-th chosen place."""
 
     matrix: Encoded
+    """What the peer's ciphertexts are multiplied with."""
     places: NDArray[np.intp]
+    """The places in the batch, in the order in which they are read."""
     low_bits: int
     coarser: tuple[int, ...]
     """How many of the features' lowest bits each used column gave up."""
@@ -88,7 +85,8 @@ class OneTargetPerColumn:
         entries = Encoding(0, min(WIDEST_ENTRY, honest.bits + residual.bits) - 1)
         return cls(Encoded(values, entries), places, residual.bits, tuple(coarser))
 
-    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int]]:
+    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
+        """The residuals of the chosen rows, and the honest sums as far as they can be had."""
         residuals, honest = [], list(sums)
         for column, shift in enumerate(self.coarser):
             residuals.append(centred(sums[column], 1 << self.low_bits))
@@ -155,6 +153,10 @@ def signs_in(total: int, count: int) -> list[int]:
     return [1 if binary >> place & 1 else -1 for place in range(count)]
 
 
+Tactic = OneTargetPerColumn | Superincreasing
+"""How one step multiplies the peer's ciphertexts, and what its sums then say."""
+
+
 class Choosing(Hook):
     """A hook that decides whom to read."""
 
@@ -190,7 +192,7 @@ class ChosenRows(Choosing, SumsHook):
         """How to attack this step; None: play it honestly."""
         rows, room = self.batches_of(me)[step - 1].rows, room_for_a_sum(me.plan, me.slots)
         if residuals_are_labels(me.plan, step):
-            unit = label_unit(me.plan, me.sigmoid.label_weight)
+            unit = label_unit(me)
             return Superincreasing.of(honest, self.wanted_first(me, rows), unit, room)
         places = np.flatnonzero(np.isin(rows, self.unread(me)))[: me.columns]
         if not len(places):
@@ -311,11 +313,6 @@ def first_rate(me: LatticeParty) -> float:
 def first_rows(me: LatticeParty) -> int:
     """How many rows the first pass has."""
     return me.plan.levels(len(me.shard))[0].rows
-
-
-def label_size(me: LatticeParty) -> float:
-    """The size of a residual that holds only a label."""
-    return me.sigmoid.label_weight * label_scale(me.plan.label_flip_epsilon)
 
 
 def _lowest_bit(me: LatticeParty) -> int:

@@ -16,7 +16,6 @@ import math
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.callbacks import Progress
 from plumbob.checking.stacking import DAMPING, Stack, boxed, growth_after, solved, stack_of, whitened
 from plumbob.data import steps_per_epoch
 from plumbob.lab.attacks.equations import label_weight, noise_on_residuals, why_no_sums
@@ -28,7 +27,7 @@ MOST_ENTRIES = 40_000_000
 """Most entries of the system: half a gigabyte."""
 
 
-def recover_labels(view: View, progress: Progress | None = None) -> LabelClaim | NotApplicable:
+def recover_labels(view: View) -> LabelClaim | NotApplicable:
     """Labels of all rows from all steps at once."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
@@ -39,7 +38,7 @@ def recover_labels(view: View, progress: Progress | None = None) -> LabelClaim |
     stack = stacked(view, whitening, epochs)
     solution = solved(stack)
     if not view.plan.weighs_rows:
-        solution = boxed(stack, solution, label_weight(view), progress)
+        solution = boxed(stack, solution, label_weight(view))
     beliefs: Vector = -solution[: view.rows] / label_weight(view)
     # A row that no batch held, or that is 0 in all own columns, has no equation.
     beliefs[stack.matrix.getnnz(axis=0) == 0] = np.nan

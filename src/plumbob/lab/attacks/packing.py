@@ -35,8 +35,16 @@ from plumbob.crypto.limbs import concatenate
 from plumbob.crypto.packing import centred
 from plumbob.crypto.profiles import Profile
 from plumbob.data import largest_batch
-from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
-from plumbob.lab.attacks.integers import exact_product, narrow_residual, own_generator, signed_digits, solve_exactly
+from plumbob.lab.attacks.hooks import (
+    ActiveAttack,
+    Summing,
+    SumsHook,
+    exact_product,
+    narrow_residual,
+    own_generator,
+    signed_digits,
+    solve_exactly,
+)
 from plumbob.lab.attacks.interface import Condition, NotApplicable
 from plumbob.model import bounds
 from plumbob.plan import Plan

@@ -10,6 +10,7 @@ import numpy as np
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.checking.rules.prediction_equations import unknown_weights
+from plumbob.lab.attacks.chosen_labels import solved
 from plumbob.lab.attacks.interface import AttackStage, StagedAttack, ValueClaim, WeightsClaim
 from plumbob.lab.attacks.peer_scores import peer_columns, peers_name
 
@@ -25,7 +26,9 @@ def act(stage: AttackStage) -> list[WeightsClaim | ValueClaim]:
     own = view.X[:answered, : view.plan.label_party.features]
     if not view.plan.is_closed:
         scores, own = scores - view.X[:answered] @ view.weights, own[:, :0]
-    weights, offset = solved(np.hstack([own[:known], theirs]), scores[:known])
+    columns = np.hstack([own[:known], theirs])
+    weights = solved(columns, scores[:known])
+    offset = float(np.mean(scores[:known] - columns @ weights))
     parts = scores - own @ weights[: own.shape[1]] - offset
     weights = weights[own.shape[1] :]
     values = np.full((view.rows, len(weights)), np.nan)
@@ -39,13 +42,6 @@ def act(stage: AttackStage) -> list[WeightsClaim | ValueClaim]:
         WeightsClaim(against, weights, why, n=known, is_conditional=True),
         ValueClaim("features", against, values, nothing, is_conditional=not is_plain),
     ]
-
-
-def solved(columns: Matrix, scores: Vector) -> tuple[Vector, float]:
-    """The weights and the offset that explain these rows' scores; the smallest ones if there are several."""
-    design = np.column_stack([columns, np.ones(len(columns))])
-    solution: Vector = np.asarray(np.linalg.lstsq(design, scores, rcond=None)[0], dtype=np.float64)
-    return solution[:-1], float(solution[-1])
 
 
 def smallest_columns(parts: Vector, weights: Vector) -> Matrix:

@@ -26,10 +26,10 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded
 from plumbob.data import largest_batch
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook
+from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook, label_size
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
-from plumbob.plan import Party, Plan
-from plumbob.plan.settings import label_scale
+from plumbob.lab.attacks.peer_scores import peers_name
+from plumbob.plan import Plan
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.paillier.party import LARGEST_SCORE
 from plumbob.protocol.paillier.schedule import slots_for
@@ -73,9 +73,8 @@ class Steering(SumsHook):
         """How far it moves a weight in a step."""
         if self._push is not None:
             return self._push
-        label = me.sigmoid.label_weight * label_scale(me.plan.label_flip_epsilon)
         size = float(np.median(np.abs(me.shard.X).mean(axis=0)))
-        return OF_THE_LIMIT * (label + LARGEST_SCORE) * size * me.plan.rate * me.sigmoid.gradient_scale
+        return OF_THE_LIMIT * (label_size(me) + LARGEST_SCORE) * size * me.plan.rate * me.sigmoid.gradient_scale
 
     def sign(self, me: Summing, step: int) -> float:
         """The sign of the push at this step: it alternates by step, so that pushes do not fade, or by look."""
@@ -126,8 +125,7 @@ class Steering(SumsHook):
         targets, values = self.targets(me), np.full((view.rows, peer_columns(me)), np.nan)
         values[targets] = self.recovered(me)
         is_whole = ~np.isnan(values).any(axis=1) & (noise_on_residuals(view) == 0) & is_complete(me)
-        against = " + ".join(party.name for party in peers_of(me))
-        return ValueClaim("features", against, values, is_whole, self.left_open, self.conditions(me), targets)
+        return ValueClaim("features", peers_name(view), values, is_whole, self.left_open, self.conditions(me), targets)
 
     @abstractmethod
     def recovered(self, me: Summing) -> Matrix:
@@ -207,14 +205,9 @@ class SteeringResiduals(Steering):
         return values
 
 
-def peers_of(me: Summing) -> list[Party]:
-    """The peers with columns."""
-    return [party for party in me.plan.learners if party.name != me.participant.name and party.features]
-
-
 def peer_columns(me: Summing) -> int:
     """All peers' columns together."""
-    return sum(party.features for party in peers_of(me))
+    return sum(party.features for party in me.plan.learners if party.name != me.participant.name)
 
 
 def is_complete(me: Summing) -> bool:

@@ -6,7 +6,6 @@ The fit is Levenberg-Marquardt; its linear steps are matrix-free LSMR in coordin
 round. Rows and weights can be turned together without any score changing (Theorem 3.6).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,9 +16,6 @@ from scipy.sparse.linalg import LinearOperator, SuperLU, lsmr, splu
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.lab.attacks.peer_scores import ScoreHistory
-
-FitProgress = Callable[[int, float], None]
-"""Called after each step of the fit with its number and the misfit, in standard errors of a score."""
 
 OUTER_STEPS = 120
 INNER_STEPS, MOST_INNER_STEPS = 200, 3200
@@ -162,12 +158,12 @@ class Fit:
         return self.misfit < EXPLAINED
 
 
-def fit(trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: FitProgress | None = None) -> Fit:
+def fit(trajectory: Trajectory, unknowns: Matrix, inner_steps: int) -> Fit:
     """Levenberg-Marquardt from these unknowns, with at most `inner_steps` matrix-free steps in all."""
     weights = trajectory.weights(unknowns)
     misfits = trajectory.misfits(unknowns, weights)
     damping, recent, longest, taken = DAMPING, [np.inf], INNER_STEPS, 0
-    for outer in range(OUTER_STEPS):
+    for _ in range(OUTER_STEPS):
         turned = _rounding(weights, trajectory.history)
         moves = trajectory.linearised(unknowns, weights, turned)
         for _ in range(RETRIES):
@@ -187,8 +183,6 @@ def fit(trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: Fi
         longest = min(2 * longest, MOST_INNER_STEPS) if used >= longest and gain < 0.9 else longest
         unknowns, weights, misfits = trial, trial_weights, trial_misfits
         recent.append(_misfit(trajectory, misfits))
-        if progress is not None:
-            progress(outer + 1, recent[-1])
         is_stuck = len(recent) > PATIENCE and recent[-1] > (1.0 - LEAST_GAIN) * recent[-1 - PATIENCE]
         if recent[-1] < EXPLAINED / 4.0 or is_stuck or taken >= inner_steps:
             break

@@ -4,6 +4,7 @@ An active attack needs a run to take part in. It gets one on the same rows, rebu
 plan and as many epochs as its work budget allows.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,11 +15,14 @@ import numpy as np
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.check import all_findings, finished
-from plumbob.checking.coalitions import coalitions
+from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.rules.arbiter_key import ARBITER
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
+from plumbob.counting import percent
+from plumbob.crypto.engines.interface import Engine
+from plumbob.data import Batch
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.attacks import (
     ACTIVE,
@@ -32,18 +36,26 @@ from plumbob.lab.attacks import (
 )
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.attacks.label_chosen_rows import Choosing
+from plumbob.lab.attacks.label_stacked import MOST_ENTRIES
 from plumbob.lab.audit.again import RunsAgain, plan_again, run_again, tables_again
-from plumbob.lab.audit.arbiter import arbiter_audit
-from plumbob.lab.audit.budget import engine_for, epochs_within, shortened, tell_now_and_then
-from plumbob.lab.audit.coalitions import CoalitionAttacks, findings_together
+from plumbob.lab.audit.colluding import arbiter_audit, merged_truth
 from plumbob.lab.audit.score import scored, without_claim
 from plumbob.lab.audit.truth import RunSource, Truth
 from plumbob.lab.simulate import train
+from plumbob.lab.simulate.unhidden import UnhiddenEngine
 from plumbob.plan import Plan, suggestion
 from plumbob.protocol.party import AfterStep, party_class
 from plumbob.record import Finding
 
 AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack, StagedAttack)
+
+# Rows x columns x epochs that an active attack trains on again: about two minutes on two cores.
+CELLS = 50_000_000
+# Real Paillier and Okamoto-Uchiyama ciphertexts take about eight times as long as unhidden ones and as lattices.
+ENCRYPTED_COST = 8
+SECONDS_BETWEEN_LINES = 5.0
+OF_ALL_PARTIES = ("std", "heuristic")
+"""The kinds of noise that every party adds to its residuals."""
 
 
 def audit(
@@ -104,7 +116,7 @@ def _attacks(
             if only is not None or not staged.is_only_if_named:
                 yield f"{staged.name} by {name}", partial(_stage, staged, stage)
     if any(coalitions(truth.plan)):
-        yield "coalitions", lambda tell: findings_together(truth, _of_coalitions(only, tell))
+        yield "coalitions", lambda tell: findings_together(truth, only, tell)
     if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         yield ARBITER, lambda tell: arbiter_audit(truth, *again, tell)
@@ -127,14 +139,28 @@ def _stage(attack: StagedAttack, stage: RunsAgain, tell: Tell) -> Iterator[Findi
         yield from scored(attack, stage.by, claim, truth)
 
 
-def _of_coalitions(only: Sequence[str] | None, tell: Tell) -> CoalitionAttacks:
-    return CoalitionAttacks(
-        passive=lambda role: chosen(PASSIVE, role, only),
-        active=lambda role: chosen(ACTIVE, role, only),
-        act=act_out,
-        run_again=run_again,
-        tell=tell,
-    )
+def findings_together(truth: Truth, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:
+    """The findings of every attack of every coalition, as of one party.
+
+    Where all parties add noise, the coalition gets a run of its own, in which only the victim's noise is in its sums;
+    so do its active attacks.
+    """
+    for coalition in coalitions(truth.plan):
+        merged = merged_truth(truth, coalition)
+        for finding in _findings_of(coalition, merged, only, tell):
+            yield replace(finding, by=coalition.name, against=coalition.victim, why=coalition.renamed(finding.why))
+
+
+def _findings_of(coalition: Coalition, merged: Truth, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:
+    role = merged.views[JOINT].role
+    passive = chosen(PASSIVE, role, only)
+    seen = run_again(merged) if passive and merged.plan.noise in OF_ALL_PARTIES else merged
+    for attack in passive:
+        tell(f"{attack.name} by {coalition.name}")
+        yield from scored(attack, JOINT, attack(seen.views[JOINT]), seen)
+    for active in chosen(ACTIVE, role, only):
+        tell(f"{active.name} by {coalition.name}")
+        yield from act_out(active, JOINT, merged)
 
 
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
@@ -247,3 +273,64 @@ def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
     columns = sum(plan.party(name).features for name in finding.by.split("+"))
     equations = f"The weights opened at the end are {columns} equations per run about labels."
     return replace(finding, why=f"{equations} {finding.why}")
+
+
+# The budget of one attack's work, and the sentences about it in the output and in the report.
+
+
+def engine_for(plan: Plan) -> str | Engine:
+    """The engine of an active attack's own run: one that hides nothing, where only time depends on it."""
+    return UnhiddenEngine() if plan.kind.lends_keys else "auto"
+
+
+def epochs_within(plan: Plan, rows: int) -> int:
+    """How many of the plan's epochs an active attack may run, at least one."""
+    is_cheap = plan.kind.has_lattices or plan.kind.lends_keys
+    cells = rows * plan.columns * (1 if is_cheap else ENCRYPTED_COST)
+    return max(1, min(plan.passes(rows), CELLS // max(1, cells)))
+
+
+def budget_note(plan: Plan, rows: int) -> str:
+    """A note for the record: what the attacks were allowed, and whether it was enough."""
+    epochs, passes = epochs_within(plan, rows), plan.passes(rows)
+    enough = f"all {passes}" if epochs == passes else f"the first {epochs} of {passes}"
+    return (
+        f"Work budget of each attack: an active one trains again for at most {CELLS:,} cells (rows x columns x epochs; "
+        f"encrypted ones count {ENCRYPTED_COST} times), here {enough} epochs; label-stacked solves at most "
+        f"{MOST_ENTRIES:,} entries."
+    )
+
+
+def shortened(plan: Plan, rows: int) -> str:
+    """The sentence that a finding of an active attack adds where the budget was not enough; empty otherwise."""
+    epochs = epochs_within(plan, rows)
+    if epochs == plan.passes(rows):
+        return ""
+    return f" Its budget allowed {epochs} of {plan.passes(rows)} epochs; with more it may reach more."
+
+
+def cut_short(plan: Plan, rows: int, findings: Sequence[Finding]) -> list[str]:
+    """The active attacks that ran for fewer epochs than the plan has, and so may reach more than they did."""
+    if epochs_within(plan, rows) == plan.passes(rows):
+        return []
+    active = {attack.name for attack in ACTIVE}
+    return list(dict.fromkeys(one.attack for one in findings if one.attack in active and one.rate is not None))
+
+
+def cut_short_sentence(attacks: Sequence[str]) -> str:
+    """A sentence that an audit whose attacks had too little time decides nothing."""
+    return f"This audit is partial: its budget cut these attacks short: {', '.join(attacks)}."
+
+
+def tell_now_and_then(tell: Tell) -> AfterStep:
+    """Tells, every few seconds, how far an active attack's own run is."""
+    said = time.monotonic()
+
+    def follow(batch: Batch, steps: int) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - said >= SECONDS_BETWEEN_LINES:
+            said = now
+            tell(percent(batch.step / steps))
+
+    return follow

@@ -8,7 +8,7 @@ about the attack and not about what is known anyway.
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,19 @@ from plumbob.checking.rules import RULES, assumes
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.counting import percent
 from plumbob.errors import DataError
-from plumbob.lab.attacks import Claim, Condition, LabelClaim, NotApplicable, Reached, ValueClaim, View, WeightsClaim
+from plumbob.lab.attacks import (
+    ActiveAttack,
+    Attack,
+    Claim,
+    Condition,
+    LabelClaim,
+    NotApplicable,
+    Reached,
+    StagedAttack,
+    ValueClaim,
+    View,
+    WeightsClaim,
+)
 from plumbob.lab.audit.truth import Truth
 from plumbob.model import intervals, metrics
 from plumbob.record import Finding
@@ -28,20 +40,10 @@ EXACT = 1e-6
 """How far a single weight may be off and still count as read."""
 
 
-class Named(Protocol):
-    """The part of an attack, passive or active, that is needed here."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def reference(self) -> str: ...
-
-    @property
-    def target(self) -> str: ...
+AnyAttack = Attack | ActiveAttack | StagedAttack
 
 
-def scored(attack: Named, by: str, claim: Claim | NotApplicable, truth: Truth) -> list[Finding]:
+def scored(attack: AnyAttack, by: str, claim: Claim | NotApplicable, truth: Truth) -> list[Finding]:
     """The findings of one attack by one party: one, or one for each party that it is about."""
     if isinstance(claim, NotApplicable):
         return without_claim(attack, by, NOT_APPLICABLE, claim, truth)
@@ -56,7 +58,7 @@ def scored(attack: Named, by: str, claim: Claim | NotApplicable, truth: Truth) -
     return [replace(finding, against=name) for name in truth.parties_in(claim.against)]
 
 
-def without_claim(attack: Named, by: str, verdict: str, reason: NotApplicable, truth: Truth) -> list[Finding]:
+def without_claim(attack: AnyAttack, by: str, verdict: str, reason: NotApplicable, truth: Truth) -> list[Finding]:
     """Findings where there is no claim: one for each party that it could have been about."""
     label_party = truth.plan.label_party.name
     peers = [party.name for party in truth.plan.learners if party.name != by and party.features]
@@ -101,7 +103,7 @@ class Answers:
         return bool(self.is_positive.any() and not self.is_positive.all())
 
 
-def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
+def _labels(attack: AnyAttack, by: str, claim: LabelClaim, truth: Truth) -> Finding:
     _refuse_shape(attack, claim.beliefs.shape, (truth.rows,))
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
     rows = np.arange(truth.rows) if claim.targets is None else claim.targets
@@ -201,7 +203,7 @@ def _why_labels(
 # Scores and features.
 
 
-def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
+def _values(attack: AnyAttack, by: str, claim: ValueClaim, truth: Truth) -> Finding:
     everybody = truth.features(claim.against) if claim.target == "features" else truth.scores(claim.against)
     everybody = everybody if claim.column is None else everybody[:, [claim.column]]
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
@@ -251,7 +253,7 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
     )
 
 
-def _weights(attack: Named, by: str, claim: WeightsClaim, truth: Truth) -> Finding:
+def _weights(attack: AnyAttack, by: str, claim: WeightsClaim, truth: Truth) -> Finding:
     """The finding about weights: they agree as R^2 says; a single one is read or not."""
     actual = truth.weights(claim.against)
     errors = claim.values - actual
@@ -270,7 +272,7 @@ def _weights(attack: Named, by: str, claim: WeightsClaim, truth: Truth) -> Findi
     )
 
 
-def _widen(attack: Named, claim: ValueClaim, target: Matrix) -> Matrix:
+def _widen(attack: AnyAttack, claim: ValueClaim, target: Matrix) -> Matrix:
     """The claim widened by zero columns: up to a rotation, fewer columns are the same as more with zeros."""
     values = claim.values
     missing = target.shape[1] - values.shape[1] if values.ndim == 2 else 0
@@ -375,17 +377,17 @@ def _verdict(claim: LabelClaim | ValueClaim | WeightsClaim, advantage: float, to
     return DEGRADES if claim.is_conditional and verdict == LEAKS else verdict
 
 
-def _of_its_rule(attack: Named) -> dict[str, Any]:
+def _of_its_rule(attack: AnyAttack) -> dict[str, Any]:
     """What the attack's rule says of it: when it is made, and whether by a party that cheats."""
     stage = next((rule.stage for rule in RULES if rule.name == attack.name), "training")
     return {"stage": stage, "assumes": assumes(attack.name)}
 
 
-def _fix(truth: Truth, attack: Named, target: str, verdict: str) -> str:
+def _fix(truth: Truth, attack: AnyAttack, target: str, verdict: str) -> str:
     return fix_for(truth.plan, attack.name, target) if verdict in (LEAKS, DEGRADES) else ""
 
 
-def _refuse_shape(attack: Named, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
+def _refuse_shape(attack: AnyAttack, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if got != expected:
         raise DataError(f"{attack.name}: expected a claim of shape {expected}, got {got}")
 

@@ -16,11 +16,10 @@ from plumbob.commands.estimate import estimate
 from plumbob.counting import counted
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import plan_again, tables_again
-from plumbob.lab.audit.budget import budget_note, cut_short, cut_short_sentence
 from plumbob.lab.audit.canaries import canary_sentence
 from plumbob.lab.audit.defences import DefenceComparison, compare
 from plumbob.lab.audit.filing import with_findings
-from plumbob.lab.audit.redteam import names, not_run, refuse_unknown
+from plumbob.lab.audit.redteam import budget_note, cut_short, cut_short_sentence, names, not_run, refuse_unknown
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.commands import train
 from plumbob.lab.reports.defences_page import defences_table, page_of, sentences

@@ -31,7 +31,7 @@ from plumbob.lab.page.own_tables import TableReading
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import assessed
-from plumbob.lab.simulate.watch import EpochWatch
+from plumbob.lab.simulate.training import EpochWatch
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import Metrics
 from plumbob.record import Finding

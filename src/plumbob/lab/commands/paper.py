@@ -9,7 +9,6 @@ from plumbob.callbacks import Tell
 from plumbob.errors import DataError
 from plumbob.lab.commands import Paper
 from plumbob.lab.paper import section7, theory
-from plumbob.lab.paper.encrypted import EncryptedSample
 from plumbob.lab.paper.findings import Book, PaperClaim
 from plumbob.lab.paper.readings import CREDIT, MNIST, Effort, ResultStore, Study, presets_of
 from plumbob.lab.reports.paper import claims_csv, claims_table, curves_csv, figure_file, in_short, page_of
@@ -43,7 +42,7 @@ def book_of_study(
     preset: str | None,
     out: Path,
     effort: Effort,
-    piece: EncryptedSample = EncryptedSample(),  # noqa: B008  # Frozen.
+    piece: section7.EncryptedSample = section7.EncryptedSample(),  # noqa: B008  # Frozen.
 ) -> Book:
     """The book of one data set of section 7."""
     presets = presets_of(preset or "both")

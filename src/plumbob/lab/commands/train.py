@@ -25,8 +25,7 @@ from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.checkpoint import Checkpoint, unfinished
 from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, files_by_party, load_tables
-from plumbob.lab.simulate.quality import assessed
-from plumbob.lab.simulate.training_rows import keep_rows
+from plumbob.lab.simulate.quality import assessed, keep_rows
 from plumbob.party.home import LEDGER
 from plumbob.party.ledger import SpendingLedger
 from plumbob.plan import Plan, suggestion

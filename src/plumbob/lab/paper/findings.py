@@ -1,9 +1,11 @@
 """The results of an experiment: points with their spread, curves, figures, and claims that agree or do not."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 ClaimVerdict = Literal["agrees", "disagrees", "not run"]
@@ -111,18 +113,8 @@ class ExperimentOutcome:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "ExperimentOutcome":
-        return cls(
-            tuple(_figure(figure) for figure in stored["figures"]),
-            tuple(PaperClaim(**claim) for claim in stored["claims"]),
-        )
-
-
-def _figure(stored: Mapping[str, Any]) -> Figure:
-    curves = tuple(
-        Curve(one["series"], tuple(MeanPoint(**point) for point in one["points"]), one["is_reference"])
-        for one in stored["curves"]
-    )
-    return Figure(**{**stored, "curves": curves})
+        # Through JSON, so that a number of numpy's is one of Python's, stored or not.
+        return msgspec.json.decode(json.dumps(stored), type=cls)
 
 
 @dataclass(frozen=True)

@@ -122,13 +122,12 @@ def column_errors(attack: Callable[[View], Any], view: View, truth: Vector) -> d
 
 
 def exact_readings(run: Run, by: str, hook: Hook) -> list[NDArray[np.bool_]]:
-    """Which values of each reading are what the honest peer encrypted, as integers."""
-    peer = View.of(next(transcript for name, transcript in run.transcripts.items() if name != by))
-    unit = 2.0**peer.plan.residual_bits
-    released = {}
-    for batch, _, scores, _ in peer.steps():
-        signs = None if peer.signs is None else peer.signs[batch.rows]
-        encoded = np.zeros(peer.rows)
-        encoded[batch.rows] = np.rint(partial_residuals(scores, signs) * unit)
-        released[batch.step] = encoded
+    """Which values of each reading are what the other parties encrypted, added up as integers."""
+    unit = 2.0**run.model.plan.residual_bits
+    released: dict[int, Vector] = {}
+    for view in (View.of(transcript) for name, transcript in run.transcripts.items() if name != by):
+        for batch, _, scores, _ in view.steps():
+            signs = None if view.signs is None else view.signs[batch.rows]
+            total = released.setdefault(batch.step, np.zeros(view.rows))
+            total[batch.rows] += np.rint(partial_residuals(scores, signs) * unit)
     return [np.rint(one.residuals * unit) == released[one.step][one.rows] for one in hook.readings]

@@ -16,7 +16,14 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.data.encoding import store_encoding
 from plumbob.errors import DataError
-from plumbob.lab.simulate.raw_export import RawScores, as_onnx_graph, as_pipeline, has_slots, raw_scores
+from plumbob.lab.simulate.raw_export import (
+    RawScores,
+    as_onnx_graph,
+    as_pipeline,
+    fitted_regression,
+    has_slots,
+    raw_scores,
+)
 from plumbob.lab.simulate.scorecard import ScorecardScale, as_csv, scorecard
 from plumbob.lab.simulate.training import JointModel
 from plumbob.protocol.part import ModelPart
@@ -158,18 +165,7 @@ def as_onnx(model: LinearScores) -> bytes:
 
 def as_estimator(model: LinearScores) -> Any:
     """A fitted scikit-learn estimator with these weights, after steps that fill gaps and clip columns, if needed."""
-    from sklearn.linear_model import LinearRegression, LogisticRegression
-
-    if model.classes is None:
-        estimator = LinearRegression()
-        # A fitted estimator holds a number of numpy's, and converters rely on it.
-        estimator.coef_, estimator.intercept_ = model.coefficients, np.float64(model.intercept)
-    else:
-        estimator = LogisticRegression()
-        estimator.classes_ = np.array(model.classes)
-        estimator.coef_, estimator.intercept_ = model.coefficients[None, :], np.array([model.intercept])
-        estimator.n_iter_ = np.array([0], dtype=np.int32)
-    estimator.n_features_in_ = len(model.columns)
+    estimator = fitted_regression(model.coefficients, model.intercept, model.classes)
     before = [*_filling(model.fill), *_clipping(model.limits)]
     if model.fill is None:
         first = before[0][1] if before else estimator

@@ -3,8 +3,12 @@
 All three are judged on the same rows: the data set's own test part, else the held-out rows, else, and then the name
 says so, the rows that they were trained on. Where there are very many rows, the two comparisons are fitted, and the
 epochs judged, on some of them, evenly spread; the joint model is always judged on all.
+
+Which rows it was trained on, and which it was judged on, stands in a file beside the label party's part. Only rows with
+an id of their own are kept there. Rows that are known by their place would be taken for rows of another file.
 """
 
+import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,16 +20,21 @@ from plumbob.counting import decimal
 from plumbob.data import Table, batches, held_out_rows, store
 from plumbob.data.encoder import ALL_ROWS, Rows, fit_encoder
 from plumbob.data.whitening import CLIP
+from plumbob.errors import DataError
+from plumbob.lab.simulate.files import LoadedTables
 from plumbob.lab.simulate.training import JointModel, Run
 from plumbob.model import logistic, metrics
 from plumbob.model.links import log_odds
+from plumbob.party.scores import SAID
 from plumbob.plan import Plan
 from plumbob.plan.encodings import encoding_of
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.outcome import HELD_OUT, measured
 from plumbob.protocol.transcript import Transcript
+from plumbob.run_folder import RunFolder
 
 TEST_PART, TRAINING = "test part", "training rows"
+ROWS_HEADER = ["id", "held_out"]
 
 SAMPLED = "Very many rows: local-only and pooled models were fitted, and epochs judged, on some of them, evenly spread."
 MANY_ROWS = 100_000
@@ -216,3 +225,41 @@ def _fit(plan: Plan, X: Matrix, y: Vector, weights: Vector | None = None) -> Cal
     scaling = [StandardScaler()] if plan.scale == "none" else []
     fitted = make_pipeline(*scaling, regression).fit(X, y, logisticregression__sample_weight=weights)
     return lambda judged: fitted.decision_function(judged) if len(judged) else np.zeros(0)
+
+
+# The rows that it was trained on and judged on.
+
+
+def keep_rows(run: Run, loaded: LoadedTables, folder: RunFolder) -> None:
+    """Keep the rows for the label party alone, like its part; nothing where rows have no ids."""
+    if not loaded.has_ids:
+        return
+    name = run.model.plan.label_party.name
+    folder.make_party_folder(name)
+    file = folder.rows_file(name)
+    file.touch(mode=0o600)
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(ROWS_HEADER)
+        writer.writerows((identity, SAID[is_held_out]) for identity, is_held_out in _held_out(run, loaded).items())
+
+
+def kept_rows(folder: RunFolder, party: str) -> dict[str, bool] | None:
+    """Whether each row that was there in training was held out; None where nobody kept that."""
+    file = folder.rows_file(party)
+    if not file.exists():
+        return None
+    with file.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.reader(lines))
+    if rows[:1] != [ROWS_HEADER] or any(len(row) != 2 or row[1] not in (SAID[True], SAID[False]) for row in rows[1:]):
+        raise DataError(f"{file}: expected an id and yes or no in each line; it is damaged, delete it")
+    return {identity: said == SAID[True] for identity, said in rows[1:]}
+
+
+def _held_out(run: Run, loaded: LoadedTables) -> dict[str, bool]:
+    """Whether each row was held out; a row of a test file that is also in the training file was trained on."""
+    name = run.model.plan.label_party.name
+    ids = loaded.tables[name].ids
+    _, held_out = _rows_of(run, loaded.tables)
+    tested = dict.fromkeys(loaded.test[name].ids if loaded.test else (), True)
+    return tested | dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
 from plumbob.errors import DataError
@@ -121,7 +122,6 @@ def as_pipeline(model: RawScores) -> Any:
     """A fitted pipeline on a data frame with the tables' columns; NaN is a gap."""
     from pandas import DataFrame, Series
     from sklearn.compose import ColumnTransformer
-    from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.pipeline import Pipeline
 
     steps, coefficients, intercept = [], list[float](), model.intercept
@@ -137,15 +137,25 @@ def as_pipeline(model: RawScores) -> Any:
             column.name, Series(["x", "x"], dtype=object) if isinstance(column, LevelScore) else _ends(column)
         )
     encoder = ColumnTransformer(steps).fit(DataFrame(rows))
-    scores = LinearRegression() if model.classes is None else LogisticRegression()
-    scores.n_features_in_ = len(coefficients)
-    if model.classes is None:
-        scores.coef_, scores.intercept_ = np.array(coefficients), np.float64(intercept)
+    return Pipeline([("encode", encoder), ("scores", fitted_regression(coefficients, intercept, model.classes))])
+
+
+def fitted_regression(coefficients: ArrayLike, intercept: float, classes: tuple[Any, Any] | None) -> Any:
+    """A regression with these weights: a linear one for one party's part, which gives partial scores."""
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+
+    weights = np.asarray(coefficients)
+    if classes is None:
+        regression = LinearRegression()
+        # A fitted estimator holds a number of numpy's, and converters rely on it.
+        regression.coef_, regression.intercept_ = weights, np.float64(intercept)
     else:
-        scores.classes_ = np.array(model.classes)
-        scores.coef_, scores.intercept_ = np.array([coefficients]), np.array([intercept])
-        scores.n_iter_ = np.array([0], dtype=np.int32)
-    return Pipeline([("encode", encoder), ("scores", scores)])
+        regression = LogisticRegression()
+        regression.classes_ = np.array(classes)
+        regression.coef_, regression.intercept_ = weights[None, :], np.array([intercept])
+        regression.n_iter_ = np.array([0], dtype=np.int32)
+    regression.n_features_in_ = len(weights)
+    return regression
 
 
 def _transformers(column: ColumnScore) -> tuple[list[tuple[str, Any, list[str]]], list[float], float]:

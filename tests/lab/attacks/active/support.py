@@ -2,32 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix
 from plumbob.lab.attacks import Claim, Condition, LabelClaim, NotApplicable, View
 from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.lab.paper.runs import exact_readings
 from plumbob.lab.simulate import Run
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty, party_class
-from tests.protocol.support import made_up, trained, weights_of
-
-Integers = NDArray[np.int64]
+from tests.protocol.support import Labels, made_up, trained, weights_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Staged:
     """An attacked run beside the honest one on the same rows."""
 
     plan: Plan
     by: str
     run: Run
-    honest: Run
     spy: Hook
+    data: tuple[Matrix, Labels]
+
+    @cached_property
+    def honest(self) -> Run:
+        return trained(self.plan, self.data)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -56,27 +60,7 @@ class Staged:
 
     def misread(self) -> int:
         """How many readings differ from what the other parties really released, as integers."""
-        released = self._released()
-        unit = 2.0**self.plan.residual_bits
-        return sum(
-            int((np.rint(reading.residuals * unit) != released[reading.step][reading.rows]).sum())
-            for reading in self.spy.readings
-        )
-
-    def _released(self) -> dict[int, Integers]:
-        """The encoded parts of all other parties, added up, by step and training row."""
-        views = [View.of(self.run.transcripts[party.name]) for party in self.plan.learners if party.name != self.by]
-        released: dict[int, Integers] = {}
-        for view in views:
-            signs = None if view.y is None else logistic.signs_of(view.y)
-            for batch, _, scores, _ in view.steps():
-                part = self._part(scores, None if signs is None else signs[batch.rows])
-                total = released.setdefault(batch.step, np.zeros(view.rows, dtype=np.int64))
-                total[batch.rows] += np.rint(part * 2.0**self.plan.residual_bits).astype(np.int64)
-        return released
-
-    def _part(self, scores: Any, signs: Any) -> Any:
-        return logistic.partial_residuals(scores, signs)
+        return sum(int((~is_right).sum()) for is_right in exact_readings(self.run, self.by, self.spy))
 
     def outward(self, run: Run) -> list[tuple[int, ...]]:
         """What the honest parties could count: messages, bytes, their own work."""
@@ -97,4 +81,4 @@ def staged(
     by = plan.label_party.name if role == "label" else plan.feature_parties[0].name
     data = made_up(rows=rows, columns=plan.columns)
     run = trained(plan, data, instead={by: hooked(party_class(plan.kind), hook), **others})
-    return Staged(plan, by, run, trained(plan, data), hook)
+    return Staged(plan, by, run, hook, data)

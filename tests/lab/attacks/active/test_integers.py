@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbob.lab.attacks.integers import exact_product, signed_digits, solve_exactly
+from plumbob.lab.attacks.hooks import exact_product, signed_digits, solve_exactly
 
 
 @given(st.lists(st.integers(-(2**11) + 1, 2**11 - 1), min_size=1, max_size=20))

@@ -1,29 +1,81 @@
-"""The attacks of an arbiter: alone with what it decrypts, and together with one party.
+"""Attackers that join: parties that lay what they saw side by side, and an arbiter, alone or with one party.
+
+A coalition's view is what all parties but one saw, as if one party had seen it: columns, sums and weights side by side.
+Noise that one member put into another's sums is no secret to the coalition.
 
 A party that joins the arbiter plays its part honestly and keeps the ciphertexts that it receives; after the run the
 arbiter's key opens them. Nothing that the others receive looks different.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix
 from plumbob.callbacks import Tell
+from plumbob.checking.coalitions import ALONE, JOINT, Coalition
 from plumbob.checking.rules.arbiter_key import ARBITER, RULE
 from plumbob.checking.words import BLOCKED
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
 from plumbob.crypto.packing import centred
 from plumbob.data import Table
 from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook, hooked
-from plumbob.lab.attacks.interface import Condition
+from plumbob.lab.attacks.interface import Condition, View
 from plumbob.lab.audit.score import explained, scored, verdict_of
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
 from plumbob.protocol.paillier.arbiter import Arbiter, ArbitratedParty
 from plumbob.record import Finding
+
+
+def merged_truth(truth: Truth, coalition: Coalition) -> Truth:
+    """The truth of a run with two parties, of which the coalition is one."""
+    members = [truth.views[name] for name in coalition.members]
+    victim = replace(truth.views[coalition.victim], party=ALONE, plan=coalition.plan)
+    return Truth(coalition.plan, {JOINT: merged_view(coalition, members), ALONE: victim})
+
+
+def merged_view(coalition: Coalition, members: Sequence[View]) -> View:
+    """One view with all members' columns; the intercept's column, if one of them has it, is moved to the end."""
+    order = _intercept_last(members)
+    labelled = next((view for view in members if view.is_label_party), None)
+    noises = [np.zeros_like(view.sums) if view.own_noise is None else view.own_noise for view in members]
+    has_noise = any(view.own_noise is not None for view in members)
+    has_weights = all(len(view.weights) == view.X.shape[1] for view in members)
+    return View(
+        party=JOINT,
+        plan=coalition.plan,
+        X=np.hstack([view.X for view in members])[:, order],
+        y=None if labelled is None else labelled.y,
+        seed=members[0].seed,
+        start=np.concatenate([view.start for view in members])[order],
+        sums=_side_by_side([view.sums for view in members], order),
+        weights=np.concatenate([view.weights for view in members])[order] if has_weights else np.zeros(0),
+        own_noise=_side_by_side(noises, order) if has_noise else None,
+        flipped=None if labelled is None else labelled.flipped,
+    )
+
+
+def _intercept_last(members: Sequence[View]) -> NDArray[np.intp]:
+    places, start = [], 0
+    last: list[int] = []
+    for view in members:
+        columns = list(range(start, start + view.X.shape[1]))
+        if view.is_label_party and view.plan.intercept:
+            last.append(columns.pop())
+        places += columns
+        start += view.X.shape[1]
+    return np.array([*places, *last], dtype=np.intp)
+
+
+def _side_by_side(blocks: Sequence[Matrix], order: NDArray[np.intp]) -> Matrix:
+    """Blocks side by side in this order; empty where nobody saw sums."""
+    joined = np.hstack(blocks)
+    return joined[:, order] if joined.shape[1] else joined
 
 
 class Colluding(SumsHook):
