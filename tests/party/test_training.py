@@ -32,7 +32,7 @@ from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.processes import root_of
-from tests.party.support import Killed, Switchboard, keep_starting, run_parties
+from tests.party.support import Killed, Switchboard, keep_starting, part_numbers, run_parties
 from tests.party.verbs import Organisations
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, trained, weights_of
 
@@ -194,11 +194,6 @@ def test_what_is_drawn_is_drawn_once(
             own, simulated = records[name].parties[0], next(one for one in run.record.parties if one.name == name)
             # Counts, bytes and the hashes over every byte that passed.
             assert own == simulated
-
-
-def part_numbers(part: ModelPart) -> Any:
-    """Weights, or shares of them, to compare exactly."""
-    return part.shares if part.weights is None else part.weights.tobytes()
 
 
 @pytest.mark.parametrize("stride", [11, pytest.param(1, marks=pytest.mark.soak)])

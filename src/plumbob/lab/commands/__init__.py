@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from plumbob.verb import AUDITED, Argument, Caller, Flag, Result, Verb, flags
-from plumbob.verb.plan_flags import PlanKeys
 
 START, HERE, LOOK_AT_RUNS, TOOLS = (
     "Start here",
@@ -69,7 +68,7 @@ class TrainingVerb(Verb):
     test: flags.TestFiles = ()
     split_by: flags.SplitBy = None
     table: flags.TableFlags = field(default=flags.NOTHING_SAID, kw_only=True)
-    keys: PlanKeys = field(default_factory=dict, kw_only=True)
+    keys: flags.PlanKeys = field(default_factory=dict, kw_only=True)
 
     @property
     def paths(self) -> list[str]:
