@@ -267,17 +267,6 @@ def test_a_broken_rule_ends_both_sides_and_not_the_run(
     runs.end_well(expected)
 
 
-def test_a_third_party_hears_of_it_too(tmp_path: Path) -> None:
-    """Where one of three breaks a rule, all three end at once and by name; afterwards all three can go on."""
-    plan = plan_for((2, 2, 1), protocol="exchange", epochs=1, batch_size=10)
-    runs, cheat = Runs(tmp_path, plan), Cheat(Kind.RESIDUALS, 2, shorter)
-    runs.board = Switchboard(cheat)
-    errors = {name: failure(future) for name, future in {name: runs.start(name) for name in runs.tables}.items()}
-    assert {type(error) for error in errors.values()} == {RemoteProtocolError}
-    assert "features: expected RESIDUALS with 1280 bytes" in str(errors["label"]) + str(errors["features-2"])
-    runs.end_well(weights_of(trained(plan, ROWS)).tobytes())
-
-
 def test_the_same_bytes_twice_are_taken_once(tmp_path: Path, expected: bytes) -> None:
     """A network that repeats every frame, or brings an old one again, changes nothing."""
     runs, seen = Runs(tmp_path), list[bytes]()

@@ -68,27 +68,6 @@ def joint_weights(plan: Plan, folder: Path) -> Any:
     return np.concatenate([part.weights for part in parts if part.weights is not None])
 
 
-def plain(path: Path, name: str) -> SqliteJournal:
-    """A journal to which nothing happens."""
-    return SqliteJournal(path)
-
-
-@pytest.mark.parametrize(
-    ("split", "keys"),
-    [
-        ((2, 3), {"protocol": "exchange"}),
-        ((2, 2, 1), {"protocol": "exchange"}),
-        ((2, 3), {"protocol": "arbiter"}),
-    ],
-)
-def test_network_and_simulation_agree_bit_for_bit(split: tuple[int, ...], keys: dict[str, Any], tmp_path: Path) -> None:
-    """The protocol code is the same; only the wire differs."""
-    plan = plan_for(split, **keys)
-    X, y = made_up(columns=plan.columns)
-    networked(plan, tables_for(plan, X, y), tmp_path, plain)
-    assert joint_weights(plan, tmp_path).tobytes() == weights_of(trained(plan, (X, y))).tobytes()
-
-
 @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("victim", ["label", "features"])
 def test_killed_at_every_event(victim: str, stride: int, tmp_path: Path) -> None:
