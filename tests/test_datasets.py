@@ -3,7 +3,6 @@
 import csv
 import gzip
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -191,32 +190,25 @@ def test_tables_that_do_not_exist_are_refused(tmp_path: Path, name: str, part: s
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_line_trains_on_loans_by_name_and_from_tables(tmp_path: Path) -> None:
+def test_the_command_line_trains_on_loans_by_name_and_from_tables(cli: CommandLine, tmp_path: Path) -> None:
     """Without a plan the columns belong to whom our examples give them; both ways have the same quality on the same 800
     clients, and the processor's columns help the bank.
     """
     parts = {part: datasets.write_tables("loans", tmp_path / part, part) for part in ("train", "test")}
     training = [word for party, file in parts["train"].items() for word in ("--data", f"{party}={file}")]
     test = [word for party, file in parts["test"].items() for word in ("--test", f"{party}={file}")]
-    by_name = trained(tmp_path / "named", "--data", "loans")
+    # In the clear, because that is quick and exact.
+    keys = ["--protocol", "clear", "--scale", "whitened", "--batches", "full", "--learning-rate", "0", "--seed", "1"]
+    keys.append("--accept-leaks")
+    by_name = cli.answer("train", "--data", "loans", *keys, "--out", str(tmp_path / "named"))
     assert [party["name"] for party in by_name["parties"]] == ["bank", "processor"]
     # Of files, numbers are put into bins unless that is refused.
-    from_files = trained(tmp_path / "files", *training, *test, "--id", "id", "--label", "default", "--bins", "0")
+    named = ["--id", "id", "--label", "default", "--bins", "0", "--out", str(tmp_path / "files")]
+    from_files = cli.answer("train", *training, *test, *keys, *named)
     assert (by_name["rows"], by_name["test_rows"]) == (3_200, 800)
     quality = by_name["quality"]["test part"]
     assert from_files["quality"]["test part"]["joint"]["auc"] == pytest.approx(quality["joint"]["auc"], abs=1e-3)
     assert quality["joint"]["auc"] > quality["local-only"]["auc"] + 0.03
-
-
-def trained(out: Path, *flags: str) -> dict[str, Any]:
-    """What `plumbob train` prints, in the clear, because it is quick and exact."""
-    main = "from plumbob.cli import main; main()"
-    keys = ["--protocol", "clear", "--scale", "whitened", "--batches", "full", "--learning-rate", "0", "--seed", "1"]
-    command = [sys.executable, "-c", main, "train", *flags, *keys, "--accept-leaks", "--out", str(out), "--json"]
-    finished = subprocess.run(command, capture_output=True, text=True)
-    assert finished.returncode == 0, finished.stderr
-    printed: dict[str, Any] = json.loads(finished.stdout)
-    return printed
 
 
 @needs_data

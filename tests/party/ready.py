@@ -4,7 +4,7 @@ import gc
 
 from plumbob import cli
 
-# Each process would put all verbs together again, and each collection of garbage would copy pages to look at them.
+# Each process would import what its verb needs again, and each collection of garbage would copy pages to look at them.
 cli.command("party")
 gc.collect()
 gc.freeze()

@@ -4,7 +4,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from plumbob.crypto import engines
 from plumbob.data import Table
@@ -13,6 +13,7 @@ from plumbob.net import Connection, Data
 from plumbob.party.party_run import PartyRun
 from plumbob.party.training import train
 from plumbob.plan import Plan
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL
@@ -184,3 +185,8 @@ def run_parties(starts: Mapping[str, Callable[[], Result]]) -> dict[str, Result]
     if failures:
         raise failures[0]
     return records
+
+
+def part_numbers(part: ModelPart) -> Any:
+    """Weights, or shares of them, to compare exactly."""
+    return part.shares if part.weights is None else part.weights.tobytes()

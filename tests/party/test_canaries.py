@@ -30,7 +30,7 @@ from tests.protocol.support import made_up, plan_for
 
 NAMES = ("label", "features")
 CLASSES = ("zebra-healthy", "zebra-ill")
-PLAN = plan_for((2, 3), protocol="exchange", epochs=40, batch_size=10, noise="std", noise_std=0.5, row_norm=1.0)
+PLAN = plan_for((2, 3), protocol="exchange", epochs=16, batch_size=10, noise="std", noise_std=0.5, row_norm=1.0)
 COMMON, OWN = 40, 5
 PIECE = 16
 OWN_REPORT = ("run.json", "report.html")

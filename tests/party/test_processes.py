@@ -3,7 +3,6 @@
 import random
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +16,18 @@ from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from tests.party import processes
 from tests.party.processes import Company, points
+from tests.party.support import part_numbers
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 EXCHANGE = (Kind.RESIDUALS, Kind.MASKED_SUMS, Kind.OPENED_SUMS)
 LATTICE_MESSAGES = (Kind.LATTICE_REQUEST, Kind.LATTICE_REPLY)
 
 
-@pytest.fixture
-def opened() -> Iterator[list[Company]]:
-    """Companies whose processes are ended with the test."""
-    companies: list[Company] = []
-    yield companies
-    for company in companies:
-        company.close()
-
-
-def numbers(part: ModelPart) -> Any:
-    """Weights, or shares of them, to compare exactly."""
-    return part.shares if part.weights is None else part.weights.tobytes()
-
-
-def assert_same(company: Company, run: Run, *, with_counts: bool = True) -> None:
+def assert_same(company: Company, run: Run) -> None:
     """Every party holds what it holds in the simulation, and counted the same work."""
     for name, part in run.model.parts.items():
-        assert numbers(ModelPart.load(company.folder / name / "parties" / name / "part.json")) == numbers(part)
-    if not with_counts:
-        return
+        own_part = ModelPart.load(company.folder / name / "parties" / name / "part.json")
+        assert part_numbers(own_part) == part_numbers(part)
     for simulated in run.record.parties:
         own = RunFolder(company.folder / simulated.name).record().parties[0]
         assert (own.encryptions, own.decryptions, own.noise_draws, own.messages_sent, own.bytes_sent) == (

@@ -4,7 +4,7 @@ import os
 import signal
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,15 +22,6 @@ from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=10)
 ROWS = made_up(columns=PLAN.columns)
-
-
-@pytest.fixture
-def opened() -> Iterator[list[Organisations]]:
-    """Organisations whose processes end with the test."""
-    made: list[Organisations] = []
-    yield made
-    for organisations in made:
-        organisations.close()
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -3,7 +3,7 @@
 import csv
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
 from tests.party.processes import Company, points, root_of
-from tests.party.support import PATIENCE, Switchboard
+from tests.party.support import PATIENCE, Switchboard, part_numbers
 from tests.party.test_processes import assert_same, company_of, seeded_run
 from tests.party.test_refusals import Change, Cheat, Runs, failure, message_of, rewritten, shorter
-from tests.party.test_training import KillList, networked, part_numbers
+from tests.party.test_training import KillList, networked
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
@@ -38,15 +38,6 @@ def out_of_range(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
 def plan_of(**keys: Any) -> Plan:
     """Two passes of three parties."""
     return plan_for(SPLIT, **{"protocol": "shares", "epochs": 2, "open": "never", "test_share": 0.2} | keys)
-
-
-@pytest.fixture
-def opened() -> Iterator[list[Company]]:
-    """Companies whose processes are ended with the test."""
-    companies: list[Company] = []
-    yield companies
-    for company in companies:
-        company.close()
 
 
 def run_killed(plan: Plan, victim: str, point: str, company: Company) -> None:

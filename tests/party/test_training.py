@@ -32,7 +32,7 @@ from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.processes import root_of
-from tests.party.support import Killed, Switchboard, keep_starting, run_parties
+from tests.party.support import Killed, Switchboard, keep_starting, part_numbers, run_parties
 from tests.party.verbs import Organisations
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, trained, weights_of
 
@@ -66,27 +66,6 @@ def joint_weights(plan: Plan, folder: Path) -> Any:
     """The joint weights, from the parts that the parties saved."""
     parts = [ModelPart.load(folder / party.name / "parties" / party.name / "part.json") for party in plan.learners]
     return np.concatenate([part.weights for part in parts if part.weights is not None])
-
-
-def plain(path: Path, name: str) -> SqliteJournal:
-    """A journal to which nothing happens."""
-    return SqliteJournal(path)
-
-
-@pytest.mark.parametrize(
-    ("split", "keys"),
-    [
-        ((2, 3), {"protocol": "exchange"}),
-        ((2, 2, 1), {"protocol": "exchange"}),
-        ((2, 3), {"protocol": "arbiter"}),
-    ],
-)
-def test_network_and_simulation_agree_bit_for_bit(split: tuple[int, ...], keys: dict[str, Any], tmp_path: Path) -> None:
-    """The protocol code is the same; only the wire differs."""
-    plan = plan_for(split, **keys)
-    X, y = made_up(columns=plan.columns)
-    networked(plan, tables_for(plan, X, y), tmp_path, plain)
-    assert joint_weights(plan, tmp_path).tobytes() == weights_of(trained(plan, (X, y))).tobytes()
 
 
 @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.soak)])
@@ -194,11 +173,6 @@ def test_what_is_drawn_is_drawn_once(
             own, simulated = records[name].parties[0], next(one for one in run.record.parties if one.name == name)
             # Counts, bytes and the hashes over every byte that passed.
             assert own == simulated
-
-
-def part_numbers(part: ModelPart) -> Any:
-    """Weights, or shares of them, to compare exactly."""
-    return part.shares if part.weights is None else part.weights.tobytes()
 
 
 @pytest.mark.parametrize("stride", [11, pytest.param(1, marks=pytest.mark.soak)])

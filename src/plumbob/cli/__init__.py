@@ -59,7 +59,7 @@ def main() -> None:
 
         completion_init()
     try:
-        command(sys.argv[1] if sys.argv[1:] else "")(prog_name="plumbob")
+        command(*sys.argv[1:3])(prog_name="plumbob")
     except PlumbobError as error:
         complain(f"plumbob: {error}")
         raise SystemExit(1) from None
@@ -74,21 +74,22 @@ def main() -> None:
 
 
 @cache
-def command(first: str = "") -> Callable[..., None]:
-    """All verbs with their options, put together once: that takes longer than many verbs themselves."""
-    return typer.main.get_command(application(first))
+def command(*words: str) -> Callable[..., None]:
+    """The verb that these words name or, with its options, every verb that they may lead to, put together once."""
+    return typer.main.get_command(application(*words))
 
 
 @cache
-def application(first: str = "") -> typer.Typer:
-    """What can be typed, or, where the first word is known, what can be typed after it."""
+def application(first: str = "", second: str = "") -> typer.Typer:
+    """What can be typed; where the first words are a verb, that verb: all others take longer than many verbs' work."""
     verbs = _verbs_after(first)
+    verbs = [verb for verb in verbs if verb.words in (first, f"{first} {second}")] or verbs
     made: dict[tuple[str, ...], typer.Typer] = {(): _group("plumbob", first_page(verbs), plumbob.__doc__)}
     made[()].callback()(plumbob)
     for name, text in HELP.items():
-        inside = [verb for verb in verbs if verb.words.startswith(f"{name} ")]
-        made[name,] = _group(name, by_section(inside), text)
-        made[()].add_typer(made[name,], name=name)
+        if inside := [verb for verb in verbs if verb.words.startswith(f"{name} ")]:
+            made[name,] = _group(name, by_section(inside), text)
+            made[()].add_typer(made[name,], name=name)
     for verb in verbs:
         add_to(made[tuple(verb.words.split()[:-1])], verb)
     return made[()]

@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from plumbob.plan import suggestion
 from plumbob.terminal import StatusLine, print_line, print_progress
 from plumbob.verb import DONE, Caller, Flag, Result, Verb
-from plumbob.verb.plan_flags import PlanKeys, keys_given, plan_flags
+from plumbob.verb.flags import PlanKeys
 
 LAST = ("verbose", "home")
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
@@ -49,7 +49,7 @@ def _callback(verb: type[Verb]) -> Callable[..., None]:
     takes_keys = [one.name for one in fields(verb) if one.type == PlanKeys]
 
     def callback(as_json: bool, quiet: bool, **values: Any) -> None:
-        given: dict[str, Any] = {name: keys_given(values) for name in takes_keys}
+        given: dict[str, Any] = {name: _keys_given(values) for name in takes_keys}
         for name, group in groups.items():
             given[name] = group(**{one.name: values.pop(one.name) for one in fields(group)})
         asked = verb(**values, **given)
@@ -71,10 +71,22 @@ def _callback(verb: type[Verb]) -> Callable[..., None]:
     own = list(_flags(verb))
     of_groups = [flag for group in groups.values() for flag in _flags(group)]
     both = [_parameter(name, Annotated[bool, flag.for_typer(name)], False) for name, flag in EVERYWHERE.items()]
-    keys = plan_flags() if takes_keys else []
+    keys = _plan_flags() if takes_keys else []
     # Typer reads the parameters from here.
     callback.__signature__ = inspect.Signature([*own, *both, *of_groups, *keys])  # type: ignore[attr-defined]  # As it is found.
     return callback
+
+
+def _plan_flags() -> list[inspect.Parameter]:
+    from plumbob.verb.plan_flags import plan_flags  # Late: most verbs take no key of a plan.
+
+    return plan_flags()
+
+
+def _keys_given(values: dict[str, Any]) -> dict[str, Any]:
+    from plumbob.verb.plan_flags import keys_given  # As above.
+
+    return keys_given(values)
 
 
 def _caller(line: StatusLine, as_json: bool, quiet: bool) -> Caller:

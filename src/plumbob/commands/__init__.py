@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 from plumbob.verb import CONSISTENT, JUDGED, Argument, Caller, Flag, Result, Verb, flags
-from plumbob.verb.plan_flags import PlanKeys
 
 PLANS, LOOK_AT_RUNS = "Plan and check", "Look at runs"
 PlanToRead = Annotated[Path, Argument("Plan file (TOML).", "PLAN")]
@@ -37,7 +36,7 @@ class NewPlan(
     id_words: flags.IdColumnWords = ()
     label_column: flags.LabelColumn = None
     table: flags.TableFlags = flags.NOTHING_SAID
-    keys: PlanKeys = field(default_factory=dict)
+    keys: flags.PlanKeys = field(default_factory=dict)
 
     def do(self, caller: Caller) -> Result:
         from plumbob.commands.plans import new
@@ -90,7 +89,7 @@ class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --
     job_version: flags.JobVersion = None
     strict: flags.Strict = False
     verbose: flags.ShowsAll = field(default=False, kw_only=True)
-    keys: PlanKeys = field(default_factory=dict)
+    keys: flags.PlanKeys = field(default_factory=dict)
 
     def do(self, caller: Caller) -> Result:
         from plumbob.commands.check import run

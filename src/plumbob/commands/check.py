@@ -1,9 +1,9 @@
 """`check`: says what a plan will give away before any data move and, with `--estimate`, what it will cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
 from plumbob.checking.check import assumptions, check, explain, notes, prices_of_noise
@@ -11,7 +11,7 @@ from plumbob.checking.figures import AtHome
 from plumbob.checking.findings import Findings, lines_of
 from plumbob.checking.words import DEGRADES, HONEST, LEAKS
 from plumbob.commands import CheckPlan
-from plumbob.commands.plans import Origin
+from plumbob.commands.plans import job_in
 from plumbob.data import read_table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -27,20 +27,9 @@ LEAKING, UNDECIDED = 3, 4
 """The exit codes for something that leaks, and for no all-clear."""
 
 
-def plan_for(origin: Origin, keys: Mapping[str, Any]) -> tuple[Plan, "Job | None"]:
-    """The plan, and the job that it was made from, if any; flags win."""
-    if origin.job is None:
-        return plan_from(origin.plan, keys), None
-    from plumbob.jobs import plan_to_check, read_job
-
-    path, system = origin.job
-    return plan_to_check(read_job(path, system, origin.version), keys)
-
-
 def run(options: CheckPlan, tell: Tell) -> Result:
     """Report findings, notes and, where asked, a story and an estimate."""
-    origin = Origin(options.plan, options.from_fate, options.from_secretflow, options.job_version)
-    plan, job = plan_for(origin, options.keys)
+    plan, job = _plan_and_job(options)
     home = known_at_home(plan, options.own_data, options.id_words, options.label_column) if options.own_data else None
     aligned = aligned_rows_in(options.home, plan)
     runs = options.runs * (1 if job is None else job.fits)
@@ -77,6 +66,16 @@ def run(options: CheckPlan, tell: Tell) -> Result:
         result["estimate"] = asdict(cost)
         lines = [*lines, "", *estimate_lines(cost, plan)]
     return {**result, "lines": lines}
+
+
+def _plan_and_job(options: CheckPlan) -> tuple[Plan, "Job | None"]:
+    """The plan, and the job that it was made from, if any; flags win."""
+    job = job_in(options, options.plan)
+    if job is None:
+        return plan_from(options.plan, options.keys), None
+    from plumbob.jobs import plan_to_check
+
+    return plan_to_check(job, options.keys)
 
 
 def _findings(plan: Plan, job: "Job | None", options: CheckPlan, home: AtHome | None) -> Findings:

@@ -1,11 +1,11 @@
 """`plan new / show`: writes a commented plan from flags, from another system's job, or fitted to tables."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from plumbob.commands import NewPlan
+from plumbob.commands import CheckPlan, NewPlan
 from plumbob.data import Table, column_names, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.ids import id_column_of, refuse_other_parties
@@ -17,30 +17,25 @@ from plumbob.verb import Result
 from plumbob.verb.flags import id_columns
 from plumbob.verb.plan_flags import plan_from
 
+if TYPE_CHECKING:
+    from plumbob.jobs import Job
+
 FEATURES = (11, 12)
 PEER = 1  # Columns of a party whose table is not here, until it says how many.
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Where a plan comes from: at most one of the three files is given."""
+def job_in(asked: NewPlan | CheckPlan, plan: Path | None = None) -> "Job | None":
+    """The job of another system that was named instead of a plan, if one was."""
+    named: dict[Literal["FATE", "SecretFlow"], Path | None]
+    named = {"FATE": asked.from_fate, "SecretFlow": asked.from_secretflow}
+    if sum(file is not None for file in (plan, *named.values())) > 1:
+        raise PlanError("expected one of a plan, --from-fate and --from-secretflow, got several")
+    for system, file in named.items():
+        if file is not None:
+            from plumbob.jobs import read_job
 
-    plan: Path | None = None
-    fate: Path | None = None
-    secretflow: Path | None = None
-    version: str | None = None
-    """The version of the other system, if somebody states it."""
-
-    @property
-    def job(self) -> tuple[Path, Literal["FATE", "SecretFlow"]] | None:
-        if sum(source is not None for source in (self.plan, self.fate, self.secretflow)) > 1:
-            raise PlanError("expected one of a plan, --from-fate and --from-secretflow, got several")
-        if self.fate is not None:
-            return self.fate, "FATE"
-        return None if self.secretflow is None else (self.secretflow, "SecretFlow")
-
-
-NOWHERE = Origin()
+            return read_job(file, system, asked.job_version)
+    return None
 
 
 def new(asked: NewPlan) -> Result:
@@ -49,19 +44,18 @@ def new(asked: NewPlan) -> Result:
         raise PlanError(f"{nameless[0]}: tables are given as PARTY=FILE; --out {nameless[0]} names the file to write")
     if asked.data or asked.more_tables:
         return _fitted(asked)
-    origin = Origin(None, asked.from_fate, asked.from_secretflow, asked.job_version)
-    return _written(asked.keys, asked.names, asked.out, origin)
+    return _written(asked.keys, asked.names, asked.out, job_in(asked))
 
 
 def _written(
-    keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE, remark: str = ""
+    keys: Mapping[str, Any], names: str | None, out: Path | None, job: "Job | None" = None, remark: str = ""
 ) -> Result:
     """Write the plan; the remark becomes a comment in its file."""
-    plan, differences = _draft(keys, origin)
+    plan, differences = _draft(keys, job)
     if names is not None:
         plan = _rename_parties(plan, names.split(","))
     plan = _with_lattice_set(plan)
-    result = {**shown(plan), **({"differences": differences} if origin.job else {})}
+    result = {**shown(plan), **({} if job is None else {"differences": differences})}
     listed = [f"# differs from the job: {line}" for line in differences]
     if out is None:
         return {**result, "lines": [*plan.to_toml(remark).splitlines(), *listed]}
@@ -72,13 +66,12 @@ def _written(
     return {**result, "out": str(out), "lines": [f"{out}  {plan.hash()}", *listed]}
 
 
-def _draft(keys: Mapping[str, Any], origin: Origin) -> tuple[Plan, list[str]]:
-    if origin.job is None:
+def _draft(keys: Mapping[str, Any], job: "Job | None") -> tuple[Plan, list[str]]:
+    if job is None:
         return plan_from(None, {"features": FEATURES, **keys}), []
-    from plumbob.jobs import plan_to_move, read_job
+    from plumbob.jobs import plan_to_move
 
-    path, system = origin.job
-    moved = plan_to_move(read_job(path, system, origin.version), keys)
+    moved = plan_to_move(job, keys)
     return moved.plan, list(moved.differences)
 
 

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GivenPlan = Plan | str | Path
 """A plan, or its file."""
 HOME = Path("party")
+PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
+"""The type of the field in which a verb finds the keys of a plan whose flags were used (`plan_flags`)."""
 
 DataOption = Annotated[
     Sequence[str], Flag("Name of a data set, or PARTY=FILE for each party.", "DATASET|PARTY=FILE ...")

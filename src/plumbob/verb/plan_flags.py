@@ -16,9 +16,6 @@ RARE_PANEL = "Other keys of the plan"
 EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is to show rare flags too.
 NAMES = ("features", *(key.name for key in KEYS), "heuristic", "auditors")
 
-PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
-"""The type of the field in which a verb finds the keys whose flags were used."""
-
 
 def plan_flags() -> list[inspect.Parameter]:
     """All flags of the plan, and the one that shows them all."""

@@ -16,7 +16,7 @@ ROOM = 50
 PROGRAM = """
 import resource, sys
 from pathlib import Path
-from plumbob.lab.commands import PredictHere, train
+from plumbob.lab.commands import PredictHere, TrainHere
 from plumbob.verb import Caller
 from plumbob.data import store
 from plumbob.plan import Plan
@@ -33,7 +33,9 @@ out.mkdir()
 def whole_job(name, features):
     data = [f"{party}={folder / name}-{party}.parquet" for party in ("label", "features")]
     plan = Plan.for_columns((features, features), protocol="clear", epochs=1, batch_size=500, seed=1)
-    train.run(plan, train.Inputs(data, "id", "y"), out / name, train.TrainingOptions(accept_leaks=True, quiet=True))
+    (out / f"{name}.toml").write_text(plan.to_toml())
+    asked = TrainHere([str(out / f"{name}.toml")], out / name, data, ["id"], label_column="y", accept_leaks=True)
+    asked.do(Caller())
     PredictHere([str(out / name)], data, ["id"], out=folder / "scores.csv").do(Caller())
 
 whole_job("small", 3)

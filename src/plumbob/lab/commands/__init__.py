@@ -3,16 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from plumbob.verb import AUDITED, Argument, Caller, Flag, Result, Verb, flags
-from plumbob.verb.plan_flags import PlanKeys
-
-if TYPE_CHECKING:
-    from plumbob.lab.commands.train import Inputs, TrainingOptions
-    from plumbob.plan import Plan
 
 START, HERE, LOOK_AT_RUNS, TOOLS = (
     "Start here",
@@ -73,25 +68,22 @@ class TrainingVerb(Verb):
     test: flags.TestFiles = ()
     split_by: flags.SplitBy = None
     table: flags.TableFlags = field(default=flags.NOTHING_SAID, kw_only=True)
-    keys: PlanKeys = field(default_factory=dict, kw_only=True)
+    keys: flags.PlanKeys = field(default_factory=dict, kw_only=True)
 
     @property
     def paths(self) -> list[str]:
         """The words that are no PARTY=FILE."""
         return flags.told_apart(self.plan_words)[0]
 
-    def work(self, files: list[str], quiet: bool) -> "tuple[Plan, Inputs, TrainingOptions]":
-        """The plan in one of the files or from flags alone, where the data come from, and how the work is done."""
-        from plumbob.lab.commands.train import Inputs, TrainingOptions, plan_for
-        from plumbob.lab.simulate.files import Testing
+    @property
+    def sources(self) -> list[str]:
+        """Where the data come from: a data set's name, or PARTY=FILE for each party."""
+        return [*self.data, *flags.told_apart(self.plan_words)[1]]
 
-        flags.refuse_nameless([*self.data, *files])
-        data = [*self.data, *flags.told_apart(self.plan_words)[1]]
-        testing = Testing(list(self.test), self.split_by)
-        ids = flags.pairing_of(self.id_columns, self.is_by_place)
-        inputs = Inputs(data, ids, self.label_column, self.data_dir, self.table.choices(), testing)
-        options = TrainingOptions(self.engine, self.jobs, self.accept_leaks, quiet, self.is_new)
-        return *plan_for(flags.one_plan(files), self.keys, inputs), options
+    @property
+    def source(self) -> str:
+        """A data set's name, or a word that it was files."""
+        return "files" if "=" in "".join(self.sources) else "".join(self.sources)
 
 
 @dataclass(frozen=True)
@@ -106,8 +98,7 @@ class TrainHere(TrainingVerb, words="train", section=HERE, example="train joint.
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands.train import run
 
-        plan, inputs, options = self.work(self.paths, caller.quiet)
-        return run(plan, inputs, self.out, options)
+        return run(self, caller.quiet)
 
 
 @dataclass(frozen=True)
@@ -167,13 +158,9 @@ class Audit(
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands import attack
 
-        files, names = attack.told_apart(self.paths, self.only)
-        plan, inputs, options = self.work(files, caller.quiet)
         if self.defences:
-            return attack.compare_defences(plan, inputs, self.out, options, names, self.encrypted, caller.at)
-        if self.encrypted:
-            raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
-        return attack.audit_plan(plan, inputs, self.out, options, names, caller.at, self.predicted, self.verbose)
+            return attack.compare_defences(self, caller.at)
+        return attack.audit_plan(self, caller)
 
     def exit_code(self, result: Result) -> int:
         from plumbob.commands.check import exit_code

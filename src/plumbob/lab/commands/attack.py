@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import typer
+
 from plumbob.callbacks import Tell
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import Agreement, agreements, figures_of_run
@@ -21,7 +23,7 @@ from plumbob.lab.audit.defences import DefenceComparison, compare
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import budget_note, cut_short, cut_short_sentence, names, not_run, refuse_unknown
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.commands import train
+from plumbob.lab.commands import Audit, train
 from plumbob.lab.reports.defences_page import defences_table, page_of, sentences
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
@@ -30,6 +32,7 @@ from plumbob.report.audit import conditions_table, kept_sentence, theorems_table
 from plumbob.report.page import as_text
 from plumbob.report.run import WARNING_BY_PLACE, partial_sentence
 from plumbob.run_folder import RunFolder
+from plumbob.verb import Caller, Result
 
 
 def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -72,21 +75,17 @@ def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
     return [*(finding for finding in kept if finding.attack not in asked), *new]
 
 
-def audit_plan(
-    plan: Plan,
-    inputs: train.Inputs,
-    out: Path,
-    options: train.TrainingOptions,
-    only: Sequence[str] | None,
-    tell: Tell,
-    predicted: int | None = None,
-    verbose: bool = False,
-) -> dict[str, object]:
+def audit_plan(asked: Audit, caller: Caller) -> Result:
     """Train, attack, score, report."""
+    if asked.encrypted:
+        raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
+    paths, only = told_apart(asked.paths, asked.only)
+    plan, drafted = train.plan_for(asked, paths)
     # Before hours of training, not after them.
     refuse_unknown(only)
-    finished = train.carry_out(plan, inputs, out, options)
-    findings = audit(finished, only, lambda words: tell(f"{plan.protocol}: {words}"), predicted)
+    out, tell, verbose = asked.out, caller.at, asked.verbose
+    finished = train.carry_out(plan, drafted, asked, caller.quiet)
+    findings = audit(finished, only, lambda words: tell(f"{plan.protocol}: {words}"), asked.predicted)
     truth = Truth.of(finished)
     record = file_findings(finished.record, truth, findings, out, canary_notes(truth, only, tell))
     compared = agreements(record.predicted, findings)
@@ -94,7 +93,7 @@ def audit_plan(
     agreement = [asdict(one) for one in compared]
     short = cut_short(truth.plan, truth.rows, findings)
     left = {"attacks_not_run": left_out, "attacks_cut_short": short}
-    shown = {**train.shown(record, inputs, out), "headlines": findings.headlines.to_dict()}
+    shown = {**train.shown(record, asked), "headlines": findings.headlines.to_dict()}
     result = {**shown, "agreement": agreement, **left}
     lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
     if verbose:
@@ -167,25 +166,20 @@ def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:
 # One defence after the other on the same data: a table, defences.json and a page.
 
 
-def compare_defences(
-    plan: Plan,
-    inputs: train.Inputs,
-    out: Path,
-    options: train.TrainingOptions,
-    only: Sequence[str] | None,
-    encrypted: bool,
-    tell: Tell,
-) -> dict[str, object]:
+def compare_defences(asked: Audit, tell: Tell) -> Result:
     """Train and attack under each defence; the findings at the top are those of the plan as it is."""
+    paths, only = told_apart(asked.paths, asked.only)
+    plan, drafted = train.plan_for(asked, paths)
     refuse_unknown(only)
-    if not options.is_new:
+    out = asked.out
+    if not asked.is_new:
         train.refuse_finished(out)
-    loaded = train.load(plan, inputs)
+    loaded = train.load(plan, asked, drafted)
     if loaded.left_out:
         tell(loaded.left_out)
     results.make_folder(out)
     comparison = DefenceComparison(
-        loaded.tables, loaded.test, encrypted, only, options.engine, options.jobs, _cost_with(options.jobs), tell
+        loaded.tables, loaded.test, asked.encrypted, only, asked.engine, asked.jobs, _cost_with(asked.jobs), tell
     )
     outcomes = compare(plan, comparison)
     # Only now: until here it may fail, and what lay there before is still in its place.
@@ -197,7 +191,7 @@ def compare_defences(
     result = {
         "out": str(out),
         "report": str(report),
-        "data": inputs.source,
+        "data": asked.source,
         "plan_hash": plan.hash(),
         "by_place": loaded.is_by_place,
         "findings": [asdict(finding) for one in outcomes if one.is_plan for finding in one.findings],

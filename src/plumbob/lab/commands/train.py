@@ -7,11 +7,10 @@ is set aside until the new one is finished too.
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from plumbob import datasets
 from plumbob.checking.check import prices_of_noise
@@ -19,9 +18,10 @@ from plumbob.checking.consent import refuse_leaks
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.rules.keys import KEYS
 from plumbob.crypto import SYSTEM_RANDOMNESS, engines
-from plumbob.data import ColumnChoices, column_names
+from plumbob.data import column_names
 from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
+from plumbob.lab.commands import TrainingVerb
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.checkpoint import Checkpoint, unfinished
 from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, files_by_party, load_tables
@@ -36,53 +36,25 @@ from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import JOURNAL, RunFolder
+from plumbob.verb import Result
+from plumbob.verb.flags import one_plan, pairing_of, refuse_nameless
 from plumbob.verb.plan_flags import plan_from
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """The source of the data, as the command line names it."""
-
-    data: list[str]
-    id_columns: IdColumns = None
-    label_column: str | None = None
-    data_dir: Path | None = None
-    reading: ColumnChoices = field(default_factory=ColumnChoices)
-    testing: Testing = field(default_factory=Testing)
-    drafted: str = ""
-    """Why the plan is encoded as it is, where it was drafted from these files."""
-
-    @property
-    def source(self) -> str:
-        """A data set's name, or a word that it was files."""
-        return "files" if "=" in "".join(self.data) else "".join(self.data)
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """How the work is done; it changes no result."""
-
-    engine: str = "auto"
-    jobs: int | None = None
-    accept_leaks: bool = False
-    quiet: bool = False
-    is_new: bool = False
-    """Whether to start over where an interrupted run could resume, and to replace a finished one."""
-
-
-def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
+def run(asked: TrainingVerb, quiet: bool) -> Result:
     """Train, compare, save and report. A plan that leaks is refused before anything is written, unless accepted."""
-    _refuse_replacing(out, options)
-    loaded = load(plan, inputs)
+    plan, drafted = plan_for(asked, asked.paths)
+    _refuse_replacing(asked)
+    loaded = load(plan, asked, drafted)
     # All data are here already: short keys give nothing away that this machine does not have.
-    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), options.accept_leaks, but=[KEYS])
-    return shown(_train_or_resume(plan, loaded, out, options).record, inputs, out)
+    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), asked.accept_leaks, but=[KEYS])
+    return shown(_train_or_resume(plan, loaded, asked, quiet).record, asked)
 
 
-def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> Run:
+def carry_out(plan: Plan, drafted: str, asked: TrainingVerb, quiet: bool) -> Run:
     """Train and write the folder, whatever the plan leaks."""
-    _refuse_replacing(out, options)
-    return _train_or_resume(plan, load(plan, inputs), out, options)
+    _refuse_replacing(asked)
+    return _train_or_resume(plan, load(plan, asked, drafted), asked, quiet)
 
 
 def refuse_finished(out: Path) -> None:
@@ -91,10 +63,10 @@ def refuse_finished(out: Path) -> None:
         raise DataError(f"{out}: this folder holds {found}; choose another --out, or add --new to replace it")
 
 
-def _refuse_replacing(out: Path, options: TrainingOptions) -> None:
+def _refuse_replacing(asked: TrainingVerb) -> None:
     """Refuse a folder with a finished run before any table is read; an unfinished one is looked at later."""
-    if not options.is_new and not (RunFolder(out).unfinished / JOURNAL).exists():
-        refuse_finished(out)
+    if not asked.is_new and not (RunFolder(asked.out).unfinished / JOURNAL).exists():
+        refuse_finished(asked.out)
 
 
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
@@ -111,61 +83,60 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
     return begun
 
 
-def load(plan: Plan, inputs: Inputs) -> LoadedTables:
-    """All parties' tables, aligned, as the command line names them."""
-    loaded = load_tables(
-        plan,
-        inputs.data,
-        inputs.id_columns,
-        inputs.label_column,
-        inputs.data_dir,
-        inputs.reading,
-        inputs.testing,
-    )
-    return replace(loaded, drafted=inputs.drafted)
+def load(plan: Plan, asked: TrainingVerb, drafted: str) -> LoadedTables:
+    """All parties' tables, aligned; `drafted` says why the plan is encoded as it is, if it was drafted from them."""
+    ids, testing = _pairing(asked)
+    loaded = load_tables(plan, asked.sources, ids, asked.label_column, asked.data_dir, asked.table.choices(), testing)
+    return replace(loaded, drafted=drafted)
 
 
-def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> tuple[Plan, Inputs]:
-    """The plan in a file or from flags; from neither, one that fits the data.
+def _pairing(asked: TrainingVerb) -> tuple[IdColumns, Testing]:
+    """How rows are paired, and which of them judge the model."""
+    return pairing_of(asked.id_columns, asked.is_by_place), Testing(list(asked.test), asked.split_by)
+
+
+def plan_for(asked: TrainingVerb, paths: list[str]) -> tuple[Plan, str]:
+    """The plan in a file or from flags; from neither, one that fits the data, and why it is encoded as it is.
 
     For a data set its columns are cut up as usual. For files the plan is as `propose` drafts it: its parties are those
     of the files, the one whose file has the label's column first.
     """
-    if file is not None or "features" in keys or not inputs.data:
-        return plan_from(file, keys), inputs
-    if inputs.source != "files":
-        split = datasets.usual_split(inputs.source, inputs.data_dir)
-        return Plan.for_columns(list(split.values()), **keys).with_names(list(split)), inputs
-    files = files_by_party(inputs.data)
+    refuse_nameless([*asked.data, *paths])
+    file, keys, label = one_plan(paths), asked.keys, asked.label_column
+    ids, testing = _pairing(asked)
+    if file is not None or "features" in keys or not asked.sources:
+        return plan_from(file, keys), ""
+    if asked.source != "files":
+        split = datasets.usual_split(asked.source, asked.data_dir)
+        return Plan.for_columns(list(split.values()), **keys).with_names(list(split)), ""
+    files = files_by_party(asked.sources)
     columns = {party: column_names(file) for party, file in files.items()}
-    holders = [party for party, names in columns.items() if inputs.label_column in names]
+    holders = [party for party, names in columns.items() if label in names]
     if len(holders) != 1:
-        if not inputs.label_column:
+        if not label:
             raise DataError("no plan, and no --label; name the column that holds the label, which one of the files has")
-        close = suggestion(inputs.label_column, [name for names in columns.values() for name in names])
+        close = suggestion(label, [name for names in columns.values() for name in names])
         found = "none of the files has" if not holders else f"{' and '.join(holders)} have"
-        raise DataError(f"--label {inputs.label_column}: {found} this column; expected it in one file{close}")
+        raise DataError(f"--label {label}: {found} this column; expected it in one file{close}")
     if len(files) == 1:
         raise DataError(
             f"--data names one party only, {holders[0]}; expected two at least: add PARTY=FILE for each of the others"
         )
     names = [holders[0], *(party for party in files if party != holders[0])]
-    plan, drafted = drafted_plan(
-        names, keys, inputs.data, inputs.id_columns, inputs.label_column, inputs.reading, inputs.testing
-    )
-    return plan, replace(inputs, drafted=why_encoded_so(drafted, keys))
+    plan, drafted = drafted_plan(names, keys, asked.sources, ids, label, asked.table.choices(), testing)
+    return plan, why_encoded_so(drafted, keys)
 
 
-def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:
+def _train_or_resume(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -> Run:
     """Train from the beginning, or from where the same run was interrupted."""
-    _refuse_engine(plan, options.engine)
-    told = _told_beforehand(plan, loaded)
+    _refuse_engine(plan, asked.engine)
+    told, out = _told_beforehand(plan, loaded), asked.out
     make_folder(out)
     with (
-        unfinished(out, plan, loaded.tables, options.is_new) as checkpoint,
-        StepProgress(plan.protocol, options.quiet, plan.step_nouns[0]) as progress,
+        unfinished(out, plan, loaded.tables, asked.is_new) as checkpoint,
+        StepProgress(plan.protocol, quiet, plan.step_nouns[0]) as progress,
     ):
-        if not checkpoint.step and not options.is_new:
+        if not checkpoint.step and not asked.is_new:
             # A start that was killed before its first step left a journal with nothing to resume from.
             refuse_finished(out)
         for line in filter(None, [*loaded.remarks, loaded.left_out, *told]):
@@ -173,11 +144,11 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         if checkpoint.step:
             progress.reached = checkpoint.step
             progress.say(f"resuming after {progress.noun} {checkpoint.step} (use --new to start over)")
-        begun = begin(plan, loaded, out, options.accept_leaks)
+        begun = begin(plan, loaded, out, asked.accept_leaks)
         spent = _book_rows(plan, loaded, out, is_resumed=checkpoint.step > 0)
         with _saying_how_to_go_on(checkpoint, progress), marked(begun, RunFolder(out), progress):
             trained = train(
-                plan, loaded.tables, engine=options.engine, jobs=options.jobs, progress=progress, checkpoint=checkpoint
+                plan, loaded.tables, engine=asked.engine, jobs=asked.jobs, progress=progress, checkpoint=checkpoint
             )
         finished = assessed(trained, loaded.tables, loaded.test)
         noted = replace(
@@ -188,7 +159,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         )
         finished = replace(finished, record=noted)
         keep_rows(finished, loaded, RunFolder(out))
-        return _save(finished, RunFolder(out), options.accept_leaks)
+        return _save(finished, RunFolder(out), asked.accept_leaks)
 
 
 def _told_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
@@ -257,10 +228,10 @@ def _refuse_engine(plan: Plan, name: str) -> None:
         engines.choose(name)
 
 
-def shown(record: RunRecord, inputs: Inputs, out: Path) -> dict[str, object]:
+def shown(record: RunRecord, asked: TrainingVerb) -> Result:
     """The result for people, and for programs."""
-    places = {"out": str(out), "report": str(RunFolder(out).report_file), "data": inputs.source}
-    return {**places, **record.to_dict(), "lines": lines_of(record, out)}
+    places = {"out": str(asked.out), "report": str(RunFolder(asked.out).report_file), "data": asked.source}
+    return {**places, **record.to_dict(), "lines": lines_of(record, asked.out)}
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from plumbob.verb import DONE, Argument, Caller, Flag, Result, Verb, flags
-from plumbob.verb.plan_flags import PlanKeys
 
 if TYPE_CHECKING:
     from plumbob.data import ColumnChoices
@@ -189,7 +188,7 @@ class Propose(PartyVerb, words="party propose", section=AGREE, example="party pr
     out: Annotated[str | Path, Flag("Plan file to write.", is_file=True)] = Path("joint.toml")
     _: KW_ONLY
     table: flags.TableFlags = flags.NOTHING_SAID
-    keys: PlanKeys = field(default_factory=dict)
+    keys: flags.PlanKeys = field(default_factory=dict)
     reading: "ColumnChoices | None" = None
     """Replaces the flags about the table, in Python."""
 
