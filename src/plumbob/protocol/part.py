@@ -22,16 +22,9 @@ from plumbob.plan import Party
 from plumbob.protocol.shares.bound import AnyBound, BoundLattice, BoundLattices
 
 FORMAT = 3
-STORED_AS_THEY_ARE = [
-    "party",
-    "role",
-    "has_intercept",
-    "training_rows",
-    "classes",
-    "positive_share",
-    "balanced_threshold",
-    "run",
-]
+STORED_AS_THEY_ARE = (
+    *("party", "role", "has_intercept", "training_rows", "classes", "positive_share", "balanced_threshold", "run"),
+)
 NEVER_OPENED = (
     'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
     ' or train with open = "own" after `plumbob check` has judged it'
