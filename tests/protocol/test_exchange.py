@@ -17,6 +17,7 @@ from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.transcript import Transcript
 from tests.protocol.support import (
     Wire,
+    changing,
     cut,
     distance_from_clear,
     made_up,
@@ -256,17 +257,6 @@ def test_noise_never_repeats() -> None:
 # Misbehaviour.
 
 
-def tampering(kind: Kind, change: Any, sender: str = "features") -> Wire:
-    """Changes the body of every message of one kind of one party."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != (sender, kind):
-            return None
-        return Message(kind, message.step, message.sequence, change(message.body)).encode()
-
-    return Wire(tamper)
-
-
 @pytest.mark.parametrize(
     ("kind", "change", "error"),
     [
@@ -280,7 +270,7 @@ def tampering(kind: Kind, change: Any, sender: str = "features") -> Wire:
 )
 def test_a_misbehaving_peer_is_refused(kind: Kind, change: Any, error: type[Exception]) -> None:
     """Wrong sizes, zero ciphertexts and sums above their modulus end the run at the party that sees them."""
-    run = played(exchange_plan(reply_slots=1, batches="full"), wire=tampering(kind, change))
+    run = played(exchange_plan(reply_slots=1, batches="full"), wire=changing(kind, change))
     assert isinstance(run.ends["label"], error)
     assert isinstance(run.ends["features"], TransportError)
 
@@ -288,7 +278,7 @@ def test_a_misbehaving_peer_is_refused(kind: Kind, change: Any, error: type[Exce
 def test_a_whole_reply_beyond_all_numbers_is_refused() -> None:
     """In the paper's form a helper can hand back anything below 2**key_bits; nonsense is its own fault."""
     plan = exchange_plan((1, 1), replies="paper", key_bits=1152, epochs=1, batches="full")
-    wire = tampering(Kind.OPENED_SUMS, lambda body: bytes(len(body) - 1) + b"\x55")
+    wire = changing(Kind.OPENED_SUMS, lambda body: bytes(len(body) - 1) + b"\x55")
     end = played(plan, wire=wire).ends["label"]
     # The honest mask is uniform, so nearly all differences are too wide for a floating-point number.
     assert isinstance(end, RemoteProtocolError)

@@ -21,16 +21,27 @@ from plumbob.errors import (
     TransportError,
 )
 from plumbob.plan import Plan
+from plumbob.protocol.channel import said_by
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import shape as shares_shape
-from plumbob.protocol.shares.products import said_by
 from plumbob.protocol.shares.shape import PULLED, LatticeShape, most_opened_bits
 from plumbob.protocol.shares.training import LatticeParty
 from tests.crypto.support import seeded
-from tests.protocol.support import Labels, Wire, cut, made_up, played, tables_for, trained, uniformity, weights_of
+from tests.protocol.support import (
+    Labels,
+    Wire,
+    changing,
+    cut,
+    made_up,
+    played,
+    tables_for,
+    trained,
+    uniformity,
+    weights_of,
+)
 
 CURE: dict[str, Any] = {
     "scale": "whitened",
@@ -211,13 +222,7 @@ SENT_IN_TRAINING = [
 @pytest.mark.parametrize("kind", SENT_IN_TRAINING, ids=str)
 def test_a_message_of_another_size_is_refused(kind: Kind) -> None:
     """One byte less anywhere ends the run at the party that receives it."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != ("features", kind):
-            return None
-        return Message(kind, message.step, message.sequence, message.body[:-1]).encode()
-
-    run = played(lattice_plan(epochs=1), wire=Wire(tamper))
+    run = played(lattice_plan(epochs=1), wire=changing(kind, lambda body: body[:-1]))
     assert isinstance(run.ends["label"], RemoteProtocolError)
     # Who has sent and read everything already ends well, because nothing more is due to it.
     assert isinstance(run.ends["features"], TransportError) or kind is Kind.WEIGHT_SHARE
