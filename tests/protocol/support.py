@@ -2,6 +2,7 @@
 
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -116,6 +117,25 @@ def changing(
         return replace(message, body=change(message.body)).encode()
 
     return Wire(tamper)
+
+
+def mirroring(kind: Kind, of: Kind | None = None) -> Wire:
+    """A wire on which `features` says back, as one kind of message, what `label` said as this or another one."""
+    wire = Wire()
+
+    def tamper(source: str, _target: str, message: Message) -> bytes | None:
+        if (source, message.kind) != ("features", kind):
+            return None
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            ours = [body for body in wire.bodies(of or kind, "label") if len(body) == len(message.body)]
+            if ours:
+                return replace(message, body=ours[0]).encode()
+            time.sleep(0.005)
+        return None
+
+    wire.tamper = tamper
+    return wire
 
 
 class TappedLink:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,9 +25,9 @@ from plumbob.protocol.alignment import CHUNK, DOMAIN, LISTS, MOST_IDS, Alignment
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, agree
-from plumbob.protocol.messages import Kind, Message, decode
+from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.point_lists import PointList, Scratch
-from tests.protocol.support import PATIENCE, Wire, changing, outcomes, plan_for, seated, uniformity
+from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)
 THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
@@ -526,23 +525,6 @@ def test_a_limit_holds_after_a_restart(tmp_path: Path) -> None:
         restored(participant, ANNA, pieces, most_ids=3).run()
 
 
-def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | None]:
-    """Let `features` send back what `label` sent to it, message by message."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != ("features", kind):
-            return None
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            ours = [m.body for m in wire.messages(Kind.BLINDED_IDS, "label") if len(m.body) == len(message.body)]
-            if ours:
-                return Message(message.kind, message.step, message.sequence, ours[0]).encode()
-            time.sleep(0.005)
-        return None
-
-    return tamper
-
-
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -552,9 +534,7 @@ def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | No
 )
 def test_our_own_points_are_no_answer(kind: Kind, words: str) -> None:
     """A peer that reflects our points, as its own list or as what it calculated, is refused."""
-    wire = Wire()
-    wire.tamper = mirrored(wire, kind)
-    end = aligned(TWO, {"label": ANNA[:4], "features": BERT}, wire)["label"]
+    end = aligned(TWO, {"label": ANNA[:4], "features": BERT}, mirroring(kind, Kind.BLINDED_IDS))["label"]
     assert isinstance(end, RemoteProtocolError), end
     assert words in str(end)
 

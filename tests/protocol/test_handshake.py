@@ -1,7 +1,6 @@
 """Before training: the same plan, rows and seed everywhere, and keys that deserve to be used, or a clear refusal."""
 
 import hashlib
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import PairMasks
 from plumbob.protocol.paillier.primitive import admit_key, make_key, offer_key
 from plumbob.protocol.paillier.schedule import ExchangeSchedule
-from tests.protocol.support import PATIENCE, Wire, changing, outcomes, plan_for, seated, together
+from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, together
 
 IDS = ("anna", "bert", "carl")
 TWO = plan_for((2, 3), protocol="exchange", seed=0, key_bits=768)
@@ -196,18 +195,8 @@ def test_different_ids_or_another_order_are_noticed(theirs: tuple[str, ...]) -> 
 
 def test_an_echo_confirms_nothing() -> None:
     """Who has other rows cannot pass by sending our own confirmation back."""
-    wire = Wire()
-
-    def echo(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != ("features", Kind.CONFIRMATION):
-            return None
-        deadline = time.monotonic() + PATIENCE
-        while not (ours := wire.bodies(Kind.CONFIRMATION, sender="label")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return Message(message.kind, message.step, message.sequence, ours[0]).encode()
-
-    wire.tamper = echo
-    assert isinstance(agreements(TWO, wire, ids={"features": ("x", "y", "z")})["label"], RemoteProtocolError)
+    ends = agreements(TWO, mirroring(Kind.CONFIRMATION), ids={"features": ("x", "y", "z")})
+    assert isinstance(ends["label"], RemoteProtocolError)
 
 
 def test_one_nonce_for_two_parties_is_refused() -> None:
@@ -321,18 +310,7 @@ def test_a_proof_for_somebody_else_is_refused() -> None:
 
 def test_a_repeated_modulus_is_refused() -> None:
     """Our own key sent back to us, or one key for two parties, is refused."""
-    wire = Wire()
-
-    def mirror(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != ("features", Kind.PUBLIC_KEY):
-            return None
-        deadline = time.monotonic() + PATIENCE
-        while not (ours := wire.bodies(Kind.PUBLIC_KEY, sender="label")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return Message(message.kind, message.step, message.sequence, ours[0]).encode()
-
-    wire.tamper = mirror
-    end = offered_keys(TWO, wire)["label"]
+    end = offered_keys(TWO, mirroring(Kind.PUBLIC_KEY))["label"]
     assert isinstance(end, KeyRefusedError)
     assert "in use already" in str(end)
 
