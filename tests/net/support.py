@@ -5,6 +5,7 @@ import queue
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -51,6 +52,12 @@ class Collected:
     def refusal(self) -> str:
         """The next sentence about a refusal."""
         return self.refusals.get(timeout=PATIENCE)
+
+    def reason(self, peer: str) -> str:
+        """Why a peer cannot be reached, once that was tried."""
+        while (error := self.connector.why_not(peer)) is None:
+            time.sleep(0.01)
+        return str(error)
 
 
 def peer_of(identity: Identity, address: str | None = None) -> Peer:

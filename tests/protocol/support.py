@@ -2,9 +2,10 @@
 
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
@@ -105,6 +106,38 @@ class Wire:
                 yield message
 
 
+def changing(
+    kind: Kind, change: Callable[[bytes], bytes], sender: str = "features", receiver: str | None = None
+) -> Wire:
+    """A wire on which one kind of message of one party has another body, toward one peer or all."""
+
+    def tamper(source: str, target: str, message: Message) -> bytes | None:
+        if (source, message.kind) != (sender, kind) or receiver not in (None, target):
+            return None
+        return replace(message, body=change(message.body)).encode()
+
+    return Wire(tamper)
+
+
+def mirroring(kind: Kind, of: Kind | None = None) -> Wire:
+    """A wire on which `features` says back, as one kind of message, what `label` said as this or another one."""
+    wire = Wire()
+
+    def tamper(source: str, _target: str, message: Message) -> bytes | None:
+        if (source, message.kind) != ("features", kind):
+            return None
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            ours = [body for body in wire.bodies(of or kind, "label") if len(body) == len(message.body)]
+            if ours:
+                return replace(message, body=ours[0]).encode()
+            time.sleep(0.005)
+        return None
+
+    wire.tamper = tamper
+    return wire
+
+
 class TappedLink:
     """A link whose messages a `Wire` sees and may replace."""
 
@@ -194,6 +227,11 @@ def outcomes(
     for thread in threads:
         thread.join(PATIENCE)
     return found
+
+
+def together(participants: Mapping[str, Participant], task: Callable[[Participant], Any]) -> dict[str, Any]:
+    """What the same task returned or raised at every participant."""
+    return outcomes({name: partial(task, participant) for name, participant in participants.items()}, participants)
 
 
 @dataclass

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.party import party_at
-from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for
+from tests.protocol.support import Wire, changing, made_up, outcomes, plan_for, seated, tables_for
 
 PLAN = plan_for((2, 2, 1), epochs=1)
 
@@ -34,15 +34,14 @@ def ends_of(wire: Wire, unsigned: str = "") -> dict[str, Any]:
         return outcomes({name: partial(run_to_its_quality, one) for name, one in parties.items()}, participants)
 
 
-def other_hello(message: Message) -> bytes:
+def other_hello(body: bytes) -> bytes:
     """The greeting with another commitment of the same length."""
-    hello = msgspec.json.decode(message.body)
-    return msgspec.json.encode({**hello, "commitment": "ab" * 32})
+    return msgspec.json.encode({**msgspec.json.decode(body), "commitment": "ab" * 32})
 
 
-def other_body(message: Message) -> bytes:
+def other_body(body: bytes) -> bytes:
     """Another body of the same length."""
-    return bytes([message.body[0] ^ 1]) + message.body[1:]
+    return bytes([body[0] ^ 1]) + body[1:]
 
 
 @pytest.mark.parametrize(
@@ -55,13 +54,7 @@ def other_body(message: Message) -> bytes:
 )
 def test_two_versions_of_one_thing_end_the_run(kind: Kind, change: Any, words: str) -> None:
     """A first or second commitment, or a seal, that one of two peers gets in another form."""
-
-    def tamper(sender: str, receiver: str, message: Message) -> bytes | None:
-        if (sender, receiver, message.kind) != ("label", "features-2", kind):
-            return None
-        return Message(message.kind, message.step, message.sequence, change(message)).encode()
-
-    wire = Wire(tamper)
+    wire = changing(kind, change, "label", "features-2")
     ends = ends_of(wire)
     assert any(
         isinstance(end, Exception) and any(word in str(end) for word in words.split("|")) for end in ends.values()

@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, ClassVar
 
 import msgspec
@@ -21,13 +21,13 @@ from plumbob.errors import CryptoError, DataError, JournalError, RemoteProtocolE
 from plumbob.net import Data
 from plumbob.plan import Plan
 from plumbob.protocol import alignment, point_lists
-from plumbob.protocol.alignment import DOMAIN, LISTS, MOST_IDS, Alignment, AlignmentParty
+from plumbob.protocol.alignment import CHUNK, DOMAIN, LISTS, MOST_IDS, Alignment, AlignmentParty
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, agree
-from plumbob.protocol.messages import Kind, Message, decode
+from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.point_lists import PointList, Scratch
-from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated, uniformity
+from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)
 THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
@@ -66,13 +66,25 @@ def aligned(
     **options: Any,
 ) -> dict[str, Any]:
     """What every party ends with, in chunks small enough that there are several."""
-    participants = seated(plan, wire)
+    packed = {name: PackedIds.of(own, repeat) for name, own in ids.items()}
+    own = {name: {"go_on": go} for name, go in (go_on or {}).items()}
+    return played(seated(plan, wire), packed, own=own, **options)[1]
+
+
+def played(
+    participants: Mapping[str, Participant],
+    ids: Mapping[str, Any],
+    kinds: Mapping[str, type[AlignmentParty]] = MappingProxyType({}),
+    own: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    **options: Any,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """All parties, some of another kind or with options of their own, and what each ended with."""
     chosen: dict[str, Any] = {"chunk": 4, "jobs": 1} | options
     parties = {
-        name: AlignmentParty(participants[name], PackedIds.of(own, repeat), go_on=(go_on or {}).get(name), **chosen)
-        for name, own in ids.items()
+        name: kinds.get(name, AlignmentParty)(participants[name], ids[name], **(chosen | own.get(name, {})))
+        for name in ids
     }
-    return outcomes({name: party.run for name, party in parties.items()}, participants)
+    return parties, outcomes({name: party.run for name, party in parties.items()}, participants)
 
 
 def split(points: bytes) -> list[bytes]:
@@ -159,9 +171,7 @@ def test_the_order_of_the_file_does_not_show() -> None:
     """What is sent are all own points in an order that the file does not fix."""
     ids = [str(number) for number in range(40)]
     wire = Wire()
-    participants = seated(TWO, wire)
-    parties = {name: AlignmentParty(participant, ids, jobs=1, chunk=16) for name, participant in participants.items()}
-    outcomes({name: party.run for name, party in parties.items()}, participants)
+    parties, _ = played(seated(TWO, wire), {"label": ids, "features": ids}, chunk=16)
     known = split(blinder_of(parties["label"]).blind(PackedIds(ids).encoded())())
     sent = split(b"".join(wire.bodies(Kind.BLINDED_IDS, sender="label")))
     assert sorted(sent) == sorted(known)
@@ -174,11 +184,7 @@ def test_nothing_readable_travels(plan: Plan) -> None:
     """No id, no hash of one without a scalar (but the common ones, where three unblind them), no scalar, no seed."""
     ids = {party.name: [*COMMON, *(f"{party.name} {row}" for row in range(40))] for party in plan.learners}
     wire = Wire()
-    participants = seated(plan, wire)
-    parties = {
-        name: AlignmentParty(participant, ids[name], jobs=1, chunk=16) for name, participant in participants.items()
-    }
-    ends = outcomes({name: party.run for name, party in parties.items()}, participants)
+    parties, ends = played(seated(plan, wire), ids, chunk=16)
     assert all(end.ids == COMMON for end in ends.values())
     whole = b"".join(message.body for _, _, message in wire.log)
     hasher = blinder_of(parties["label"])
@@ -332,11 +338,7 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int, tmp_pat
     participants = seated(TWO, wire, {"label": Draws.begin(root)})
     tape: list[bytes] = []
     participants["label"].channels["features"].recording = tape
-    parties = {
-        name: AlignmentParty(participant, own, chunk=4, jobs=1, folder=tmp_path if name == "label" else None)
-        for (name, participant), own in zip(participants.items(), (ANNA, BERT), strict=True)
-    }
-    ends = outcomes({name: party.run for name, party in parties.items()}, participants)
+    parties, ends = played(participants, {"label": ANNA, "features": BERT}, own={"label": {"folder": tmp_path}})
     sent = [message.encode() for source, _, message in wire.log if source == "label"]
 
     def steps_before(messages: list[bytes]) -> int:
@@ -356,13 +358,7 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int, tmp_pat
 def finished_party(folder: Path | None = None) -> tuple[list[bytes], Participant, AlignmentParty]:
     """The label party after a whole run: its pieces, and its participant."""
     participants = seated(TWO)
-    ids = {"label": ANNA, "features": BERT}
-    folders = {"label": folder, "features": None}
-    parties = {
-        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1, folder=folders[name])
-        for name, participant in participants.items()
-    }
-    outcomes({name: party.run for name, party in parties.items()}, participants)
+    parties, _ = played(participants, {"label": ANNA, "features": BERT}, own={"label": {"folder": folder}})
     return [parties["label"].chunk_state(step) for step in range(8)], participants["label"], parties["label"]
 
 
@@ -435,15 +431,11 @@ def test_room_on_the_disk_is_asked_for(plan: Plan, go_on: Any, tmp_path: Path, m
     monkeypatch.setattr(alignment, "Scratch", MeasuredScratch)
     ids = [f"{row}" for row in range(300)]
     participants = seated(plan)
-
-    def party(name: str) -> AlignmentParty:
-        folder = tmp_path / name
-        folder.mkdir()
-        return AlignmentParty(participants[name], ids, go_on=go_on, jobs=1, folder=folder)
-
-    parties = {learner.name: party(learner.name) for learner in plan.learners}
+    for name in participants:
+        (tmp_path / name).mkdir()
     MeasuredScratch.held.clear()
-    outcomes({name: party.run for name, party in parties.items()}, participants)
+    folders = {name: {"folder": tmp_path / name} for name in participants}
+    parties, _ = played(participants, dict.fromkeys(participants, ids), own=folders, go_on=go_on, chunk=CHUNK)
     written = max(MeasuredScratch.held) + (tmp_path / "label" / LISTS).stat().st_size
     asked = parties["label"]._bytes_on_disk
     assert 0.9 * asked < written <= asked
@@ -469,17 +461,6 @@ def test_a_state_of_other_ids_is_refused(tmp_path: Path) -> None:
 
 
 # A peer that does not keep to the rules.
-
-
-def changing(kind: Kind, change: Callable[[bytes], bytes], sender: str = "features") -> Wire:
-    """One kind of message of one party has another body."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != (sender, kind):
-            return None
-        return Message(kind, message.step, message.sequence, change(message.body)).encode()
-
-    return Wire(tamper)
 
 
 def opening(**changes: Any) -> Callable[[bytes], bytes]:
@@ -544,23 +525,6 @@ def test_a_limit_holds_after_a_restart(tmp_path: Path) -> None:
         restored(participant, ANNA, pieces, most_ids=3).run()
 
 
-def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | None]:
-    """Let `features` send back what `label` sent to it, message by message."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != ("features", kind):
-            return None
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            ours = [m.body for m in wire.messages(Kind.BLINDED_IDS, "label") if len(m.body) == len(message.body)]
-            if ours:
-                return Message(message.kind, message.step, message.sequence, ours[0]).encode()
-            time.sleep(0.005)
-        return None
-
-    return tamper
-
-
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -570,9 +534,7 @@ def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | No
 )
 def test_our_own_points_are_no_answer(kind: Kind, words: str) -> None:
     """A peer that reflects our points, as its own list or as what it calculated, is refused."""
-    wire = Wire()
-    wire.tamper = mirrored(wire, kind)
-    end = aligned(TWO, {"label": ANNA[:4], "features": BERT}, wire)["label"]
+    end = aligned(TWO, {"label": ANNA[:4], "features": BERT}, mirroring(kind, Kind.BLINDED_IDS))["label"]
     assert isinstance(end, RemoteProtocolError), end
     assert words in str(end)
 
@@ -631,11 +593,7 @@ class Liar(AlignmentParty):
 
 def test_unblinded_points_must_be_ids() -> None:
     """With three, a common point that is none of our ids ends the alignment, even if all agree that it is common."""
-    participants = seated(THREE)
-    parties = {
-        name: Liar(participant, THREE_LISTS[name], chunk=4, jobs=1) for name, participant in participants.items()
-    }
-    ends = outcomes({name: party.run for name, party in parties.items()}, participants)
+    _, ends = played(seated(THREE), THREE_LISTS, kinds=dict.fromkeys(THREE_LISTS, Liar))
     assert any("common points are no ids of ours" in str(end) for end in ends.values())
 
 

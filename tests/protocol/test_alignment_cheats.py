@@ -17,14 +17,12 @@ from plumbob.protocol.account import hash_fields
 from plumbob.protocol.alignment import Alignment, AlignmentParty
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.handshake import HASH_BYTES
-from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.point_lists import PointList, PointParts
-from tests.protocol.support import Wire, outcomes, plan_for, seated
+from tests.protocol.support import Wire, changing, seated
+from tests.protocol.test_alignment import ANNA, BERT, THREE, TWO, played, split
 
-PLAN = plan_for((2, 3), protocol="exchange", seed=0)
-THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
-OWN = ["anna", "bert", "carl", "dora", "emil"]
-VICTIMS = ["carl", "zoe", "anna", "emil"]
+OWN, VICTIMS = ANNA, BERT
 DICTIONARY = ["xaver", "yves", "zacharias", "zoe", "zora"]
 
 
@@ -97,34 +95,26 @@ class Shuffler(AlignmentParty):
         return self._kept([points[32:64] + points[:32] + points[64:]])
 
 
-def split(points: bytes) -> list[bytes]:
-    """A message of points as single ones."""
-    return [points[start : start + 32] for start in range(0, len(points), 32)]
-
-
-def played(cheat: type[AlignmentParty], victim: type[AlignmentParty], wire: Wire, **options: Any) -> Any:
+def cheated(cheat: type[AlignmentParty], victim: type[AlignmentParty], wire: Wire, **options: Any) -> Any:
     """The cheat as the label party, and how both ended."""
-    participants = seated(PLAN, wire)
+    participants = seated(TWO, wire)
     for name, kind in (("label", cheat), ("features", victim)):
         for channel in participants[name].channels.values() if kind is not AlignmentParty else ():
             channel.break_free()
-    parties = {
-        "label": cheat(participants["label"], OWN, chunk=8, jobs=1, **options),
-        "features": victim(participants["features"], VICTIMS, chunk=8, jobs=1, **options),
-    }
-    return parties, outcomes({name: party.run for name, party in parties.items()}, participants)
+    kinds = {"label": cheat, "features": victim}
+    return played(participants, {"label": OWN, "features": VICTIMS}, kinds, chunk=8, **options)
 
 
 def test_an_unproved_list_gives_an_id_away() -> None:
     """Without commitment and proof the cheat finds "zoe", which it never named, in its dictionary."""
-    parties, _ = played(UnprovedCheat, Unproved, Wire())
+    parties, _ = cheated(UnprovedCheat, Unproved, Wire())
     assert parties["label"].read == "zoe"
 
 
 def test_another_list_than_the_committed_one_is_refused() -> None:
     """Ours ends the session before it confirms anything."""
     wire = Wire()
-    parties, ends = played(ProvingCheat, AlignmentParty, wire)
+    parties, ends = cheated(ProvingCheat, AlignmentParty, wire)
     assert isinstance(ends["features"], RemoteProtocolError)
     assert "committed" in str(ends["features"])
     assert parties["label"].read is None
@@ -135,7 +125,7 @@ def test_another_list_than_the_committed_one_is_refused() -> None:
 def test_points_in_each_others_place_are_refused(options: dict[str, Any]) -> None:
     """A list that was committed to and yet mixes up ids fails its proof; nothing is confirmed."""
     wire = Wire()
-    _, ends = played(Shuffler, AlignmentParty, wire, **options)
+    _, ends = cheated(Shuffler, AlignmentParty, wire, **options)
     assert isinstance(ends["features"], RemoteProtocolError)
     assert "proof does not hold" in str(ends["features"])
     assert not wire.bodies(Kind.CONFIRMATION, sender="features")
@@ -226,13 +216,11 @@ def test_one_and_the_same_wrong_scalar_finds_no_ids() -> None:
 def test_different_lists_for_different_peers_are_refused() -> None:
     """Whoever unblinds one list for one peer and another for the next: nothing of it is unblinded further."""
 
-    def tamper(source: str, target: str, message: Message) -> bytes | None:
-        if (source, target, message.kind) != ("label", "features-2", Kind.UNBLINDED_IDS):
-            return None
-        points = b"".join(map(negative, split(message.body)))
-        return Message(message.kind, message.step, message.sequence, points).encode()
+    def negatives(body: bytes) -> bytes:
+        return b"".join(map(negative, split(body)))
 
-    wire, ends = played_by_three("label", AlignmentParty, Wire(tamper))
+    changed = changing(Kind.UNBLINDED_IDS, negatives, "label", "features-2")
+    wire, ends = played_by_three("label", AlignmentParty, changed)
     assert "label: the points that it unblinded" in str(ends["features-2"])
     assert not wire.bodies(Kind.UNBLINDED_IDS, sender="features-2")
     assert not wire.bodies(Kind.CONFIRMATION)
@@ -312,10 +300,5 @@ def played_by_three(
 ) -> tuple[Wire, dict[str, Any]]:
     """One cheat among three, in chunks of two, and how all ended."""
     seen = wire or Wire()
-    participants = seated(THREE, seen)
     lists = {"label": own, "features": VICTIMS, "features-2": [*OWN, "zoe"]}
-    parties = {
-        name: (kind if name == cheat else AlignmentParty)(participant, lists[name], chunk=2, jobs=1)
-        for name, participant in participants.items()
-    }
-    return seen, outcomes({name: party.run for name, party in parties.items()}, participants)
+    return seen, played(seated(THREE, seen), lists, {cheat: kind}, chunk=2)[1]

@@ -7,10 +7,20 @@ import pytest
 
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.paillier.arbiter import Arbiter
 from plumbob.protocol.transcript import ArbiterTranscript
-from tests.protocol.support import Wire, cut, distance_from_clear, plan_for, played, trained, uniformity, weights_of
+from tests.protocol.support import (
+    Wire,
+    changing,
+    cut,
+    distance_from_clear,
+    plan_for,
+    played,
+    trained,
+    uniformity,
+    weights_of,
+)
 
 UNMASKED = {"unmasked_gradients_for_the_arbiter": True}
 
@@ -143,13 +153,7 @@ def test_a_misbehaving_peer_is_refused(
     sender: str, kind: Kind, change: Any, receiver: str, error: type[Exception]
 ) -> None:
     """Wrong sizes, zero ciphertexts and too wide answers are refused where they arrive, and all parties end."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != (sender, kind):
-            return None
-        return Message(kind, message.step, message.sequence, change(message.body)).encode()
-
-    ends = played(arbiter_plan(reply_slots=1, batches="full"), wire=Wire(tamper)).ends
+    ends = played(arbiter_plan(reply_slots=1, batches="full"), wire=changing(kind, change, sender)).ends
     assert isinstance(ends[receiver], error)
     assert all(isinstance(end, error | TransportError | RemoteProtocolError) for end in ends.values())
 

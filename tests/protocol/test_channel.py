@@ -60,15 +60,6 @@ def test_a_repeated_message_is_refused() -> None:
         channel.receive(Kind.RESIDUALS, 1, len(BODY))
 
 
-def test_messages_in_another_order_are_refused() -> None:
-    """The second message in the first one's place is not taken, even if its kind and step are right."""
-    channel, peer = channel_and_peer()
-    peer.send(Message(Kind.RESIDUALS, 1, 1, BODY).encode())
-    peer.send(Message(Kind.RESIDUALS, 1, 0, BODY).encode())
-    with pytest.raises(RemoteProtocolError, match="as message 0, got RESIDUALS of step 1 as message 1"):
-        channel.receive(Kind.RESIDUALS, 1, len(BODY))
-
-
 def test_a_text_has_a_longest_size_too() -> None:
     """Where the plan does not say a body's size, a fixed limit does."""
     channel, peer = channel_and_peer()

@@ -10,13 +10,13 @@ from plumbob.crypto import Slots
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
 from plumbob.protocol import openings
-from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS, PairMasks, pair_mask
 from plumbob.protocol.paillier import exchange as exchange_program
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.transcript import Transcript
 from tests.protocol.support import (
     Wire,
+    changing,
     cut,
     distance_from_clear,
     made_up,
@@ -256,17 +256,6 @@ def test_noise_never_repeats() -> None:
 # Misbehaviour.
 
 
-def tampering(kind: Kind, change: Any, sender: str = "features") -> Wire:
-    """Changes the body of every message of one kind of one party."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != (sender, kind):
-            return None
-        return Message(kind, message.step, message.sequence, change(message.body)).encode()
-
-    return Wire(tamper)
-
-
 @pytest.mark.parametrize(
     ("kind", "change", "error"),
     [
@@ -280,7 +269,7 @@ def tampering(kind: Kind, change: Any, sender: str = "features") -> Wire:
 )
 def test_a_misbehaving_peer_is_refused(kind: Kind, change: Any, error: type[Exception]) -> None:
     """Wrong sizes, zero ciphertexts and sums above their modulus end the run at the party that sees them."""
-    run = played(exchange_plan(reply_slots=1, batches="full"), wire=tampering(kind, change))
+    run = played(exchange_plan(reply_slots=1, batches="full"), wire=changing(kind, change))
     assert isinstance(run.ends["label"], error)
     assert isinstance(run.ends["features"], TransportError)
 
@@ -288,32 +277,10 @@ def test_a_misbehaving_peer_is_refused(kind: Kind, change: Any, error: type[Exce
 def test_a_whole_reply_beyond_all_numbers_is_refused() -> None:
     """In the paper's form a helper can hand back anything below 2**key_bits; nonsense is its own fault."""
     plan = exchange_plan((1, 1), replies="paper", key_bits=1152, epochs=1, batches="full")
-    wire = tampering(Kind.OPENED_SUMS, lambda body: bytes(len(body) - 1) + b"\x55")
+    wire = changing(Kind.OPENED_SUMS, lambda body: bytes(len(body) - 1) + b"\x55")
     end = played(plan, wire=wire).ends["label"]
     # The honest mask is uniform, so nearly all differences are too wide for a floating-point number.
     assert isinstance(end, RemoteProtocolError)
-
-
-def test_a_swapped_step_is_refused() -> None:
-    """Messages of one step do not pass for another's."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if source == "features" and message.kind is Kind.RESIDUALS and message.step == 2:
-            return Message(message.kind, 1, message.sequence, message.body).encode()
-        return None
-
-    assert isinstance(played(exchange_plan(), wire=Wire(tamper)).ends["label"], RemoteProtocolError)
-
-
-def test_nothing_is_left_unread() -> None:
-    """After a run both ends have read everything, and agree on every byte."""
-    run = played(exchange_plan((2, 2, 1)))
-    for name, participant in run.participants.items():
-        assert isinstance(run.ends[name], Transcript)
-        for peer, channel in participant.channels.items():
-            theirs = run.participants[peer].channels[name]
-            assert (channel.sent_hash, channel.received_hash) == (theirs.received_hash, theirs.sent_hash)
-            assert channel.traffic.messages_sent == theirs.traffic.messages_received
 
 
 def test_slots_are_packed_by_default() -> None:

@@ -1,7 +1,6 @@
 """Before training: the same plan, rows and seed everywhere, and keys that deserve to be used, or a clear refusal."""
 
 import hashlib
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,12 +11,12 @@ import pytest
 from plumbob.crypto import SYSTEM_RANDOMNESS, Draws
 from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Session, agree, agree_pair_masks, greet
+from plumbob.protocol.handshake import Participant, Session, SessionPurpose, agree, agree_pair_masks, greet
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import PairMasks
 from plumbob.protocol.paillier.primitive import admit_key, make_key, offer_key
 from plumbob.protocol.paillier.schedule import ExchangeSchedule
-from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated
+from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, together
 
 IDS = ("anna", "bert", "carl")
 TWO = plan_for((2, 3), protocol="exchange", seed=0, key_bits=768)
@@ -27,35 +26,17 @@ WITH_ARBITER = plan_for((2, 3), protocol="arbiter", seed=0)
 
 def agreements(plan: Any, wire: Wire | None = None, ids: dict[str, Sequence[str]] | None = None) -> dict[str, Any]:
     """What every party of a handshake ends with."""
-    participants = seated(plan, wire)
-    return outcomes(
-        {name: partial(agree, participant, (ids or {}).get(name, IDS)) for name, participant in participants.items()},
-        participants,
-    )
+    return together(seated(plan, wire), lambda one: agree(one, (ids or {}).get(one.name, IDS)))
 
 
 def rewriting_hello(sender: str, **changes: Any) -> Wire:
     """Let `sender` say something else about itself."""
 
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != (sender, Kind.HELLO):
-            return None
-        hello = msgspec.json.decode(message.body) | changes
-        body = msgspec.json.encode({name: value for name, value in hello.items() if value != "gone"})
-        return Message(message.kind, message.step, message.sequence, body).encode()
+    def rewritten(body: bytes) -> bytes:
+        hello = msgspec.json.decode(body) | changes
+        return msgspec.json.encode({name: value for name, value in hello.items() if value != "gone"})
 
-    return Wire(tamper)
-
-
-def replacing(sender: str, kind: Kind, change: Callable[[bytes], bytes]) -> Wire:
-    """One kind of message of one party has another body."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != (sender, kind):
-            return None
-        return Message(kind, message.step, message.sequence, change(message.body)).encode()
-
-    return Wire(tamper)
+    return changing(Kind.HELLO, rewritten, sender)
 
 
 @pytest.mark.parametrize("plan", [TWO, THREE], ids=["two", "three"])
@@ -81,35 +62,25 @@ def test_a_plans_seed_is_everybodys_seed() -> None:
 
 def test_the_purpose_is_part_of_the_identity() -> None:
     """From the same nonces, a session to predict is another one than a session to train."""
-
-    def constant(byte: int) -> Draws:
-        return Draws.begin(bytes([byte]) * 32)
-
-    identities = set()
-    for purpose in ("train", "predict", "align"):
-        participants = seated(TWO, draws={"label": constant(1), "features": constant(2)})
-        ends = outcomes(
-            {name: partial(agree, participant, IDS, purpose) for name, participant in participants.items()},
-            participants,
-        )
-        identities.add(ends["label"].identity)
+    purposes: tuple[SessionPurpose, ...] = ("train", "predict", "align")
+    identities = {
+        together(seated(TWO, draws=constant(1, 2)), partial(agree, ids=IDS, purpose=purpose))["label"].identity
+        for purpose in purposes
+    }
     assert len(identities) == 3
+
+
+def constant(label: int, features: int) -> dict[str, Draws]:
+    """Draws of two parties from these roots."""
+    return {"label": Draws.begin(bytes([label]) * 32), "features": Draws.begin(bytes([features]) * 32)}
 
 
 def test_every_share_moves_the_seed() -> None:
     """One party's draw alone changes the joint seed: nobody chooses it alone."""
-
-    def constant(byte: int) -> Draws:
-        return Draws.begin(bytes([byte]) * 32)
-
-    seeds = set()
-    for draws in ((1, 2), (1, 3), (4, 2)):
-        participants = seated(TWO, draws={"label": constant(draws[0]), "features": constant(draws[1])})
-        seeds.add(
-            outcomes(
-                {name: partial(agree, participant, IDS) for name, participant in participants.items()}, participants
-            )["label"].seed
-        )
+    seeds = {
+        together(seated(TWO, draws=constant(*roots)), partial(agree, ids=IDS))["label"].seed
+        for roots in ((1, 2), (1, 3), (4, 2))
+    }
     assert len(seeds) == 3
 
 
@@ -127,7 +98,7 @@ HELD_BACK = ("features", Kind.SEED_COMMITMENT)
 
 def test_another_share_than_committed_is_refused() -> None:
     """A party that reveals another share than it committed to is named and refused."""
-    ends = agreements(TWO, replacing("features", Kind.SEED_SHARE, lambda body: bytes(32)))
+    ends = agreements(TWO, changing(Kind.SEED_SHARE, lambda body: bytes(32)))
     assert isinstance(ends["label"], RemoteProtocolError)
     assert str(ends["label"]) == "features: its share of the seed is not the one it committed to"
 
@@ -193,7 +164,7 @@ def test_a_greeting_that_differs_is_refused(changes: dict[str, Any], words: str)
 @pytest.mark.parametrize("body", [b"", b"{", b"[" * 4000, b"\xff\xfe", b"null", b'{"version": 1}'])
 def test_a_greeting_that_is_none_is_refused(body: bytes) -> None:
     """Whatever is not a greeting is the peer's fault, never a crash of ours."""
-    end = agreements(TWO, replacing("features", Kind.HELLO, lambda _: body))["label"]
+    end = agreements(TWO, changing(Kind.HELLO, lambda _: body))["label"]
     assert isinstance(end, RemoteProtocolError)
 
 
@@ -224,28 +195,15 @@ def test_different_ids_or_another_order_are_noticed(theirs: tuple[str, ...]) -> 
 
 def test_an_echo_confirms_nothing() -> None:
     """Who has other rows cannot pass by sending our own confirmation back."""
-    wire = Wire()
-
-    def echo(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != ("features", Kind.CONFIRMATION):
-            return None
-        deadline = time.monotonic() + PATIENCE
-        while not (ours := wire.bodies(Kind.CONFIRMATION, sender="label")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return Message(message.kind, message.step, message.sequence, ours[0]).encode()
-
-    wire.tamper = echo
-    assert isinstance(agreements(TWO, wire, ids={"features": ("x", "y", "z")})["label"], RemoteProtocolError)
+    ends = agreements(TWO, mirroring(Kind.CONFIRMATION), ids={"features": ("x", "y", "z")})
+    assert isinstance(ends["label"], RemoteProtocolError)
 
 
 def test_one_nonce_for_two_parties_is_refused() -> None:
     """A party that repeats another's nonce is not let in: the session would not be fresh for both."""
-    participants = seated(TWO, draws={name: Draws.begin(bytes(32)) for name in ("label", "features")})
-    ends = outcomes(
-        {name: partial(agree, participant, IDS) for name, participant in participants.items()}, participants
-    )
-    assert isinstance(ends["label"], RemoteProtocolError)
-    assert "same nonce" in str(ends["label"])
+    end = together(seated(TWO, draws=constant(0, 0)), partial(agree, ids=IDS))["label"]
+    assert isinstance(end, RemoteProtocolError)
+    assert "same nonce" in str(end)
 
 
 def test_an_arbiter_hears_the_rows_and_nothing_else() -> None:
@@ -275,10 +233,8 @@ SESSION = Session(b"\x05" * 32, b"seed")
 
 def offered_keys(plan: Plan, wire: Wire, session: Session = SESSION) -> dict[str, Any]:
     """Every party offers a key and admits those of its peers."""
-    participants = seated(plan, wire)
 
-    def swap(name: str) -> list[int]:
-        participant = participants[name]
+    def swap(participant: Participant) -> list[int]:
         participant.open_chain(session.identity, session.seed)
         participant.follow(ExchangeSchedule(plan, len(IDS)).set_up)
         own = make_key(participant)
@@ -288,7 +244,7 @@ def offered_keys(plan: Plan, wire: Wire, session: Session = SESSION) -> dict[str
             known.append(admit_key(participant, session, peer, known).n)
         return known
 
-    return outcomes({name: partial(swap, name) for name in participants}, participants)
+    return together(seated(plan, wire), swap)
 
 
 def test_honest_keys_are_admitted() -> None:
@@ -316,7 +272,7 @@ def shorter(body: bytes) -> bytes:
 )
 def test_a_key_that_fails_a_check_is_refused(change: Callable[[bytes], bytes], words: str) -> None:
     """Too short, malformed, or without its proof: no key of a peer is used then."""
-    end = offered_keys(TWO, replacing("features", Kind.PUBLIC_KEY, change))["label"]
+    end = offered_keys(TWO, changing(Kind.PUBLIC_KEY, change))["label"]
     assert isinstance(end, KeyRefusedError)
     assert str(end).startswith("features: key")
     assert words in str(end)
@@ -324,7 +280,7 @@ def test_a_key_that_fails_a_check_is_refused(change: Callable[[bytes], bytes], w
 
 def test_a_key_of_another_size_is_refused() -> None:
     """A body of another length than the plan's keys have is not even looked at."""
-    end = offered_keys(TWO, replacing("features", Kind.PUBLIC_KEY, lambda body: body[:-8]))["label"]
+    end = offered_keys(TWO, changing(Kind.PUBLIC_KEY, lambda body: body[:-8]))["label"]
     assert isinstance(end, RemoteProtocolError)
 
 
@@ -333,7 +289,7 @@ def test_a_replayed_proof_is_refused() -> None:
     earlier = Wire()
     offered_keys(TWO, earlier, Session(b"\x04" * 32, b""))
     [stolen] = earlier.bodies(Kind.PUBLIC_KEY, sender="features")
-    end = offered_keys(TWO, replacing("features", Kind.PUBLIC_KEY, lambda _: stolen))["label"]
+    end = offered_keys(TWO, changing(Kind.PUBLIC_KEY, lambda _: stolen))["label"]
     assert isinstance(end, KeyRefusedError)
     assert "does not fit its challenge" in str(end)
 
@@ -354,18 +310,7 @@ def test_a_proof_for_somebody_else_is_refused() -> None:
 
 def test_a_repeated_modulus_is_refused() -> None:
     """Our own key sent back to us, or one key for two parties, is refused."""
-    wire = Wire()
-
-    def mirror(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != ("features", Kind.PUBLIC_KEY):
-            return None
-        deadline = time.monotonic() + PATIENCE
-        while not (ours := wire.bodies(Kind.PUBLIC_KEY, sender="label")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return Message(message.kind, message.step, message.sequence, ours[0]).encode()
-
-    wire.tamper = mirror
-    end = offered_keys(TWO, wire)["label"]
+    end = offered_keys(TWO, mirroring(Kind.PUBLIC_KEY))["label"]
     assert isinstance(end, KeyRefusedError)
     assert "in use already" in str(end)
 
@@ -375,10 +320,7 @@ def pair_keys(wire: Wire, session: Session = SESSION) -> dict[str, Any]:
     participants = seated(THREE, wire)
     for participant in participants.values():
         participant.open_chain(session.identity, session.seed)
-    ends = outcomes(
-        {name: partial(agree_pair_masks, participant, session) for name, participant in participants.items()},
-        participants,
-    )
+    ends = together(participants, lambda one: agree_pair_masks(one, session))
     return {name: end.keys if isinstance(end, PairMasks) else end for name, end in ends.items()}
 
 
@@ -395,7 +337,7 @@ def test_each_pair_has_a_key_of_its_own() -> None:
 @pytest.mark.parametrize("point", [bytes(32), b"\x01" + bytes(31)])
 def test_a_point_of_small_order_is_refused(point: bytes) -> None:
     """A pair key that would be the same for everybody is the peer's fault, and named."""
-    end = pair_keys(replacing("features", Kind.PAIR_KEY, lambda _: point))["label"]
+    end = pair_keys(changing(Kind.PAIR_KEY, lambda _: point))["label"]
     assert isinstance(end, RemoteProtocolError)
     assert str(end).startswith("features: its pair key")
 

@@ -95,34 +95,44 @@ def closed_run() -> Run:
     return trained(lattice_plan(THREE, open="never", epochs=2), made_up(rows=60, columns=7))
 
 
-def test_weights_that_stay_shared_score_new_rows(closed_run: Run) -> None:
-    """Scores are those of `clear` to their last bits, and rows far out are scored as clipped ones."""
+@pytest.fixture(scope="module", params=["two", "three"])
+def any_closed_run(request: pytest.FixtureRequest, closed_run: Run) -> Run:
+    """The same, or a run of two."""
+    if request.param == "three":
+        return closed_run
+    return trained(lattice_plan((3, 4), open="never", epochs=2), made_up(rows=60, columns=7))
+
+
+def test_weights_that_stay_shared_score_new_rows(any_closed_run: Run) -> None:
+    """Nobody has weights, and scores are those of `clear` to their last bits."""
     X, y = made_up(rows=60, columns=7)
-    plan = closed_run.model.plan
-    assert all(part.weights is None for part in closed_run.model.parts.values())
+    plan = any_closed_run.model.plan
+    assert all(part.weights is None for part in any_closed_run.model.parts.values())
     clear = trained(in_clear(plan), (X, y))
     middle, spread = X.mean(axis=0), X.std(axis=0)
-    rows = np.clip(X[:25], middle - 3 * spread, middle + 3 * spread)
-    tables = tables_for(plan, rows, None)
-    assert closed_run.model.scores(tables) == pytest.approx(clear.model.scores(tables), abs=3e-4)
-    far = np.stack([middle + 1e6 * spread, middle + 10 * spread])
-    scores = closed_run.model.scores(tables_for(plan, far, None))
-    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+    tables = tables_for(plan, np.clip(X[:25], middle - 3 * spread, middle + 3 * spread), None)
+    assert any_closed_run.model.scores(tables) == pytest.approx(
+        clear.model.scores(tables), abs=1e-4 * len(plan.learners)
+    )
 
 
-def test_parts_come_back_from_their_files(closed_run: Run, tmp_path: Path) -> None:
-    """What prediction works on is stored with each part; all parts have one hash, and a changed file is refused."""
-    parts = closed_run.model.parts
+def test_parts_come_back_from_their_files(any_closed_run: Run, tmp_path: Path) -> None:
+    """What prediction works on is stored for its owner alone; all parts have one hash; a changed file is refused."""
+    parts = any_closed_run.model.parts
     for name, part in parts.items():
         part.save(tmp_path / f"{name}.json")
+        any_closed_run.transcripts[name].save(tmp_path / f"{name}.npz")
         again = ModelPart.load(tmp_path / f"{name}.json")
         assert (again.bound, again.shares) == (part.bound, part.shares)
+        assert part.whitening is not None
+        assert again.whitening is not None
+        np.testing.assert_array_equal(again.whitening.matrix, part.whitening.matrix)
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
     assert len({part.model for part in parts.values()}) == 1
-    file = tmp_path / "label.json"
-    bound = parts["label"].bound
-    assert isinstance(bound, BoundLattices)
-    text = file.read_text()
-    file.write_text(text.replace(bound.ends["features"].hash(), "0" * 64))
+    file, bound = tmp_path / "label.json", parts["label"].bound
+    assert bound is not None
+    end = bound.ends["features"] if isinstance(bound, BoundLattices) else bound
+    file.write_text(file.read_text().replace(end.hash(), "0" * 64))
     with pytest.raises(DataError, match="damaged"):
         ModelPart.load(file)
 
@@ -136,29 +146,21 @@ def test_parts_of_two_runs_do_not_score_together(closed_run: Run) -> None:
         mixed.scores(tables_for(closed_run.model.plan, made_up(rows=5, columns=7)[0], None))
 
 
-def test_a_promise_about_rows_is_kept_by_every_party() -> None:
-    """With noise for whole rows each of three parties adds its own, and the weights are those of the noisy sums."""
-    plan = lattice_plan(THREE, noise="rows", epsilon=12.0, learning_rate=0.0, epochs=2)
-    run = trained(plan, made_up(rows=80, columns=7))
-    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
-    drawn = [party.row_noise for party in parties]
-    assert all(noise is not None and noise.shape == (2, 8) and np.abs(noise).max() > 0 for noise in drawn)
-    assert len({noise.tobytes() for noise in drawn if noise is not None}) == 3
-    assert np.abs(weights_of(run)).max() < 20
-
-
 def test_three_parties_keep_their_promise_and_their_quality() -> None:
-    """Each adds noise of the full deviation, for at most the plan's epsilon, and the joint model still ranks people."""
+    """Each adds its own noise, of the full deviation, for the plan's epsilon, and the model still ranks people."""
     X, y = made_up(rows=1_500, columns=7)
     plan = lattice_plan(THREE, noise="rows", epsilon=6.0, epochs=4, seed=0)
     run = trained(plan, (X, y))
     cost = LatticeShape(plan, len(X)).row_cost
     assert cost is not None
     assert cost.epsilon(plan.delta) <= 6.0
+    drawn = set()
     for party in run.parties.values():
         assert isinstance(party, LatticeParty)
         assert party.row_noise is not None
         assert party.row_noise.std() == pytest.approx(cost.std, rel=0.35)
+        drawn.add(party.row_noise.tobytes())
+    assert len(drawn) == 3
     assert metrics.auc(y, run.model.scores(tables_for(plan, X, None))) > 0.85
 
 
@@ -202,18 +204,6 @@ def test_who_sends_what() -> None:
     pairs = {(one, other) for one in names for other in names if one != other}
     for kind in (Kind.LATTICE_KEYS, Kind.WEIGHT_SHARE, Kind.START_SHARE, Kind.PAIR_KEY):
         assert {(source, target) for source, target, message in wire.log if message.kind is kind} == pairs
-
-
-def test_no_product_repeats_a_key() -> None:
-    """Every pass, kind, owner and set of evaluators has a key of its own, and none is left after the run."""
-    run = trained(lattice_plan(THREE, l2=0.01, epochs=2))
-    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
-    for party in parties:
-        contexts = [product.context for product in party._listed_products()]
-        # In each pass two kinds for every ordered pair, and one for the second and the third party's sines.
-        assert len(set(contexts)) == len(contexts) == 2 * (2 * 6 + 2) == party.shape.keys_in_all
-        assert not party.products.keys.own
-        assert not party.products.keys.tested
 
 
 def test_masked_numbers_look_uniform_whatever_the_data() -> None:

@@ -21,16 +21,26 @@ from plumbob.errors import (
     TransportError,
 )
 from plumbob.plan import Plan
+from plumbob.protocol.channel import said_by
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
-from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import shape as shares_shape
-from plumbob.protocol.shares.products import said_by
 from plumbob.protocol.shares.shape import PULLED, LatticeShape, most_opened_bits
 from plumbob.protocol.shares.training import LatticeParty
 from tests.crypto.support import seeded
-from tests.protocol.support import Labels, Wire, cut, made_up, played, tables_for, trained, uniformity, weights_of
+from tests.protocol.support import (
+    Labels,
+    Wire,
+    changing,
+    cut,
+    made_up,
+    played,
+    tables_for,
+    trained,
+    uniformity,
+    weights_of,
+)
 
 CURE: dict[str, Any] = {
     "scale": "whitened",
@@ -211,13 +221,7 @@ SENT_IN_TRAINING = [
 @pytest.mark.parametrize("kind", SENT_IN_TRAINING, ids=str)
 def test_a_message_of_another_size_is_refused(kind: Kind) -> None:
     """One byte less anywhere ends the run at the party that receives it."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != ("features", kind):
-            return None
-        return Message(kind, message.step, message.sequence, message.body[:-1]).encode()
-
-    run = played(lattice_plan(epochs=1), wire=Wire(tamper))
+    run = played(lattice_plan(epochs=1), wire=changing(kind, lambda body: body[:-1]))
     assert isinstance(run.ends["label"], RemoteProtocolError)
     # Who has sent and read everything already ends well, because nothing more is due to it.
     assert isinstance(run.ends["features"], TransportError) or kind is Kind.WEIGHT_SHARE
@@ -229,15 +233,6 @@ def test_a_part_of_other_columns_is_refused() -> None:
     mixed = type(run.model)(run.model.plan, other.model.parts)
     with pytest.raises(DataError, match="no shares of this plan's weights"):
         mixed.scores(tables_for(run.model.plan, made_up()[0], None))
-
-
-def test_weights_that_stay_shared_score_new_rows() -> None:
-    """With `open = "never"` nobody has weights, and scores are those of opened ones, to their last bit but one."""
-    X, y = made_up(rows=60)
-    closed, opened = (trained(lattice_plan(open=how), (X, y)) for how in ("never", "own"))
-    assert all(part.weights is None for part in closed.model.parts.values())
-    tables = tables_for(closed.model.plan, X[:25], None)
-    assert closed.model.scores(tables) == pytest.approx(opened.model.scores(tables), abs=2e-4)
 
 
 @pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
@@ -259,30 +254,21 @@ def test_rows_far_out_get_the_same_scores_whether_weights_are_opened_or_not(spli
     assert [one[2] for one in scores] == pytest.approx([one[3] for one in scores], abs=1e-3)
 
 
-def test_a_part_with_bound_shares_comes_back_from_its_file(tmp_path: Any) -> None:
-    """What prediction works on is stored with the part, for its owner alone, and a changed file is refused."""
-    run = trained(lattice_plan(open="never"))
-    part = run.model.parts["label"]
-    part.save(tmp_path / "part.json")
-    run.transcripts["label"].save(tmp_path / "transcript.npz")
-    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
-    again = ModelPart.load(tmp_path / "part.json")
-    assert again.bound == part.bound
-    assert again.shares == part.shares
-    assert part.whitening is not None
-    assert again.whitening is not None
-    np.testing.assert_array_equal(again.whitening.matrix, part.whitening.matrix)
+@pytest.mark.parametrize(
+    ("split", "epochs", "keys", "passes"), [((2, 3), 4, 5, {4}), ((2, 3, 2), 2, 2 * (2 * 6 + 2), {1, 2})], ids=str
+)
+def test_every_product_has_a_key_of_its_own(split: tuple[int, ...], epochs: int, keys: int, passes: set[int]) -> None:
+    """Between two a key serves one kind and direction in all passes, among more in one; none is left after the run.
 
-
-def test_a_key_serves_one_product_in_all_passes() -> None:
-    """Every kind and direction has a key of its own, erased with the last pass, and none is left after the run."""
-    run = trained(lattice_plan(l2=0.01))
+    Three parties have in each pass two kinds for every ordered pair, and one for the second and the third one's sines.
+    """
+    run = trained(lattice_plan(split, l2=0.01, epochs=epochs))
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
-    assert len(parties) == 2
+    assert len(parties) == len(split)
     for party in parties:
         contexts = [product.context for product in party._listed_products()]
-        assert len(set(contexts)) == len(contexts) == 5 == party.shape.keys_in_all
-        assert {context.last for context in contexts} == {party.plan.epochs}
+        assert len(set(contexts)) == len(contexts) == keys == party.shape.keys_in_all
+        assert {context.last for context in contexts} == passes
         assert not party.products.keys.own
         assert not party.products.keys.tested
 

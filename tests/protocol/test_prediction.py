@@ -24,12 +24,12 @@ from plumbob.errors import (
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, agree
-from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART, RowLimit
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import Answerer, Asker, Served, SessionLedger
 from plumbob.protocol.scoring import MODULUS, SCORE_BYTES, OpenedScoring
-from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
+from tests.protocol.support import Wire, changing, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
 TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 2, 1, 2)
 NEW_ROWS = 30
@@ -221,13 +221,7 @@ def test_an_answer_without_its_mask_breaks_the_sum() -> None:
 
 def test_different_rows_from_different_parties_give_nothing() -> None:
     """A label party that asks one peer for one row and the other for another cannot mix their parts."""
-
-    def tamper(source: str, target: str, message: Message) -> bytes | None:
-        if (source, target, message.kind) != ("label", "features", Kind.QUERY_ROWS):
-            return None
-        return Message(message.kind, message.step, message.sequence, struct.pack("<Q", 4)).encode()
-
-    wire = Wire(tamper)
+    wire = changing(Kind.QUERY_ROWS, lambda _: struct.pack("<Q", 4), "label", "features")
     end = predicted(run_of(THREE), [[5]], wire).ends["label"]
     assert "do not add up to scores" in str(end)
     assert abs(centred(answers(wire, "features")[0] + answers(wire, "features-2")[0])) > 2**64
@@ -400,7 +394,7 @@ def test_a_signature_withheld_before_the_second_query_opens_nothing() -> None:
 
 def test_a_decision_that_was_not_ours_is_refused() -> None:
     """The label party cannot pass a refusal on as a yes, or the reverse, to the one who said it."""
-    session = predicted(run_of(THREE), [[1, 2]], changing(Kind.QUERY_DECISION, bytes([1]) * 34))
+    session = predicted(run_of(THREE), [[1, 2]], changing(Kind.QUERY_DECISION, lambda _: bytes([1]) * 34, "label"))
     assert "decided otherwise than we did" in str(session.ends["features"])
 
 
@@ -411,17 +405,6 @@ def test_a_wrong_query_is_refused_at_home(rows: list[int]) -> None:
     end = predicted(run_of(TWO), [rows], wire).ends["label"]
     assert isinstance(end, LocalProtocolError)
     assert not wire.bodies(Kind.QUERY)
-
-
-def changing(kind: Kind, body: bytes, sender: str = "label") -> Wire:
-    """One kind of message of one party has another body."""
-
-    def tamper(source: str, _target: str, message: Message) -> bytes | None:
-        if (source, message.kind) != (sender, kind):
-            return None
-        return Message(kind, message.step, message.sequence, body).encode()
-
-    return Wire(tamper)
 
 
 @pytest.mark.parametrize(
@@ -439,7 +422,7 @@ def changing(kind: Kind, body: bytes, sender: str = "label") -> Wire:
 )
 def test_a_cheating_query_is_refused(kind: Kind, body: bytes, words: str) -> None:
     """Rows out of range, twice, or in another number than announced end the session unanswered."""
-    wire = changing(kind, body)
+    wire = changing(kind, lambda _: body, "label")
     end = predicted(run_of(TWO), [[1, 2]], wire).ends["features"]
     assert isinstance(end, RemoteProtocolError), end
     assert str(end).startswith("label: ")
@@ -449,7 +432,7 @@ def test_a_cheating_query_is_refused(kind: Kind, body: bytes, words: str) -> Non
 
 def test_an_answer_of_another_size_is_refused() -> None:
     """Fewer or more numbers than rows were asked for."""
-    end = predicted(run_of(TWO), [[1, 2]], changing(Kind.SCORE_SHARE, bytes(16), "features")).ends["label"]
+    end = predicted(run_of(TWO), [[1, 2]], changing(Kind.SCORE_SHARE, lambda _: bytes(16))).ends["label"]
     assert "expected SCORE_SHARE with 32 bytes, got 16" in str(end)
 
 

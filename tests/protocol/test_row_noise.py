@@ -75,8 +75,7 @@ def test_no_row_decides_whether_a_run_begins() -> None:
         "open": "never",
     }
     plan = plan_for(**keys, learning_rate=0.1)
-    treatment = row_noise.treatment(plan, "features", lambda count: bytes(count), failure=0.0)
-    assert treatment is not None
+    treatment = row_noise.HomeTreatment(plan, "features", lambda count: bytes(count), failure=0.0)
     low, high = sorted(largest_rate(treatment.limited(table[:, 3:]), plan.momentum) for table in (X, other))
     assert low < high
     between = plan.replace(learning_rate=(low + high) / 2)

@@ -35,11 +35,11 @@ from plumbob.crypto.engines import cores
 from plumbob.crypto.ristretto import ORDER, POINT_BYTES
 from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data.ids import TEXT, PackedIds, hash_of_ids, paired_rows
-from plumbob.errors import CryptoError, DataError, RemoteProtocolError
+from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol import alignment_schedule as schedules
 from plumbob.protocol.account import hash_fields
 from plumbob.protocol.blinding import Blinder, Pending
-from plumbob.protocol.channel import Channel
+from plumbob.protocol.channel import Channel, said_by
 from plumbob.protocol.handshake import Participant, confirm, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_common, kept, shuffled
@@ -354,14 +354,12 @@ class AlignmentParty:
     def _multiply(
         self, multiply: Callable[[bytes], Pending], points: bytes, ask_for_more: Callable[[], None] | None = None
     ) -> bytes:
-        try:
-            pending = multiply(points)
-            if ask_for_more is not None:
-                # Behind these in the queue, so that the kernel is not idle while these are sent.
-                ask_for_more()
+        pending = multiply(points)
+        if ask_for_more is not None:
+            # Behind these in the queue, so that the kernel is not idle while these are sent.
+            ask_for_more()
+        with said_by(self._previous):
             return pending()
-        except CryptoError as error:
-            raise RemoteProtocolError(f"{self._previous}: {error}") from None
 
     # Two parties: each gets its own points back, and a proof that none was exchanged for another.
 
@@ -387,25 +385,13 @@ class AlignmentParty:
             return self._blinder.prove(self._context(self.participant.name), self._received, challenge)
 
         theirs = self._in_step(lambda step: self._trade(Kind.RETURN_PROOF, proof(), step), PROOF_BYTES)
-        if not self._holds(self._next, self._context(self._next), public, self._own, returned, self._challenge, theirs):
+        context = self._context(self._next)
+        with said_by(self._next):
+            holds = self._blinder.is_proved(context, public, self._own, returned, self._challenge, theirs)
+        if not holds:
             raise RemoteProtocolError(
                 f"{self._next}: the points that it returned are not all ours under one scalar; its proof does not hold"
             )
-
-    def _holds(
-        self,
-        peer: str,
-        context: bytes,
-        public: bytes,
-        points: PointList,
-        products: PointList,
-        challenge: bytes,
-        proof: bytes,
-    ) -> bool:
-        try:
-            return self._blinder.is_proved(context, public, points, products, challenge, proof)
-        except CryptoError as error:
-            raise RemoteProtocolError(f"{peer}: {error}") from None
 
     def _trade(self, kind: Kind, ours: bytes, step: int) -> bytes:
         """Send a message to the peer and receive one."""
@@ -509,9 +495,12 @@ class AlignmentParty:
 
     def _check_unblinding(self, name: str, above: PointList, lowered: PointList, proof: bytes) -> None:
         public, proof = proof[:POINT_BYTES], proof[POINT_BYTES:]
+        if name == self.participant.name:
+            return
         context = self._unblinding_context(name, public, above, lowered)
-        is_own = name == self.participant.name
-        if not is_own and not self._holds(name, context, public, lowered, above, context, proof):
+        with said_by(name):
+            holds = self._blinder.is_proved(context, public, lowered, above, context, proof)
+        if not holds:
             with self._in_doubt():
                 raise RemoteProtocolError(
                     f"{name}: the points that it unblinded are not the common ones under one scalar less; its proof "

@@ -10,10 +10,11 @@ import struct
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
+from plumbob.errors import EngineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import Data, Link
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message, decode_header
@@ -145,10 +146,8 @@ class Channel:
             self.waiting_for = None
 
     def _header(self, data: Data) -> tuple[Kind, int, int]:
-        try:
+        with said_by(self.peer):
             return decode_header(data)
-        except RemoteProtocolError as error:
-            raise RemoteProtocolError(f"{self.peer}: {error}") from None
 
     def state(self) -> bytes:
         """Everything that the next message depends on."""
@@ -165,6 +164,17 @@ class Channel:
 
     def close(self) -> None:
         self._link.close()
+
+
+@contextmanager
+def said_by(peer: str) -> Iterator[None]:
+    """Name the peer whose bytes are refused; a failing engine of our own names nobody."""
+    try:
+        yield
+    except EngineError:
+        raise
+    except PlumbobError as error:
+        raise RemoteProtocolError(f"{peer}: {error}") from None
 
 
 def _describe(kind: Kind, step: int, sequence: int) -> str:

@@ -119,7 +119,7 @@ def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[
     for party in plan.learners:
         # From the seed, like all noise here.
         draw = stream(seed, f"home of {party.name}").bytes
-        treatment = row_noise.treatment(plan, party.name, draw, failure=0.0)
+        treatment = row_noise.HomeTreatment(plan, party.name, draw, failure=0.0) if plan.noise == "rows" else None
         shard = build_shard(tables[party.name], plan, party.name, seed, treatment)
         columns = columns_of(plan, party.name)
         start = np.zeros(columns)
@@ -153,7 +153,7 @@ def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> TrainingLabels:
     y = label_party.shard.y
     if y is None:
         raise DataError(f"{label_party.name}: expected labels, its table has none")
-    drawn = defences.random_bytes_for_flips(seed, len(y))
+    drawn = stream(seed, "flipped labels").bytes(8 * len(y))
     signs = defences.flipped_signs(logistic.signs_of(y), plan.label_flip_epsilon, drawn)
     return TrainingLabels(signs, row_weights(plan, y, label_party.shard.weights))
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
-from plumbob.data import stream
 from plumbob.plan import Plan
 from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
@@ -23,8 +22,7 @@ def noise_std(plan: Plan, role: str) -> float:
         return noise.label_party_std() if role == "label" else noise.feature_party_std()
     if plan.noise == "sound" and role == "label":
         # The label party's noise alone protects the labels; that is all that this mode promises.
-        calibrate = proved_std
-        return calibrate(plan.epsilon, plan.delta, label_sensitivity(plan), plan.passes_without_sample)
+        return proved_std(plan.epsilon, plan.delta, label_sensitivity(plan), plan.passes_without_sample)
     return 0.0
 
 
@@ -79,11 +77,6 @@ def flipped_labels(plan: Plan, y: NDArray[np.int8] | None, signs: Vector | None)
         return None
     is_flipped: NDArray[np.bool_] = (signs > 0) != (y == 1)
     return is_flipped
-
-
-def random_bytes_for_flips(seed: bytes, rows: int) -> bytes:
-    """Random bytes for `clear`, where nothing is secret."""
-    return stream(seed, "flipped labels").bytes(8 * rows)
 
 
 def largest_released(plan: Plan) -> float:

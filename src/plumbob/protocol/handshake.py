@@ -271,7 +271,8 @@ def greet(participant: Participant, rows: int | None = None, purpose: SessionPur
     identity, heard = greet_peers(participant, rows, purpose)
     for peer, theirs in heard.items():
         if participant.plan.party(peer).role != "arbiter":
-            _refuse_no_rows(peer, theirs)
+            if theirs is None or theirs < 1:
+                raise RemoteProtocolError(f"{peer}: it did not report its number of aligned rows (at least 1)")
             rows = theirs if rows is None else rows
             _refuse_difference(peer, "number of aligned rows", rows, theirs)
     if rows is None:
@@ -337,11 +338,6 @@ def _refuse_difference(peer: str, what: str, ours: object, theirs: object) -> No
         # As a literal, and cut: a peer's text must not draw on our terminal or fill our log.
         shown = repr(theirs)[:SHOWN]
         raise RemoteProtocolError(f"{peer}: our {what} is {ours!r}, theirs is {shown}; make them match")
-
-
-def _refuse_no_rows(peer: str, rows: int | None) -> None:
-    if rows is None or rows < 1:
-        raise RemoteProtocolError(f"{peer}: it did not report its number of aligned rows (at least 1)")
 
 
 def _draw_seed(participant: Participant, identity: bytes) -> bytes:

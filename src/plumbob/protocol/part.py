@@ -3,14 +3,14 @@
 The joint score of a person is the sum of the parties' partial scores.
 """
 
-import base64
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, Shard, Table, store
@@ -22,6 +22,9 @@ from plumbob.plan import Party
 from plumbob.protocol.shares.bound import AnyBound, BoundLattice, BoundLattices
 
 FORMAT = 3
+STORED_AS_THEY_ARE = (
+    *("party", "role", "has_intercept", "training_rows", "classes", "positive_share", "balanced_threshold", "run"),
+)
 NEVER_OPENED = (
     'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
     ' or train with open = "own" after `plumbob check` has judged it'
@@ -139,33 +142,24 @@ class ModelPart:
 
     def to_json(self) -> bytes:
         """The part as JSON, with shares as texts, because they are wider than other readers' numbers."""
-        encoder = self.encoder
-        stored = {
-            "format": FORMAT,
-            "party": self.party,
-            "role": self.role,
-            "sources": [store_encoding(source) for source in encoder.sources],
-            "fill": None if encoder.fill is None else encoder.fill.tolist(),
-            "shift": encoder.shift.tolist(),
-            "factor": encoder.factor.tolist(),
-            "types": dict(encoder.types),
-            "gaps": encoder.gaps,
-            "weights": None if self.weights is None else self.weights.tolist(),
-            "has_intercept": self.has_intercept,
-            "training_rows": self.training_rows,
-            "classes": self.classes,
-            "positive_share": self.positive_share,
-            "balanced_threshold": self.balanced_threshold,
-            "run": self.run,
-            "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
-        }
-        if self.alone is not None:
-            stored["alone"] = self.alone.tolist()
-        if self.whitening is not None:
-            stored["whitening"] = _stored_whitening(self.whitening)
-        if self.bound is not None:
-            stored |= _stored_bound(self.bound)
-        return json.dumps(stored, indent=1, allow_nan=False).encode()
+        encoder, bound = self.encoder, self.bound
+        stored = _StoredPart(
+            format=FORMAT,
+            **{name: getattr(self, name) for name in STORED_AS_THEY_ARE},
+            sources=[store_encoding(source) for source in encoder.sources],
+            fill=_listed(encoder.fill),
+            shift=encoder.shift.tolist(),
+            factor=encoder.factor.tolist(),
+            types=dict(encoder.types),
+            gaps=encoder.gaps,
+            weights=_listed(self.weights),
+            shares={name: [str(value) for value in share] for name, share in self.shares.items()},
+            alone=UNSET if self.alone is None else self.alone.tolist(),
+            whitening=UNSET if self.whitening is None else _StoredWhitening.of(self.whitening),
+            bound_lattice=_StoredBoundLattice.of(bound) if isinstance(bound, BoundLattice) else UNSET,
+            bound_lattices=_StoredBoundLattices.of(bound) if isinstance(bound, BoundLattices) else UNSET,
+        )
+        return json.dumps(msgspec.to_builtins(stored), indent=1, allow_nan=False).encode()
 
     def brought(self) -> bytes:
         """The bytes that a later session continues from: everything that shapes its messages."""
@@ -190,34 +184,19 @@ class ModelPart:
             sources = tuple(map(restore_encoding, stored.sources))
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
             kept = stored.bound_lattice or stored.bound_lattices
-            bound = None if kept is None else kept.read()
+            bound = kept.read() if kept else None
         except DataError:
             raise
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is damaged") from error
-        encoder = Encoder(
-            sources=sources,
-            fill=None if stored.fill is None else np.array(stored.fill, dtype=np.float64),
-            shift=np.array(stored.shift, dtype=np.float64),
-            factor=np.array(stored.factor, dtype=np.float64),
-            types=stored.types,
-            gaps=stored.gaps,
-        )
-        weights = None if stored.weights is None else np.array(stored.weights, dtype=np.float64)
+        shift, factor = (np.array(values, dtype=np.float64) for values in (stored.shift, stored.factor))
         part = cls(
-            party=stored.party,
-            role=stored.role,
-            encoder=encoder,
-            weights=weights,
-            has_intercept=stored.has_intercept,
-            training_rows=stored.training_rows,
-            classes=stored.classes,
-            positive_share=stored.positive_share,
-            balanced_threshold=stored.balanced_threshold,
-            alone=None if stored.alone is None else np.array(stored.alone, dtype=np.float64),
+            **{name: getattr(stored, name) for name in STORED_AS_THEY_ARE},
+            encoder=Encoder(sources, _array(stored.fill), shift, factor, types=stored.types, gaps=stored.gaps),
+            weights=_array(stored.weights),
+            alone=_array(stored.alone),
             shares=shares,
-            run=stored.run,
-            whitening=None if stored.whitening is None else stored.whitening.read(),
+            whitening=stored.whitening.read() if stored.whitening else None,
             bound=bound,
         )
         if not part._fits_together():
@@ -241,24 +220,31 @@ class _Format(msgspec.Struct):
 
 
 class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
-    """Bound shares on lattices, as they are stored."""
+    """Bound shares on lattices, as they are stored: bytes in base64."""
 
     session: str
     lattice_set: int
-    seed: str
-    own_key: str
-    peers_key: str
-    supplied: str
-    received: str
+    seed: bytes
+    own_key: bytes
+    peers_key: bytes
+    supplied: bytes
+    received: bytes
     hash: str
+
+    @classmethod
+    def of(cls, bound: BoundLattice) -> Self:
+        return cls(bound.session.hex(), bound.lattice_set, *_bytes_of(bound), bound.hash())
 
     def read(self) -> BoundLattice:
         """The shares; ValueError where they do not match their hash."""
-        texts = (self.seed, self.own_key, self.peers_key, self.supplied, self.received)
-        bound = BoundLattice(bytes.fromhex(self.session), self.lattice_set, *(base64.b64decode(text) for text in texts))
+        bound = BoundLattice(bytes.fromhex(self.session), self.lattice_set, *_bytes_of(self))
         if bound.hash() != self.hash:
             raise ValueError("the bound shares do not have their hash")
         return bound
+
+
+def _bytes_of(bound: BoundLattice | _StoredBoundLattice) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+    return bound.seed, bound.own_key, bound.peers_key, bound.supplied, bound.received
 
 
 class _StoredBoundLattices(msgspec.Struct, forbid_unknown_fields=True):
@@ -267,30 +253,12 @@ class _StoredBoundLattices(msgspec.Struct, forbid_unknown_fields=True):
     ends: dict[str, _StoredBoundLattice]
     hash: str
 
+    @classmethod
+    def of(cls, bound: BoundLattices) -> Self:
+        return cls({peer: _StoredBoundLattice.of(end) for peer, end in bound.ends.items()}, bound.hash())
+
     def read(self) -> BoundLattices:
         return BoundLattices({peer: end.read() for peer, end in self.ends.items()}, self.hash)
-
-
-def _stored_bound(bound: AnyBound) -> dict[str, Any]:
-    """The bound shares by the name of their field."""
-    if isinstance(bound, BoundLattices):
-        ends = {peer: _stored_lattice(end) for peer, end in bound.ends.items()}
-        return {"bound_lattices": {"ends": ends, "hash": bound.hash()}}
-    return {"bound_lattice": _stored_lattice(bound)}
-
-
-def _stored_lattice(bound: BoundLattice) -> dict[str, Any]:
-    names = ("seed", "own_key", "peers_key", "supplied", "received")
-    texts = {name: base64.b64encode(getattr(bound, name)).decode() for name in names}
-    return {"session": bound.session.hex(), "lattice_set": bound.lattice_set, **texts, "hash": bound.hash()}
-
-
-def _stored_whitening(whitening: Whitening) -> dict[str, Any]:
-    stored: dict[str, Any] = {"centre": whitening.centre.tolist(), "matrix": whitening.matrix.tolist()}
-    # Left out where they are the usual ones, so that such a part is the same file as before.
-    usual = Whitening(whitening.centre, whitening.matrix)
-    limits = {"clip": whitening.clip, "norm": whitening.norm}
-    return stored | {name: value for name, value in limits.items() if value != getattr(usual, name)}
 
 
 class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
@@ -298,19 +266,26 @@ class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
 
     centre: list[float]
     matrix: list[list[float]]
-    clip: float = CLIP
-    norm: float = 0.0
+    # Left out where they are the usual ones, so that such a part is the same file as before.
+    clip: float | UnsetType = UNSET
+    norm: float | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, whitening: Whitening) -> Self:
+        clip = UNSET if whitening.clip == CLIP else whitening.clip
+        return cls(whitening.centre.tolist(), whitening.matrix.tolist(), clip, whitening.norm or UNSET)
 
     def read(self) -> Whitening:
         columns = len(self.centre)
         if any(len(row) != columns for row in self.matrix):
             raise DataError("the part's whitening is damaged; take the part from a copy of the run's folder")
         matrix = np.array(self.matrix, dtype=np.float64).reshape(len(self.matrix), columns)
-        return Whitening(np.array(self.centre, dtype=np.float64), matrix, self.clip, self.norm)
+        clip = CLIP if self.clip is UNSET else self.clip
+        return Whitening(np.array(self.centre, dtype=np.float64), matrix, clip, self.norm or 0.0)
 
 
-class _StoredPart(msgspec.Struct, forbid_unknown_fields=True):
-    """The file, field by field; anything else is refused."""
+class _StoredPart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The file, field by field and in its order; anything else is refused."""
 
     format: int
     party: str
@@ -319,17 +294,25 @@ class _StoredPart(msgspec.Struct, forbid_unknown_fields=True):
     fill: list[float] | None
     shift: list[float]
     factor: list[float]
+    types: dict[str, str] = {}
+    gaps: tuple[str, ...] = ()
     weights: list[float] | None
     has_intercept: bool
     training_rows: int
     classes: tuple[Any, Any] | None
-    run: str
-    shares: dict[str, list[str]]
-    whitening: _StoredWhitening | None = None
-    types: dict[str, str] = {}
-    gaps: tuple[str, ...] = ()
     positive_share: float | None = None
     balanced_threshold: float | None = None
-    alone: list[float] | None = None
-    bound_lattice: _StoredBoundLattice | None = None
-    bound_lattices: _StoredBoundLattices | None = None
+    run: str
+    shares: dict[str, list[str]]
+    alone: list[float] | UnsetType | None = UNSET
+    whitening: _StoredWhitening | UnsetType | None = UNSET
+    bound_lattice: _StoredBoundLattice | UnsetType | None = UNSET
+    bound_lattices: _StoredBoundLattices | UnsetType | None = UNSET
+
+
+def _listed(values: Vector | None) -> list[float] | None:
+    return None if values is None else values.tolist()
+
+
+def _array(values: list[float] | UnsetType | None) -> Vector | None:
+    return None if values is None or values is UNSET else np.array(values, dtype=np.float64)

@@ -61,11 +61,6 @@ def sensitivity(plan: Plan, residual_bits: int | None = None) -> rows.Sensitivit
     return rows.Sensitivity.of(norms(plan), plan.feature_bits, bits, has_intercept=plan.intercept)
 
 
-def treatment(plan: Plan, party: str, draw: Draw, failure: float) -> "HomeTreatment | None":
-    """How a party scales and limits its own rows, where that is paid for."""
-    return HomeTreatment(plan, party, draw, failure) if plan.noise == "rows" else None
-
-
 def rho_of_a_run(plan: Plan, failure: float) -> float:
     """All that the plan's epsilon and delta allow a run to spend; the noise that is drawn spends no more."""
     return rows.total_rho(plan.epsilon, plan.delta, failure)

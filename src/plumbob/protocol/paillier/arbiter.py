@@ -24,7 +24,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of, shows_quality
 from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.paillier.primitive import admit_from, admit_key, make_key, offer_key
-from plumbob.protocol.paillier.schedule import slots_for, widths_for
+from plumbob.protocol.paillier.schedule import arbiter_of, slots_for, widths_for
 from plumbob.protocol.party import AnyParty
 from plumbob.protocol.transcript import ArbiterTranscript
 
@@ -35,7 +35,7 @@ class ArbitratedParty(GradientParty):
     arbiter_key: PublicKey
 
     def prepare(self) -> None:
-        self.arbiter_key = admit_key(self.participant, self.session, self._arbiter, ())
+        self.arbiter_key = admit_key(self.participant, self.session, arbiter_of(self.plan), ())
 
     def step(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
@@ -74,12 +74,12 @@ class ArbitratedParty(GradientParty):
         X = self.use("rows for gradients", batch.step, self.encoded_features(batch))
         enc_sums = self.use("encrypted sums", batch.step, self.slots.pack(enc_residuals @ X))
         mask = self._mask(len(enc_sums))
-        arbiter = self.participant.channels[self._arbiter]
+        arbiter = self.participant.channels[arbiter_of(self.plan)]
         arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
         self.participant.mark()
-        self.participant.seal(batch.step, [self._arbiter])
+        self.participant.seal(batch.step, [arbiter_of(self.plan)])
         body = arbiter.receive(Kind.OPENED_SUMS, batch.step)
-        self.participant.check_seals(batch.step, [self._arbiter])
+        self.participant.check_seals(batch.step, [arbiter_of(self.plan)])
         sums = self.use("opened sums", batch.step, self.slots.unpack(self.slots.from_bytes(body), mask))
         return self.widths.decode_sums(sums)
 
@@ -91,10 +91,6 @@ class ArbitratedParty(GradientParty):
     @property
     def _is_label_party(self) -> bool:
         return self.participant.name == self.plan.label_party.name
-
-    @property
-    def _arbiter(self) -> str:
-        return arbiter_name(self.participant)
 
     @cached_property
     def slots(self) -> Slots:
@@ -157,11 +153,6 @@ class Arbiter(AnyParty):
 def public_mask(slots: Slots) -> list[int]:
     """A number that everybody knows in place of a mask, which only keeps negative sums from wrapping around n."""
     return [1 << slots.masked_bits] * slots.replies
-
-
-def arbiter_name(participant: Participant) -> str:
-    """The party that holds the key; the plan has one where the protocol needs it."""
-    return next(party.name for party in participant.plan.parties if party.role == "arbiter")
 
 
 PARTY = ArbitratedParty

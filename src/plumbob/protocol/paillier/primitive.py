@@ -38,14 +38,10 @@ class Helper:
         self._lent: frozenset[bytes] = frozenset()
 
     def lend(self, step: int, enc_values: Sendable) -> None:
-        data = enc_values.to_bytes()
-        self.has_lent(data)
-        self._channel.send(Kind.RESIDUALS, step, data)
-
-    def has_lent(self, data: bytes) -> None:
-        """Note ciphertexts that the learner has: none of them may come back unchanged."""
-        size = self._key.public.ciphertext_bytes
+        data, size = enc_values.to_bytes(), self._key.public.ciphertext_bytes
+        # None of them may come back unchanged.
         self._lent = frozenset(data[start : start + size] for start in range(0, len(data), size))
+        self._channel.send(Kind.RESIDUALS, step, data)
 
     def open(self, step: int) -> list[int]:
         """Decrypt the learner's masked sums: this side's share."""
@@ -113,21 +109,17 @@ def offer_key(participant: Participant, identity: bytes, own: PrivateKey) -> Non
 
 def admit_key(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
     """Admit a peer's key if it passes every check; `known` are moduli that it must not repeat."""
-    try:
-        key = _admit_paillier(participant, session, peer, known)
-    except KeyRefusedError as error:
-        raise KeyRefusedError(f"{peer}: {error}") from None
-    key.prepare()
-    participant.keys.append(key)
-    return key
-
-
-def _admit_paillier(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
     profile = profile_of(participant.plan)
     size = profile.key_bits // 8
     body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0)
     context = ProofContext(session.identity, peer, participant.name)
     randomness = participant.draws.of("peer's key", peer)
-    return admit_paillier(
-        body[:size], body[size:], context, profile, participant.engine, known=known, randomness=randomness
-    )
+    try:
+        key = admit_paillier(
+            body[:size], body[size:], context, profile, participant.engine, known=known, randomness=randomness
+        )
+    except KeyRefusedError as error:
+        raise KeyRefusedError(f"{peer}: {error}") from None
+    key.prepare()
+    participant.keys.append(key)
+    return key

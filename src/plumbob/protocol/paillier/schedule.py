@@ -128,7 +128,7 @@ class ArbiterSchedule(PaillierSchedule):
 
     def set_up(self) -> Iterator[Due]:
         for name in names_of(self.plan):
-            yield Due(Kind.PUBLIC_KEY, 0, self._arbiter, name, self.public_key)
+            yield Due(Kind.PUBLIC_KEY, 0, arbiter_of(self.plan), name, self.public_key)
 
     def step(self, number: int, rows: int) -> Iterator[Due]:
         label = self.plan.label_party.name
@@ -137,11 +137,12 @@ class ArbiterSchedule(PaillierSchedule):
         for party in self.plan.feature_parties:
             yield Due(Kind.JOINT_RESIDUALS, number, label, party.name, rows * self.ciphertext)
         for name, slots in self.slots.items():
-            yield Due(Kind.MASKED_SUMS, number, name, self._arbiter, slots.replies * self.ciphertext)
-            yield from self.seals(number, [(name, self._arbiter)])
-            yield Due(Kind.OPENED_SUMS, number, self._arbiter, name, slots.opened_bytes)
-            yield from self.seals(number, [(self._arbiter, name)])
+            yield Due(Kind.MASKED_SUMS, number, name, arbiter_of(self.plan), slots.replies * self.ciphertext)
+            yield from self.seals(number, [(name, arbiter_of(self.plan))])
+            yield Due(Kind.OPENED_SUMS, number, arbiter_of(self.plan), name, slots.opened_bytes)
+            yield from self.seals(number, [(arbiter_of(self.plan), name)])
 
-    @property
-    def _arbiter(self) -> str:
-        return next(party.name for party in self.plan.parties if party not in self.plan.learners)
+
+def arbiter_of(plan: Plan) -> str:
+    """The party that holds the key; the plan has one where the protocol needs it."""
+    return next(party.name for party in plan.parties if party.role == "arbiter")

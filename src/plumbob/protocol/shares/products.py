@@ -4,8 +4,7 @@ A product has two ends. The owner encrypts numbers of its own, the evaluator mul
 keep shares of the result.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Protocol, TypeVar
@@ -29,9 +28,8 @@ from plumbob.crypto.lattice import (
 )
 from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
-from plumbob.errors import EngineError, PlumbobError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol.channel import Channel
+from plumbob.protocol.channel import Channel, said_by
 from plumbob.protocol.handshake import Participant, PolynomialCounts, Session
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of
@@ -101,17 +99,6 @@ def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
     """The lattice engine: readable or cluster where the other engine is that, otherwise the kernel if it was built."""
     name = participant.engine.name
     return lattice.choose(name if name in ("python", "ray") else "auto", getattr(participant.engine, "threads", None))
-
-
-@contextmanager
-def said_by(peer: str) -> Iterator[None]:
-    """Name the peer whose bytes are refused; a failing engine of our own names nobody."""
-    try:
-        yield
-    except EngineError:
-        raise
-    except PlumbobError as error:
-        raise RemoteProtocolError(f"{peer}: {error}") from None
 
 
 @dataclass(repr=False)
