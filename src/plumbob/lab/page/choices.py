@@ -14,7 +14,7 @@ from plumbob.datasets import CREDIT_FILE
 from plumbob.errors import DataError
 from plumbob.lab.page.own_tables import TableReading
 from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey
-from plumbob.plan.defaults import PAPER, default_of
+from plumbob.plan.plan import PAPER, default_of
 from plumbob.report.decision import summary_page
 from plumbob.report.plan_page import decision_on_plan, findings_page
 
