@@ -16,7 +16,7 @@ from plumbob.data.whitening import Whitening, gamma_for
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
-from plumbob.privacy.ranges import stated_ranges
+from plumbob.privacy.home import stated_ranges
 from plumbob.privacy.rows import rho_at_home
 
 
