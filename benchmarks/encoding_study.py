@@ -702,8 +702,8 @@ def show(files: Iterable[Path]) -> None:
 
 def _chosen(line: dict[str, Any]) -> str:
     """The rule's, with the nearest C that was tried."""
-    bins, plain, wanted = encoding_for(line["rows"], line["numeric"], line["levels"])
-    shape = (bins, plain, BIN_SCALE if bins else 1.0)
+    bins, wanted = encoding_for(line["rows"], line["numeric"], line["levels"])
+    shape = (bins, True, BIN_SCALE if bins else 1.0)
     return name_of(*shape, min(SHAPES[shape], key=lambda tried: max(tried / wanted, wanted / tried)))
 
 

@@ -30,6 +30,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, read_table, split_array
 from plumbob.data.tables import ColumnChoices
+from plumbob.data.whitening import Whitening
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
@@ -97,7 +98,9 @@ def _descended(units: rows.Units, labels: Labels, cost: rows.RowCost, draws: lis
 def _at_home(data: Data, own: slice, rho: float, draw: Draw) -> tuple[Matrix, Matrix]:
     known = [home.CATEGORY if is_category else None for is_category in data.is_category[own]]
     fitted = home.fit_whitening(data.X[:, own], known, rho, draw)
-    return fitted.whitened(data.X[:, own]), (fitted.scaling.scaled(data.X_test[:, own]) - fitted.mean) @ fitted.matrix
+    whitening = Whitening(fitted.mean, fitted.matrix, fitted.scaling.reach, fitted.norm)
+    training, tests = (fitted.scaling.scaled(X[:, own]) for X in (data.X, data.X_test))
+    return whitening.apply(training), (tests - fitted.mean) @ fitted.matrix
 
 
 def pooled(data: Data, columns: slice = slice(None)) -> tuple[float, float]:

@@ -253,20 +253,6 @@ def test_engines_agree_bit_for_bit(uniform: bytes, scalar: int, other: int) -> N
     assert len(answers) == 1
 
 
-def test_libsodium_agrees() -> None:
-    """A thousand points on every path of the kernel are libsodium's."""
-    pytest.importorskip("rbcl")
-    sodium, scalar = SodiumGroup(), random_scalar("libsodium")
-    uniform = random_uniform("libsodium", 1000)
-    points, multiples = sodium.times_hashed(uniform), sodium.times_hashed(uniform, scalar)
-    sums = sodium.added(points, multiples)
-    for path in PATHS:
-        group = NativeGroup(path, 2)
-        assert group.times_hashed(uniform) == points
-        assert group.times_hashed(uniform, scalar) == group.times(points, scalar) == multiples
-        assert group.added(points, multiples) == sums
-
-
 EXTREME_FACTORS = [0, 1, -1, 127, 128, 129, -127, -128, -129, 255, 256, 2**127 - 1, -(2**127), 2**126, -(2**126)]
 EXTREME_FACTORS += [int("7f" * 16, 16), int("7f80" * 8, 16), int("80" * 15, 16), -int("80" * 15, 16), 2**120 - 1]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.data import align, column_counts, split_array, table_from
@@ -12,6 +12,7 @@ from plumbob.errors import DataError
 id_lists = st.lists(st.integers(0, 30), unique=True, max_size=25)
 
 
+@settings(max_examples=30)
 @given(st.tuples(id_lists, id_lists, id_lists))
 def test_aligned_rows_are_the_same_people(lists: tuple[list[int], ...]) -> None:
     """Every table keeps exactly the common ids, in one order, each with its own values."""

@@ -83,9 +83,9 @@ def test_samples_are_nested_and_frozen() -> None:
 
 def test_every_place_is_equally_likely() -> None:
     """Over many seeds each row is in the first batch as often as any other (chi-square, one in 10,000)."""
-    counts = np.zeros(10)
+    counts, plan = np.zeros(10), plan_of(batch_size=5, epochs=1)
     for number in range(1000):
-        counts[run(10, seed_from_int(number), batch_size=5, epochs=1)[0].rows] += 1
+        counts[next(batches(seed_from_int(number), 10, plan)).rows] += 1
     # Counts of rows drawn 5 of 10 without replacement have variance n / 4 * 10 / 9; 9 degrees of freedom.
     assert ((counts - 500) ** 2).sum() / (250 * 10 / 9) < 33.7
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.preprocessing import StandardScaler
@@ -31,6 +31,7 @@ def test_standardisation_is_that_of_scikit_learn() -> None:
     assert np.allclose(encoder.encode(table_from(X)), StandardScaler().fit(X[:30]).transform(X), atol=1e-12)
 
 
+@settings(max_examples=30)
 @given(arrays(np.float64, (8, 3), elements=st.floats(-1e6, 1e6)), arrays(np.float64, 3, elements=st.floats(-5, 5)))
 def test_weights_come_back_in_the_units_of_the_input(X: Any, weights: Any) -> None:
     """X @ coefficients + offset is the score that the scaled columns have, constant columns included."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -193,6 +193,7 @@ def test_levels_print_nothing_of_the_table() -> None:
 COLUMNS = arrays(np.float64, st.integers(0, 60), elements=st.floats(-1e9, 1e9) | st.just(np.nan) | st.just(0.0))
 
 
+@settings(max_examples=40)
 @given(COLUMNS, st.integers(2, 12))
 def test_cuts_rise_and_every_bin_has_rows(values: Vector, bins: int) -> None:
     """There are at most as many bins as asked for, and each holds a row that the cuts came from."""
@@ -204,6 +205,7 @@ def test_cuts_rise_and_every_bin_has_rows(values: Vector, bins: int) -> None:
         assert set(places_of(present, cuts)) == set(range(len(cuts) + 1))
 
 
+@settings(max_examples=40)
 @given(COLUMNS, st.integers(2, 12))
 def test_the_order_of_rows_changes_no_cut(values: Vector, bins: int) -> None:
     """Cuts depend on how often each value occurs and on nothing else."""

@@ -8,7 +8,7 @@ from unicodedata import normalize
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.data import ColumnChoices, align, canonical, canonical_ids, in_agreed_order, table_from
@@ -228,6 +228,7 @@ def encodings_of(packed: PackedIds) -> list[bytes]:
 columns_text = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters=[BETWEEN_COLUMNS]), max_size=3)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.lists(columns_text, min_size=1, max_size=3), unique_by=tuple, max_size=12))
 def test_different_columns_are_hashed_differently(ids: list[list[str]]) -> None:
     """Wherever one column ends and the next begins, and however many there are."""
@@ -235,6 +236,7 @@ def test_different_columns_are_hashed_differently(ids: list[list[str]]) -> None:
     assert len({encodings_of(PackedIds([text]))[0] for text in texts}) == len(ids)
 
 
+@settings(max_examples=30)
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(columns_text, min_size=n, max_size=n), min_size=1)))
 def test_packed_ids_are_what_was_packed(ids: list[list[str]]) -> None:
     """Packed ids come out in any order, and their hash is that of their encodings one after the other."""

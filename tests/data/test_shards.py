@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -25,6 +25,7 @@ def shards(split: tuple[int, ...] = (2, 3), **keys: Any) -> list[Shard]:
     return [build_shard(table, plan, party.name, KEY) for table, party in zip(tables, plan.parties, strict=True)]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.text(max_size=5), unique=True, min_size=1, max_size=40), st.floats(0, 0.99), st.binary(max_size=99))
 def test_held_out_rows_depend_on_the_ids_alone(ids: list[str], share: float, key: bytes) -> None:
     """Another order of the same ids holds out the same people, exactly as many as planned, and all rows are used."""

@@ -72,11 +72,9 @@ def partly_known(share: float) -> tuple[Draw, float]:
 
 AUC_CASES = {
     "nothing": two_normals(0.0),
-    "something": two_normals(1.0),
     "nearly all": two_normals(3.5),
     "hard": hard_guesses(0.8, 0.6),
     "hard, nearly right": hard_guesses(0.99, 0.99),
-    "upside down for some": hard_guesses(0.5, 0.9),
     "a third known": partly_known(0.33),
     "most known": partly_known(0.95),
 }

@@ -57,7 +57,7 @@ def test_everybody_s_noise_is_added() -> None:
     expected = one_pass.run([])
     generator = np.random.default_rng(3)
     for parties in (1, 3):
-        found = np.array([one_pass.run([generator.bytes] * parties) - expected for _ in range(600)])
+        found = np.array([one_pass.run([generator.bytes] * parties) - expected for _ in range(300)])
         deviation = 4 / 3 * one_pass.cost.std * math.sqrt(parties) / (50 * 2.0 ** (FEATURE_BITS + RESIDUAL_BITS))
         assert found.std() == pytest.approx(deviation, rel=0.06)
 

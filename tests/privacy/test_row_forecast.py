@@ -58,7 +58,7 @@ def forecast(n: int, columns: Sequence[int], epsilon: float, passes: int, _loss:
 def test_true_scores_have_their_auc() -> None:
     """Labels drawn by normal log-odds of that variance give the AUC to .01, and so do scores that noise blurs."""
     generator = np.random.default_rng(0)
-    true = generator.normal(size=200_000) * math.sqrt(true_variance(0.8))
+    true = generator.normal(size=200_000) * math.sqrt(true_variance())
     labels = generator.random(len(true)) < 1 / (1 + np.exp(-true))
     assert roc_auc_score(labels, true) == pytest.approx(0.8, abs=0.01)
     noise = generator.normal(size=len(true)) * true.std()

@@ -153,7 +153,9 @@ class PrivateKey:
         """Encrypt under the party's own key, with full-length fresh randomness drawn modulo the two factors."""
         key = self.public
         plain = plaintexts(values)
-        drawn = [base.draw(key.randomness, len(plain)) for base in self._own_bases]
+        drawn = [
+            key.engine.look_up(table, key.randomness.digits(len(plain), self._own_digits)) for table in self._own_bases
+        ]
         fresh = key.engine.join(*self._rings, *drawn)
         self.encryptions += len(plain)
         return Sendable(key, key.engine.multiply(key.ring, key.embed(plain), fresh))
@@ -195,28 +197,22 @@ class PrivateKey:
     def _q_inverse(self) -> mpz:
         return gmpy2.invert(self._q, self._p)
 
+    @property
+    def _own_digits(self) -> int:
+        """Digits of an exponent modulo the order of a factor's group."""
+        return -(-(self.public.profile.key_bits // 2 + SPARE_BITS) // WINDOW)
+
     @cached_property
-    def _own_bases(self) -> "list[OwnBase]":
+    def _own_bases(self) -> list[PreparedPowers]:
+        """For each factor the powers of one base: uniform ones are the owner's randomness, hidden from others only.
+
+        base**(256**j) are tabulated once, so an exponentiation has no squarings.
+        """
         key = self.public
         # An n-th power modulo p**2 is a p-th power: p - 1 of them, and q cannot be told from the result.
         bases = [gmpy2.powmod_sec(key.randomness.unit(ring.root), ring.root, ring.modulus) for ring in self._rings]
-        bits = key.profile.key_bits // 2
-        return [OwnBase(key.engine, ring, int(base), bits) for ring, base in zip(self._rings, bases, strict=True)]
-
-
-class OwnBase:
-    """Uniform powers of one base modulo the square of a secret prime: the owner's randomness, hidden from others only.
-
-    The base's powers base**(256**j) are tabulated once, so an exponentiation has no squarings.
-    """
-
-    def __init__(self, engine: Engine, ring: Ring, base: int, exponent_bits: int) -> None:
-        self._engine = engine
-        self._digits = -(-(exponent_bits + SPARE_BITS) // WINDOW)
-        self._table = window_table(engine, ring, base, self._digits)
-
-    def draw(self, randomness: Randomness, count: int) -> Limbs:
-        return self._engine.look_up(self._table, randomness.digits(count, self._digits))
+        pairs = zip(self._rings, bases, strict=True)
+        return [window_table(key.engine, ring, int(base), self._own_digits) for ring, base in pairs]
 
 
 def window_table(engine: Engine, ring: Ring, base: int, digits: int) -> PreparedPowers:

@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import importlib.util
 import warnings
+from abc import ABC, abstractmethod
 from functools import cache
 from types import ModuleType
 from typing import Protocol
@@ -51,28 +52,44 @@ class PointSum(Protocol):
         """The sum of all that was added; of nothing, the identity, whose bytes are all zero."""
 
 
-class RistrettoGroup(Protocol):
+class RistrettoGroup(ABC):
     """Points of ristretto255 as bytes, one after the other without gaps."""
 
-    @property
-    def name(self) -> str:
-        """The engine's name in records and benchmarks."""
-
-    @property
-    def is_constant_time(self) -> bool:
-        """Whether the time that a multiplication takes is independent of the scalar."""
+    name: str
+    """The engine's name in records and benchmarks."""
+    is_constant_time: bool
+    """Whether the time that a multiplication takes is independent of the scalar."""
 
     def times(self, points: Points, scalar: int) -> bytes:
         """The multiples of points; CryptoError where one is no point, or is the identity."""
+        _check_size(points, POINT_BYTES)
+        return self._times(points, _scalar_bytes(scalar))
 
     def times_hashed(self, uniform: Points, scalar: int = 1) -> bytes:
         """The multiples of the points that uniform strings of 64 bytes, hashes for example, are mapped to."""
+        _check_size(uniform, UNIFORM_BYTES)
+        return self._times_hashed(uniform, b"" if scalar == 1 else _scalar_bytes(scalar))
 
     def added(self, left: Points, right: Points) -> bytes:
         """The sum of each pair; CryptoError as in `times`. A point and its negative give the identity."""
+        _check_size(left, POINT_BYTES)
+        if memoryview(left).nbytes != memoryview(right).nbytes:
+            raise CryptoError("expected as many points right as left")
+        return self._added(left, right)
 
     def new_sum(self) -> PointSum:
         """A sum of points to which nothing was added yet."""
+        return _PythonSum()
+
+    @abstractmethod
+    def _times(self, points: Points, scalar: bytes) -> bytes: ...
+
+    @abstractmethod
+    def _times_hashed(self, uniform: Points, scalar: bytes) -> bytes:
+        """Without a scalar, the points themselves."""
+
+    @abstractmethod
+    def _added(self, left: Points, right: Points) -> bytes: ...
 
 
 def choose(name: str = "auto", threads: int | None = None) -> RistrettoGroup:
@@ -123,7 +140,7 @@ def _kernel() -> ModuleType:
     return importlib.import_module("plumbob.crypto.engines._kernel")
 
 
-class NativeGroup(KernelEngine):
+class NativeGroup(KernelEngine, RistrettoGroup):
     """The group in the kernel, by one of its paths (default: the best one here)."""
 
     is_constant_time = True
@@ -133,17 +150,13 @@ class NativeGroup(KernelEngine):
             raise CryptoError("the kernel was not built here: install a C++ compiler and reinstall; or use 'python'")
         super().__init__(available_paths(), path, cores() if threads is None else threads)
 
-    def times(self, points: Points, scalar: int) -> bytes:
-        _check_size(points, POINT_BYTES)
-        return _answer(_kernel().ristretto_times(self.path, points, _scalar_bytes(scalar), self.threads))
+    def _times(self, points: Points, scalar: bytes) -> bytes:
+        return _answer(_kernel().ristretto_times(self.path, points, scalar, self.threads))
 
-    def times_hashed(self, uniform: Points, scalar: int = 1) -> bytes:
-        _check_size(uniform, UNIFORM_BYTES)
-        encoded = b"" if scalar == 1 else _scalar_bytes(scalar)
-        return _answer(_kernel().ristretto_times_mapped(self.path, uniform, encoded, self.threads))
+    def _times_hashed(self, uniform: Points, scalar: bytes) -> bytes:
+        return _answer(_kernel().ristretto_times_mapped(self.path, uniform, scalar, self.threads))
 
-    def added(self, left: Points, right: Points) -> bytes:
-        _check_pairs(left, right)
+    def _added(self, left: Points, right: Points) -> bytes:
         return _answer(_kernel().ristretto_add(self.path, left, right, self.threads))
 
     def new_sum(self) -> PointSum:
@@ -169,34 +182,28 @@ class _NativeSum:
         return found
 
 
-class PythonGroup:
+class PythonGroup(RistrettoGroup):
     """The group on gmpy2's integers: the reference, in time that depends on the scalar."""
 
     name = "python"
     is_constant_time = False
 
-    def times(self, points: Points, scalar: int) -> bytes:
-        _check_size(points, POINT_BYTES)
-        _check_scalar(scalar)
-        return b"".join(_encoded(_multiplied(point, scalar)) for point in _decoded_all(points))
+    def _times(self, points: Points, scalar: bytes) -> bytes:
+        factor = int.from_bytes(scalar, "little")
+        return b"".join(_encoded(_multiplied(point, factor)) for point in _decoded_all(points))
 
-    def times_hashed(self, uniform: Points, scalar: int = 1) -> bytes:
-        _check_size(uniform, UNIFORM_BYTES)
-        _check_scalar(scalar)
-        return b"".join(_encoded(_multiplied(point, scalar)) for point in _mapped_all(uniform))
+    def _times_hashed(self, uniform: Points, scalar: bytes) -> bytes:
+        factor = int.from_bytes(scalar, "little") or 1
+        return b"".join(_encoded(_multiplied(point, factor)) for point in _mapped_all(uniform))
 
-    def added(self, left: Points, right: Points) -> bytes:
-        _check_pairs(left, right)
+    def _added(self, left: Points, right: Points) -> bytes:
         return b"".join(
             _encoded(_plus(*(_decoded(side, place) for side in pair)))
             for place, pair in enumerate(zip(_split(left), _split(right), strict=True))
         )
 
-    def new_sum(self) -> PointSum:
-        return _PythonSum()
 
-
-class SodiumGroup:
+class SodiumGroup(RistrettoGroup):
     """libsodium's ristretto255, through rbcl. Python calculates the combinations, of public numbers, which it lacks."""
 
     name = "rbcl"
@@ -207,36 +214,25 @@ class SodiumGroup:
             raise CryptoError("rbcl is not installed: install it, or use another engine")
         self._sodium = importlib.import_module("rbcl")
 
-    def times(self, points: Points, scalar: int) -> bytes:
-        _check_size(points, POINT_BYTES)
-        encoded = _scalar_bytes(scalar)
-        return b"".join(self._times(encoded, point, place) for place, point in enumerate(_split(points)))
+    def _times(self, points: Points, scalar: bytes) -> bytes:
+        multiply = self._sodium.crypto_scalarmult_ristretto255
+        return b"".join(multiply(scalar, self._checked(each, place)) for place, each in enumerate(_split(points)))
 
-    def times_hashed(self, uniform: Points, scalar: int = 1) -> bytes:
-        _check_size(uniform, UNIFORM_BYTES)
+    def _times_hashed(self, uniform: Points, scalar: bytes) -> bytes:
         mapped = [self._sodium.crypto_core_ristretto255_from_hash(each) for each in _split(uniform, UNIFORM_BYTES)]
-        for place, point in enumerate(mapped):
-            if point == IDENTITY:
-                raise refusal(place)
-        return b"".join(mapped) if scalar == 1 else self.times(b"".join(mapped), scalar)
+        if IDENTITY in mapped:
+            raise refusal(mapped.index(IDENTITY))
+        return self._times(b"".join(mapped), scalar) if scalar else b"".join(mapped)
 
-    def added(self, left: Points, right: Points) -> bytes:
-        _check_pairs(left, right)
-        sums = []
-        for place, (one, other) in enumerate(zip(_split(left), _split(right), strict=True)):
-            if not (self._is_point(one) and self._is_point(other)):
-                raise refusal(place)
-            sums.append(self._sodium.crypto_core_ristretto255_add(one, other))
-        return b"".join(sums)
+    def _added(self, left: Points, right: Points) -> bytes:
+        pairs = enumerate(zip(_split(left), _split(right), strict=True))
+        checked = ([self._checked(side, place) for side in pair] for place, pair in pairs)
+        return b"".join(self._sodium.crypto_core_ristretto255_add(*pair) for pair in checked)
 
-    def new_sum(self) -> PointSum:
-        return _PythonSum()
-
-    def _times(self, scalar: bytes, point: bytes, place: int) -> bytes:
+    def _checked(self, point: bytes, place: int) -> bytes:
         if not self._is_point(point):
             raise refusal(place)
-        found: bytes = self._sodium.crypto_scalarmult_ristretto255(scalar, point)
-        return found
+        return point
 
     def _is_point(self, point: bytes) -> bool:
         # Some versions of libsodium leave the highest bit out, and would take two encodings of one point.
@@ -268,25 +264,15 @@ def _check_size(data: Points, size: int) -> None:
         raise CryptoError(f"{memoryview(data).nbytes} bytes: expected a multiple of {size}; is the last one cut off?")
 
 
-def _check_pairs(left: Points, right: Points) -> None:
-    _check_size(left, POINT_BYTES)
-    if memoryview(left).nbytes != memoryview(right).nbytes:
-        raise CryptoError("expected as many points right as left")
-
-
 def _check_factors(points: Points, factors: Points) -> None:
     _check_size(points, POINT_BYTES)
     if memoryview(points).nbytes * FACTOR_BYTES != memoryview(factors).nbytes * POINT_BYTES:
         raise CryptoError(f"expected a factor of {FACTOR_BYTES} bytes for each point")
 
 
-def _check_scalar(scalar: int) -> None:
+def _scalar_bytes(scalar: int) -> bytes:
     if not 0 < scalar < ORDER:
         raise CryptoError("a scalar is outside the range from 1 to the group's order - 1: reduce it modulo ORDER")
-
-
-def _scalar_bytes(scalar: int) -> bytes:
-    _check_scalar(scalar)
     return int(scalar).to_bytes(SCALAR_BYTES, "little")
 
 

@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
+from functools import partial
 
 import numpy as np
 
@@ -99,12 +100,8 @@ def _chosen_meaning(name: str, counts: Counter[str], kind: str) -> Mapping[str, 
         levels = [level.strip() for level in kind.split("<")]
         return _translate(name, counts, kind, {level: float(place) for place, level in enumerate(levels, 1)}.get)
     word, _, form = kind.partition(":")
-    readers: dict[str, Callable[[str], Callable[[str], float | None]]] = {
-        "number": amount_reader,
-        "date": date_reader,
-        "boolean": lambda _: _flag,
-    }
-    return _translate(name, counts, kind, readers[word](form))
+    reader = partial(_amount, sign=form) if word == "number" else date_reader(form) if word == "date" else _flag
+    return _translate(name, counts, kind, reader)
 
 
 def _with_its_form(name: str, counts: Counter[str], kind: str) -> str:
@@ -281,11 +278,6 @@ def units_of(texts: Iterable[str]) -> set[str]:
     return {match["before"] or match["after"] or "" for match in matches if match}
 
 
-def amount_reader(sign: str) -> Callable[[str], float | None]:
-    """A function that reads amounts with this decimal sign; it returns None for any other text."""
-    return lambda text: _amount(text, sign)
-
-
 def _proved(text: str) -> set[str]:
     match = AMOUNT.fullmatch(text)
     if match is None:
@@ -301,6 +293,7 @@ def _proved(text: str) -> set[str]:
 
 
 def _amount(text: str, sign: str) -> float | None:
+    """The amount with this decimal sign; None for any other text."""
     match = AMOUNT.fullmatch(text)
     if match is None:
         return float(text) if NUMBER.fullmatch(text) and (sign == POINT or "." not in text) else None

@@ -117,15 +117,13 @@ def readable_residuals(reply_bits: int, residual_bits: int) -> int:
 # The countermeasure, section 6
 
 
-def gradient_error_bound(
-    noise_std: float, batch_size: int, n_steps: int, failure: float, constant: float = GAUSSIAN_CONSTANT
-) -> float:
+def gradient_error_bound(noise_std: float, batch_size: int, n_steps: int, failure: float) -> float:
     """Lemma 6.3, the u of Theorem 6.4: norm of the noise's part in any gradient of the run, for rows of norm 1.
 
     Two parties, `noise_std` the larger of the two; holds with probability 1 - failure. The paper's proof drops the
     noise_std. For longer rows multiply by their norm.
     """
-    return math.sqrt(math.log(2.0 * n_steps / failure) / (constant * batch_size)) * noise_std
+    return math.sqrt(math.log(2.0 * n_steps / failure) / (GAUSSIAN_CONSTANT * batch_size)) * noise_std
 
 
 def utility_gap(gradient_norm: float, distance: float, gradient_error: float, n_steps: int, failure: float) -> float:

@@ -11,7 +11,7 @@ from plumbob.arrays import Vector
 
 DEVIATIONS = 1.96  # Of a 95 % interval.
 MOST_BY_CHANCE = 0.1  # Of a stability index: from there on, people read it as a change.
-LEAST_GROUP = 5  # Rows of a point on the calibration curve.
+MOST_GROUPS, LEAST_GROUP = 10, 5  # Points on a calibration curve, and rows of a point.
 
 
 @dataclass(frozen=True)
@@ -156,13 +156,13 @@ def log_loss_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
     return max(0.0, float(losses.mean()) - reach), float(losses.mean()) + reach
 
 
-def calibration_curve(y: ArrayLike, scores: Vector, bins: int = 10) -> list[list[float]]:
+def calibration_curve(y: ArrayLike, scores: Vector) -> list[list[float]]:
     """Calibration in groups of equal size by score, deciles where there are enough rows.
 
     [mean probability, share of positives, rows, highest probability] of each.
     """
     labels, likely = np.asarray(y, dtype=np.float64), probabilities(scores)
-    groups = np.array_split(np.argsort(scores, kind="stable"), min(bins, max(1, len(labels) // LEAST_GROUP)))
+    groups = np.array_split(np.argsort(scores, kind="stable"), min(MOST_GROUPS, max(1, len(labels) // LEAST_GROUP)))
     return [
         [float(likely[rows].mean()), float(labels[rows].mean()), float(len(rows)), float(likely[rows].max())]
         for rows in groups

@@ -86,19 +86,22 @@ class DraftedEncoding:
         return encoding_for(self.rows, self.numeric, self.levels)[0]
 
     @property
+    def C(self) -> float:
+        """The penalty on the mean loss is 1 / (C rows)."""
+        return encoding_for(self.rows, self.numeric, self.levels)[1]
+
+    @property
     def keys(self) -> dict[str, Any]:
         """The keys of the plan that state this encoding."""
-        C = encoding_for(self.rows, self.numeric, self.levels)[2]
-        penalty = {} if self.has_row_noise else {"l2": float(f"{1.0 / (C * self.rows):.4g}")}
+        penalty = {} if self.has_row_noise else {"l2": float(f"{1.0 / (self.C * self.rows):.4g}")}
         return {**encoding_of(self.bins, self.has_row_noise), **penalty}
 
     @property
     def sentence(self) -> str:
         """A sentence for the plan's file and for the screen."""
-        C = encoding_for(self.rows, self.numeric, self.levels)[2]
         per_column = self.rows / max(1.0, self.numeric + self.levels / LEVELS_OF_A_COLUMN)
         chosen = f"each numeric column as it is and in {self.bins} bins" if self.bins else "numeric columns as they are"
-        penalty = "" if self.has_row_noise else f", with l2 = 1 / ({C:g} x rows)"
+        penalty = "" if self.has_row_noise else f", with l2 = 1 / ({self.C:g} x rows)"
         return (
             f"Drafted for {self.rows:,} training rows, {counted(self.numeric, 'numeric column')} and"
             f" {counted(self.levels, 'level')} "
@@ -106,21 +109,17 @@ class DraftedEncoding:
         )
 
 
-def encoding_for(rows: int, numeric_columns: int, levels: int) -> tuple[int, bool, float]:
-    """(bins, plain, C) for all parties: bins per numeric column, whether the plain column is there too, and C.
+def encoding_for(rows: int, numeric_columns: int, levels: int) -> tuple[int, float]:
+    """(bins, C) for all parties: bins per numeric column, beside the plain one, and C.
 
     `rows` are those of the smallest party's file, without held-out ones. `numeric_columns` are all parties' columns of
-    numbers with more than two values, and `levels` all other encoded columns: of texts, of gaps, of two values. The
-    penalty on the mean loss is 1 / (C rows).
+    numbers with more than two values, and `levels` all other encoded columns: of texts, of gaps, of two values.
     """
-    for name, number, least in (("rows", rows, 1), ("numeric_columns", numeric_columns, 0), ("levels", levels, 0)):
-        if number < least:
-            raise ValueError(f"{name}: expected {least} or more, got {number}")
     rows_for_a_column = rows / max(numeric_columns + levels / LEVELS_OF_A_COLUMN, 1.0)
     bins = next((bins for least, bins in BINS_FROM if rows_for_a_column >= least and numeric_columns), 0)
     variances = numeric_columns * (1 + bins * BIN_SCALE**2) + levels
     C = min(MOST_C, max(LEAST_C, EXPECTED_VARIANCE / max(variances, 1.0)))
-    return bins, True, float(f"{C:.2g}")
+    return bins, float(f"{C:.2g}")
 
 
 def encoding_of(bins: int, has_row_noise: bool = False) -> dict[str, Any]:

@@ -32,11 +32,15 @@ def sample(variance: Fraction, below: Below) -> int:
             return proposal
 
 
-def _laplace(scale: int, below: Below) -> int:
-    """An integer x with probability proportional to exp(-abs(x) / scale)."""
+def _laplace(scale: int, below: Below, is_reduced: bool = True) -> int:
+    """An integer x with probability proportional to exp(-abs(x) / scale).
+
+    Whether a ratio is reduced before its coin is thrown changes no probability, and which bytes are drawn for it.
+    """
     while True:
         fraction = below(scale)
-        if _small_ratio_coin(*Fraction(fraction, scale).as_integer_ratio(), below):
+        ratio = Fraction(fraction, scale).as_integer_ratio() if is_reduced else (fraction, scale)
+        if _small_ratio_coin(*ratio, below):
             drawn = _with_wholes_and_sign(fraction, scale, below)
             if drawn is not None:
                 return drawn
@@ -66,18 +70,9 @@ def _sample_whole(std: int, below: Below) -> int:
     """One draw like `sample`; with a whole deviation as scale, every probability is a ratio of whole numbers."""
     doubled_variance = 2 * std * std
     while True:
-        proposal = _whole_laplace(std, below)
+        proposal = _laplace(std, below, is_reduced=False)
         if ratio_coin((abs(proposal) - std) ** 2, doubled_variance, below):
             return proposal
-
-
-def _whole_laplace(scale: int, below: Below) -> int:
-    while True:
-        fraction = below(scale)
-        if _small_ratio_coin(fraction, scale, below):
-            drawn = _with_wholes_and_sign(fraction, scale, below)
-            if drawn is not None:
-                return drawn
 
 
 def ratio_coin(numerator: int, denominator: int, below: Below) -> bool:

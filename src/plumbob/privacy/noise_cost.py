@@ -123,20 +123,18 @@ class Slope:
         return total
 
 
-def auc_loss(variance: float, learned: float = 1.0, auc: float = USUAL_AUC) -> float:
+def auc_loss(variance: float, learned: float = 1.0) -> float:
     """The loss of AUC by noise of this variance in a score, where the model has learned this share of its way."""
-    separation = math.sqrt(2) * NormalDist().inv_cdf(auc)
+    separation = math.sqrt(2) * NormalDist().inv_cdf(USUAL_AUC)
     beside = variance / max(learned * separation, 1e-12) ** 2
-    return auc - NormalDist().cdf(separation / math.sqrt(2 * (1 + beside)))
+    return USUAL_AUC - NormalDist().cdf(separation / math.sqrt(2 * (1 + beside)))
 
 
-def residual_noise_loss(
-    columns: int, square: float, slope: Slope, batch: int, steps: int, deviation: float, auc: float = USUAL_AUC
-) -> float:
+def residual_noise_loss(columns: int, square: float, slope: Slope, batch: int, steps: int, deviation: float) -> float:
     """The loss of AUC by noise of this deviation on each residual of each batch, in units of the gradient.
 
     `square` is a scaled value's mean square: 1, or less where rows are clipped.
     """
     in_gradient = deviation**2 * square / max(batch, 1)
     variance = columns * square * in_gradient * slope.accumulated(steps)
-    return auc_loss(variance, slope.learned(steps), auc)
+    return auc_loss(variance, slope.learned(steps))

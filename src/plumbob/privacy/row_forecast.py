@@ -228,19 +228,19 @@ def _curvature(variance: float) -> float:
     return 0.25 / math.sqrt(1.0 + SATURATION * variance)
 
 
-def true_variance(auc: float = USUAL_AUC) -> float:
-    """The variance of true log-odds with this AUC, in a table with as many of one class as of the other."""
-    apart = _squared_distance(auc) * math.pi / 8
+def true_variance() -> float:
+    """The variance of true log-odds with the usual AUC, in a table with as many of one class as of the other."""
+    apart = _squared_distance() * math.pi / 8
     return apart / (1.0 - apart) / SATURATION
 
 
-def _squared_distance(auc: float) -> float:
+def _squared_distance() -> float:
     """The squared distance between the classes' means, for scores of variance 1 in all."""
-    squared = NormalDist().inv_cdf(auc) ** 2
+    squared = NormalDist().inv_cdf(USUAL_AUC) ** 2
     return 2.0 * squared / (1.0 + squared / 2.0)
 
 
-def auc_at(correlation: float, auc: float = USUAL_AUC) -> float:
-    """The AUC of scores that correlate like this with the true ones, which have this AUC."""
-    squared = _squared_distance(auc) * correlation**2
+def auc_at(correlation: float) -> float:
+    """The AUC of scores that correlate like this with the true ones, which have the usual AUC."""
+    squared = _squared_distance() * correlation**2
     return NormalDist().cdf(math.copysign(math.sqrt(squared / (2.0 * (1.0 - squared / 4.0))), correlation))

@@ -98,34 +98,22 @@ class Sensitivity:
     squared_norms: tuple[int, ...]
     """The largest squared norm of each party's part of a row; the intercept's 1 is one of them."""
     residual: int
-    """The largest absolute residual, every cut included."""
-    stray: int = 0
-    """How far rounding inside the products can move the whole sum beyond that."""
+    """The largest absolute residual, its cut included."""
 
     @property
     def units(self) -> int:
-        """2 R (c + one unit per cut), rounded up."""
-        return 2 * _root_up(sum(self.squared_norms) * self.residual**2) + self.stray
+        """2 R (c + one unit for the cut), rounded up."""
+        return 2 * _root_up(sum(self.squared_norms) * self.residual**2)
 
     @classmethod
     def of(
-        cls,
-        norms: Sequence[float],
-        feature_bits: int,
-        residual_bits: int,
-        *,
-        has_intercept: bool = True,
-        residual_bound: Fraction = SERIES_BOUND,
-        cuts: int = 1,
-        largest_weight: Fraction = Fraction(1),
-        stray: int = 0,
+        cls, norms: Sequence[float], feature_bits: int, residual_bits: int, *, has_intercept: bool = True
     ) -> "Sensitivity":
-        """`norms` are each party's R_k, `cuts` the roundings of a residual, `largest_weight` that of a row's class."""
+        """`norms` are each party's R_k; a residual is rounded once."""
         squares = [squared_norm_units(norm, feature_bits) for norm in norms]
         if has_intercept:
             squares.append(squared_norm_units(1.0, feature_bits))
-        residual = math.ceil(residual_bound * largest_weight * 2**residual_bits) + cuts
-        return cls(tuple(squares), residual, stray)
+        return cls(tuple(squares), math.ceil(SERIES_BOUND * 2**residual_bits) + 1)
 
 
 def _root_up(square: int) -> int:
@@ -140,12 +128,9 @@ def norms_of(row_norm: float, columns: Sequence[int]) -> tuple[float, ...]:
     return tuple(joint * math.sqrt(own / every) for own in columns if own)
 
 
-def public_rate(parties: int, largest_weight: float = 1.0) -> float:
-    """4 / (p + 1): clipped rows are not centred, so the intercept counts as one more party (docs/privacy.md, Lemma 7).
-
-    A row's weight multiplies the curvature, and so divides the rate.
-    """
-    return 4.0 / (parties + 1) / largest_weight
+def public_rate(parties: int) -> float:
+    """4 / (p + 1): clipped rows are not centred, so the intercept counts as one more party (Lemma 7)."""
+    return 4.0 / (parties + 1)
 
 
 # What it costs.

@@ -17,7 +17,7 @@ from plumbob.errors import PrivacyError
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
-from plumbob.privacy.ranges import stated_ranges
+from plumbob.privacy.home import stated_ranges
 from plumbob.privacy.rows import RowCost, RowSpending, rho_at_home
 from plumbob.protocol.shares.shape import FAILURE_BITS, FAILURE_BITS_OF_STAGES, HIDING_BITS, LatticeShape
 

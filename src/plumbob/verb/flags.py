@@ -286,7 +286,7 @@ def _ranges_from_dictionary(dictionary: Path | None) -> dict[str, tuple[float, .
         raise DataError(
             f"{dictionary}: expected a CSV file of columns and their descriptions ({type(error).__name__})"
         ) from None
-    from plumbob.privacy.ranges import proposed_ranges
+    from plumbob.privacy.home import proposed_ranges
 
     found = proposed_ranges(described)
     return {name: (item.low, item.high) for name, item in found.items() if item is not None}

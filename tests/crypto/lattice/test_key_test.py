@@ -48,7 +48,10 @@ def failure_chance(degree: int) -> float:
 
 def heavy_secret_bits(degree: int) -> float:
     """Bits of the chance that more than three quarters of a secret are not zero: a binomial tail, exactly."""
-    heavy = sum(math.comb(degree, count) << count for count in range(3 * degree // 4 + 1, degree + 1))
+    count, heavy = 3 * degree // 4 + 1, 0
+    term = math.comb(degree, count) << count
+    for following in range(count + 1, degree + 2):
+        heavy, term = heavy + term, term * 2 * (degree + 1 - following) // following
     spare = heavy.bit_length() - 64
     return degree * math.log2(3) - spare - math.log2(heavy >> spare)
 

@@ -15,7 +15,6 @@ from tests.crypto.lattice.support import (
     EVALUATOR_SEED,
     OWNER_SEED,
     TINY_SLOTS,
-    admitted,
     make_key,
     play,
     play_slots,
@@ -210,14 +209,6 @@ def test_threads_do_not_change_bytes(path: str) -> None:
     )
 
 
-def test_a_path_that_is_missing_is_refused() -> None:
-    """A path or a number of threads that cannot be is said at once."""
-    with pytest.raises(ValueError, match="expected a path among"):
-        native.NativeLatticeEngine("abacus")
-    with pytest.raises(ValueError, match="expected at least one thread"):
-        native.NativeLatticeEngine(threads=0)
-
-
 def test_repeated_transforms_are_transforms() -> None:
     """What the benchmark times is the transform that products use, and residues out of range are refused."""
     parameters, small = sets.insecure_for_tests(64, 2), np.arange(64, dtype=np.int32)[None]
@@ -229,13 +220,6 @@ def test_repeated_transforms_are_transforms() -> None:
         values[1, 63] = wrong
         with pytest.raises(ValueError, match="expected residues below their primes"):
             engine.repeat_transform(parameters, values, 1)
-
-
-def test_tested_keys_are_alike(engine: LatticeEngine) -> None:
-    """A key that is tested by one engine is the key of the other."""
-    ours, theirs = admitted(make_key(engine, TINY_SLOTS)), admitted(make_key(REFERENCE, TINY_SLOTS))
-    assert (ours.residues == theirs.residues).all()
-    assert ours.digest == theirs.digest
 
 
 def test_a_long_call_can_be_interrupted() -> None:

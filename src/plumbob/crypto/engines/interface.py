@@ -92,34 +92,30 @@ class Engine(Protocol):
         """
 
 
-def unbounded(values: Integers) -> Sequence[int]:
-    """The values as Python's own integers, which do not overflow."""
-    return values.tolist() if isinstance(values, np.ndarray) else values
+class PlainEngine:
+    """What engines on this machine's cores have in common: two divisions per value, on gmpy2's integers."""
 
+    def embed(self, ring: Ring, values: Integers) -> Limbs:
+        root = mpz(ring.root)
+        # Python's own integers do not overflow.
+        unbounded = values.tolist() if isinstance(values, np.ndarray) else values
+        return from_ints((1 + value % root * root for value in unbounded), ring.width)
 
-def embedded(ring: Ring, values: Integers) -> Limbs:
-    """1 + value * root for engines on this machine's cores: one product per value."""
-    root = mpz(ring.root)
-    return from_ints((1 + value % root * root for value in unbounded(values)), ring.width)
-
-
-def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:
-    """One ring's part of `logarithms`, for engines whose `power` does the work; the rest is two divisions per value."""
-    prime = mpz(ring.root)
-    reduced = from_ints((value % ring.modulus for value in to_mpz(values)), ring.width)
-    raised = to_mpz(engine.power(ring, reduced, ring.root - 1))
-    return from_ints(((value - 1) // prime * scale % prime for value in raised), width_for(ring.root))
-
-
-def check_bits(bits: int) -> None:
-    """Refuse a width of entries, sign included, that engines cannot take."""
-    if not 1 <= bits <= MAX_BITS:
-        raise ValueError(f"expected 1 to {MAX_BITS} bits, got {bits}: encode with a smaller scale")
+    def logarithms(self: Engine, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
+        found = []
+        for ring, scale in zip(rings, scales, strict=True):
+            prime = mpz(ring.root)
+            reduced = from_ints((value % ring.modulus for value in to_mpz(values)), ring.width)
+            raised = to_mpz(self.power(ring, reduced, ring.root - 1))
+            logarithms = ((value - 1) // prime * scale % prime for value in raised)
+            found.append(from_ints(logarithms, width_for(ring.root)))
+        return found
 
 
 def check_range(matrix: IntegerMatrix, bits: int) -> None:
     """Refuse entries outside the range: kernels take the low bits of anything and would return wrong results."""
-    check_bits(bits)
+    if not 1 <= bits <= MAX_BITS:
+        raise ValueError(f"expected 1 to {MAX_BITS} bits, got {bits}: encode with a smaller scale")
     limit = 1 << (bits - 1)
     if matrix.size and not (-limit <= int(matrix.min()) and int(matrix.max()) < limit):
         raise ValueError(f"expected entries in [-{limit}, {limit}), got larger ones: raise bits or check the encoding")

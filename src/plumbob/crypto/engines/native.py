@@ -4,8 +4,6 @@ Importing this module raises ImportError where the kernel was not built. What th
 (inverses) is done here, on gmpy2's integers.
 """
 
-from collections.abc import Sequence
-
 import gmpy2
 import numpy as np
 
@@ -13,13 +11,11 @@ from plumbob.crypto.engines import _kernel
 from plumbob.crypto.engines.interface import (
     Digits,
     IntegerMatrix,
-    Integers,
     KernelEngine,
+    PlainEngine,
     PreparedPowers,
     Ring,
     check_range,
-    embedded,
-    logarithm,
 )
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
@@ -29,7 +25,7 @@ def available_paths() -> list[str]:
     return _kernel.available_paths()
 
 
-class NativeEngine(KernelEngine):
+class NativeEngine(KernelEngine, PlainEngine):
     """Modular arithmetic in the kernel."""
 
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
@@ -37,9 +33,6 @@ class NativeEngine(KernelEngine):
 
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         return _kernel.multiply(self._prepared(ring), rows(left), rows(right), self.threads)
-
-    def embed(self, ring: Ring, values: Integers) -> Limbs:
-        return embedded(ring, values)
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         if exponent < 0:
@@ -76,9 +69,6 @@ class NativeEngine(KernelEngine):
         width = width_for(int(first.modulus * second.modulus))
         prepared = self._prepared(first)
         return _kernel.join(prepared, modulus, inverse, rows(left), rows(right), width, self.threads)
-
-    def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
-        return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
 
     def _prepared(self, ring: Ring) -> _kernel.Ring:
         """The kernel's constants for a ring: about a millisecond, so they are kept."""

@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
-from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Integers, Ring, embedded, logarithm
+from plumbob.crypto.engines.interface import Digits, IntegerMatrix, PlainEngine, Ring
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 
@@ -22,7 +22,7 @@ class PowerTable:
     powers: list[list[mpz]]
 
 
-class PythonEngine:
+class PythonEngine(PlainEngine):
     """The reference engine: gmpy2's integers, on one thread."""
 
     name = "python"
@@ -33,9 +33,6 @@ class PythonEngine:
             others = others * len(left)
         modulus = ring.modulus
         return from_ints((a * b % modulus for a, b in zip(to_mpz(left), others, strict=True)), ring.width)
-
-    def embed(self, ring: Ring, values: Integers) -> Limbs:
-        return embedded(ring, values)
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         if exponent == 0:  # Never a secret one; GMP's constant-time power does not take it.
@@ -69,9 +66,6 @@ class PythonEngine:
             for a, b in zip(to_mpz(left), to_mpz(right), strict=True)
         )
         return from_ints(joined, width_for(int(first.modulus * second.modulus)))
-
-    def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
-        return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
 
 
 def group_size(rows: int, looked_up: int) -> int:

@@ -33,11 +33,6 @@ def sums(engine: LatticeEngine, entries: Small, share: Pairs) -> list[int]:
     return integers_of(engine.own_sums(entries, share))
 
 
-def cut(share: int, dropped: int, is_first: bool) -> int:
-    """From a share of x modulo 2**128, one of about x / 2**dropped; one party rounds down, the other up."""
-    return share >> dropped if is_first else -(-share % RING >> dropped) % RING
-
-
 def lift(share: int, bits: int, is_first: bool) -> int:
     """From a share of a small x modulo 2**bits, one modulo 2**128."""
     return share if is_first else (share - (1 << bits)) % RING
@@ -53,8 +48,8 @@ class WrappedShares:
         return share % RING
 
     def cut(self, share: int, dropped: int) -> int:
-        """A share of about x / 2**dropped."""
-        return cut(share % RING, dropped, self.is_first)
+        """A share of about x / 2**dropped; one party rounds down, the other up."""
+        return share % RING >> dropped if self.is_first else -(-share % RING >> dropped) % RING
 
 
 class WholeShares:

@@ -207,13 +207,13 @@ class Evaluator:
     def reply(self, request: MessageBody) -> Answer:
         """A fresh encryption of the owner's share, and the evaluator's share (outputs, 2) modulo 2**output_bits."""
         layout, engine = self.matrix.layout, self.matrix.engine
-        seed, packed = read_request(layout.parameters, request, layout.requests)
+        packed = read_request(layout.parameters, request, layout.requests)
         # The reply's randomness depends on the matrix too: the same request with another must not repeat it.
-        streams = admit(self._register, self.key, self.product, self._local_key, request, self.matrix.digest)
+        keys = admit(self._register, self.key, self.product, self._local_key, request, self.matrix.digest)
         if not layout.requests:
             return Answer(b"", layout.nothing)
         with refusing_residues():
-            sent, share = engine.reply(self.matrix, reply_keys(self.key, self.product, seed, streams), packed)
+            sent, share = engine.reply(self.matrix, keys(0), packed)
         return Answer(sent.tobytes(), layout.take_outputs(share))
 
 
@@ -265,16 +265,15 @@ class SlotEvaluator:
         """Fresh encryptions of the owner's shares, and the evaluator's, of the same shape, modulo t."""
         layout, parameters = self.layout, self.layout.parameters
         check_values(values, layout)
-        seed, packed = read_request(parameters, request, layout.requests)
+        packed = read_request(parameters, request, layout.requests)
         placed = layout.place(values)
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
         own = b"".join(fingerprint(self._local_key, b"values", each) for each in placed)
-        streams = admit(self._register, self.key, self.product, self._local_key, request, own)
+        keys = admit(self._register, self.key, self.product, self._local_key, request, own)
         asked, answers = cut(packed, [part.requests for part in layout.parts]), []
         with refusing_residues():
             for place, (part, numbers) in enumerate(zip(asked, placed, strict=True)):
-                keys = reply_keys(self.key, self.product, seed, streams, place)
-                answers.append(self.engine.reply_slots(parameters, keys, part, numbers, layout.is_turn))
+                answers.append(self.engine.reply_slots(parameters, keys(place), part, numbers, layout.is_turn))
         sent, shares = zip(*answers, strict=True) if answers else ((), ())
         return Answer(b"".join(each.tobytes() for each in sent), layout.take(shares))
 
@@ -305,14 +304,6 @@ def request_stream(parameters: ParameterSet, product: ProductContext, seed: byte
     return expand("request", product.encode(parameters), seed, _number(part))
 
 
-def reply_keys(
-    key: TestedKey, product: ProductContext, seed: bytes, streams: "ReplyStreams", part: int = 0
-) -> ReplyKeys:
-    """The keys for the reply to one part of a request with this seed."""
-    uniform = request_stream(key.parameters, product, seed, part)
-    return ReplyKeys(uniform, key.residues, key.stream, *streams(_number(part)))
-
-
 def at_place(keys: AnyKeys, part: slice) -> AnyKeys:
     """The same keys, for some of the polynomials: these have the bytes that they have in the whole."""
     return replace(keys, first=keys.first + part.start)
@@ -341,10 +332,10 @@ def cut(polynomials: NDArray[Any], counts: Sequence[int]) -> list[NDArray[Any]]:
     return [polynomials[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]
 
 
-def read_request(parameters: ParameterSet, request: MessageBody, count: int) -> tuple[bytes, Packed]:
-    """A request's seed and its polynomials."""
+def read_request(parameters: ParameterSet, request: MessageBody, count: int) -> Packed:
+    """A request's polynomials, behind its seed."""
     check_length("request", request, SEED_BYTES + count * parameters.polynomial_bytes)
-    return bytes(request[:SEED_BYTES]), polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
+    return polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
 
 
 def polynomials(parameters: ParameterSet, data: MessageBody, count: int) -> Packed:
@@ -353,23 +344,24 @@ def polynomials(parameters: ParameterSet, data: MessageBody, count: int) -> Pack
     return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
 
 
-ReplyStreams = Callable[[bytes], tuple[bytes, bytes]]
-"""Gives the keys of the streams of u and e2 for a part of a reply."""
-
-
 def admit(
     register: Register, key: TestedKey, product: ProductContext, local_key: bytes, request: MessageBody, own: bytes
-) -> ReplyStreams:
-    """Refuse a request that was answered otherwise before; derive the reply's streams. `own` marks own numbers."""
-    context = product.encode(key.parameters)
+) -> Callable[[int], ReplyKeys]:
+    """Refuse a request that was answered otherwise before; the keys for the reply to each of its parts.
+
+    `own` marks own numbers.
+    """
+    context, seed = product.encode(key.parameters), bytes(request[:SEED_BYTES])
     content = fingerprint(local_key, b"request", request)
-    register.admit(context, bytes(request[:SEED_BYTES]), hashlib.sha256(content + own).digest())
-    fields = (context, content, key.digest, own)
+    register.admit(context, seed, hashlib.sha256(content + own).digest())
 
-    def streams(part: bytes) -> tuple[bytes, bytes]:
-        return derive(local_key, "reply secret", *fields, part), derive(local_key, "reply errors", *fields, part)
+    def keys(part: int) -> ReplyKeys:
+        fields = (context, content, key.digest, own, _number(part))
+        uniform = request_stream(key.parameters, product, seed, part)
+        secret, errors = (derive(local_key, label, *fields) for label in ("reply secret", "reply errors"))
+        return ReplyKeys(uniform, key.residues, key.stream, secret, errors)
 
-    return streams
+    return keys
 
 
 def check_same_set(left: ParameterSet, right: ParameterSet) -> None:

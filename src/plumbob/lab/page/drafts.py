@@ -15,7 +15,7 @@ from plumbob.datasets import CREDIT_FILE
 from plumbob.errors import DataError, PlanError
 from plumbob.lab.page.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
 from plumbob.plan import KEYS, OURS, PROTOCOLS, Party, Plan, SettingKey, in_words
-from plumbob.plan.defaults import PAPER, default_of
+from plumbob.plan.plan import PAPER, default_of
 from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.record import Finding
 from plumbob.report.decision import decision_on_plan, findings_page, summary_page
