@@ -143,9 +143,7 @@ class HomeTable:
     @cached_property
     def auc(self) -> float:
         """The AUC that own columns reach on their own."""
-        design = np.column_stack([self.X, np.ones(len(self.X))])
-        fitted = design @ np.linalg.lstsq(design, logistic.signs_of(self.y), rcond=None)[0]
-        return metrics.auc(self.y, fitted)
+        return metrics.auc(self.y, _fit_without_peers(np.column_stack([self.X, np.ones(len(self.X))]), self.y))
 
     def variances(self, columns: int) -> Vector:
         """Variances of this many columns' directions: like own columns', or 1 / k of the first for the k-th. Mean 1."""

@@ -5,7 +5,7 @@ from a run's record, or from a plan before any run. Each sentence is one that th
 docs/privacy-officers.md explains them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -81,19 +81,16 @@ class Decision:
 
     @property
     def not_tested(self) -> list[str]:
-        return list(self._not_tested())
-
-    def _not_tested(self) -> Iterator[str]:
-        if self.record is not None and not self.record.is_finished:
-            yield f"The run did not finish: {shortened(self.record.status, LONGEST_LIST)}."
+        lines = ["Attacks that nobody has thought of.", "No outside experts have reviewed Plumbob."]
         if self.judgement.left_out:
-            yield f"Attacks that were not run: {shortened(', '.join(self.judgement.left_out), LONGEST_LIST)}."
+            missing = f"Attacks that were not run: {shortened(', '.join(self.judgement.left_out), LONGEST_LIST)}."
         elif not self._is_attacked:
-            yield "No attack was run. `plumbob audit` attacks a run on data like yours."
+            missing = "No attack was run. `plumbob audit` attacks a run on data like yours."
         else:
-            yield "Other data: these attacks may reach more, or less, on other rows."
-        yield "Attacks that nobody has thought of."
-        yield "No outside experts have reviewed Plumbob."
+            missing = "Other data: these attacks may reach more, or less, on other rows."
+        if self.record is not None and not self.record.is_finished:
+            return [f"The run did not finish: {shortened(self.record.status, LONGEST_LIST)}.", missing, *lines]
+        return [missing, *lines]
 
     @property
     def _is_attacked(self) -> bool:
