@@ -174,13 +174,16 @@ BEFORE = "Calculated by `check` from the plan's numbers, before any run. No data
 def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str], version: str) -> str:
     """A page with the verdict first, then each finding with its reason, and the whole plan."""
     decision = decision_on_plan(plan, findings, version)
+    hashed = tag("p", "Plan ", tag("code", decision.plan_hash), f", Plumbob {version}.", class_="note")
+    blocks = headline_blocks(decision.judgement.headlines)
+    words = (joined(tag("dt", entry.word), tag("dd", entry.means)) for entry in GLOSSARY)
     sections = [
-        _verdict_section(decision),
+        Section("What each party could work out", [BEFORE], special=joined(blocks, hashed)),
         Section("Finding by finding", table=_findings_table(findings)),
         Section("What has no verdict", special=bullets(notes)),
         plan_section(plan, plan.to_toml()),
         Section("What is not protected", special=bullets(decision.judgement.limits)),
-        Section("Words used here", special=tag("dl", *_words(), class_="words")),
+        Section("Words used here", special=tag("dl", *words, class_="words")),
     ]
     return render(plan.title or f"A plan with {plan.protocol}", sections, decision.about)
 
@@ -196,22 +199,12 @@ def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> D
     return Decision(plan, rows, findings, judgement(figures, findings), plan.hash(), version)
 
 
-def _verdict_section(decision: Decision) -> Section:
-    hashed = tag("p", "Plan ", tag("code", decision.plan_hash), f", Plumbob {decision.version}.", class_="note")
-    blocks = headline_blocks(decision.judgement.headlines)
-    return Section("What each party could work out", [BEFORE], special=joined(blocks, hashed))
-
-
 def _findings_table(findings: Sequence[Finding]) -> PageTable:
     rows = [
-        [one.attack, badge(one.verdict), f"{one.by}, {one.target} of {one.against}", _reason(one)] for one in findings
+        [
+            *(one.attack, badge(one.verdict), f"{one.by}, {one.target} of {one.against}"),
+            f"{one.why} To stop it: {one.fix}" if one.fix else one.why,
+        ]
+        for one in findings
     ]
     return PageTable(["attack", "verdict", "by whom, about what", "why, and what stops it"], rows)
-
-
-def _reason(finding: Finding) -> str:
-    return f"{finding.why} To stop it: {finding.fix}" if finding.fix else finding.why
-
-
-def _words() -> list[object]:
-    return [joined(tag("dt", entry.word), tag("dd", entry.means)) for entry in GLOSSARY]
