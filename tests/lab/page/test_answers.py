@@ -11,7 +11,6 @@ from plumbob.errors import PlanError
 from plumbob.lab.page.drafts import (
     FIRST,
     Parts,
-    PlanDraft,
     checked,
     chosen,
     fitted_defaults,
@@ -27,7 +26,7 @@ FIRST_DRAFT = chosen(FIRST, FIRST.rows, "loans")
 NOTHING_SAID = msgspec.to_builtins(TableReading())
 
 
-def asked(body: Any, tables: TablesRead | None = None) -> PlanDraft:
+def asked(body: Any, tables: TablesRead | None = None) -> Plan:
     """The draft, as the lab takes what the page sends."""
     return asked_with(Parts.of(body), tables)
 
@@ -44,14 +43,14 @@ def test_controls_hold_the_whole_plan() -> None:
     plan = Plan.for_columns(
         (3, 4, 5), rows=77, batch_size=7, title="A <b>title</b>", protocol="arbiter", noise="heuristic", row_norm=2.0
     ).replace(heuristic={"G": 2.0, "T": 7})
-    assert asked(chosen(plan, 77, "")).plan == plan
-    assert asked(FIRST_DRAFT).plan == FIRST
+    assert asked(chosen(plan, 77, "")) == plan
+    assert asked(FIRST_DRAFT) == FIRST
 
 
 def test_rows_are_those_of_the_data() -> None:
     """Whatever number comes along with a data set's name; without one, the number counts."""
-    assert asked(draft(rows=5)).plan.rows == 3_200
-    assert asked(draft(data="", rows=5000)).plan.rows == 5000
+    assert asked(draft(rows=5)).rows == 3_200
+    assert asked(draft(data="", rows=5000)).rows == 5000
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,7 @@ def test_every_fix_on_a_button_helps(protocol: str, noise: str, batch_size: int)
         assert finding["fixes"]
         for fix in finding["fixes"]:
             assert set(fix["keys"]) <= {key.name for key in KEYS}
-            better = asked(draft(**with_fix(body["keys"], fix["keys"]))).plan
+            better = asked(draft(**with_fix(body["keys"], fix["keys"])))
             if fix["flags"].startswith("--epsilon"):
                 continue  # A quarter of it: a step on the way, to be pressed again.
             same = [one for one in check(better) if (one.attack, one.target) == (finding["attack"], finding["target"])]
@@ -172,7 +171,7 @@ def test_what_a_lattice_has_in_place_of_a_length() -> None:
 
 def test_it_begins_with_the_safe_defaults() -> None:
     """Shares, over lattices, whitened, with the Fourier series, and weights that are never opened."""
-    plan = asked(FIRST_DRAFT).plan
+    plan = asked(FIRST_DRAFT)
     assert (plan.protocol, plan.open) == ("shares", "never")
     assert (plan.scale, plan.sigmoid) == ("whitened", "fourier")
     leaking = [one for one in checked(asked(FIRST_DRAFT))["findings"] if one["verdict"] == "leaks"]
@@ -181,7 +180,7 @@ def test_it_begins_with_the_safe_defaults() -> None:
 
 def test_own_tables_say_how_many_columns_and_rows() -> None:
     """Tables give columns, rows and the bins that the rule chose, whatever the controls hold."""
-    plan = asked(draft(data="own", features=[1, 1], rows=5, bins=3), TablesRead((3, 4), 500, {"bins": 5})).plan
+    plan = asked(draft(data="own", features=[1, 1], rows=5, bins=3), TablesRead((3, 4), 500, {"bins": 5}))
     assert ([party.features for party in plan.learners], plan.rows, plan.bins) == ([3, 4], 500, 5)
     with pytest.raises(PlanError, match="bank: no column"):
         asked(draft(data="own"), TablesRead(mistake="bank: no column 'x'"))
