@@ -15,7 +15,8 @@ from plumbob.lab.reports import compared_runs, defences_page, paper
 from plumbob.plan import Party, Plan
 from plumbob.record import Finding
 from plumbob.report import run as run_report
-from plumbob.report.decision import decision_on_plan, findings_page, summary_of, summary_page
+from plumbob.report.decision import summary_of, summary_page
+from plumbob.report.plan_page import decision_on_plan, findings_page
 from tests.browser.conftest import DESKTOP, PHONE, Tab
 from tests.browser.looks import SCHEMES, faint, look_at, reachable, stops, violations
 from tests.browser.support import QUALITY, noisy_record, own_side, three_ways

@@ -1,7 +1,6 @@
-"""The pages for whoever decides: the decision sheet, and a plan's findings to read, print or save before any run.
+"""The decision sheet: one side of paper for the person who says yes or no, in plain words, with room for a signature.
 
-The sheet is one side of paper for the person who says yes or no, in plain words, with room for a signature. It is made
-from a run's record, or from a plan before any run. Each sentence is one that this plan makes true;
+It is made from a run's record, or from a plan before any run. Each sentence is one that this plan makes true;
 docs/privacy-officers.md explains them.
 """
 
@@ -16,11 +15,10 @@ from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report.chart import asset
-from plumbob.report.glossary import GLOSSARY
 from plumbob.report.markup import NOTHING, joined, shortened, tag
-from plumbob.report.page import PageTable, Section, bullets, frame, render
-from plumbob.report.run import judged, plan_section, warnings
-from plumbob.report.verdicts import badge, class_of, headline_blocks, remedy
+from plumbob.report.page import bullets, frame
+from plumbob.report.run import judged, warnings
+from plumbob.report.verdicts import class_of, remedy
 
 MOST_NAMES, MOST_LINES = 3, 3
 LONGEST_NAME, LONGEST_TITLE, LONGEST_LIST, LONGEST_SENTENCE = 24, 80, 150, 240
@@ -164,47 +162,3 @@ def _headline(block: HeadlineBlock) -> Markup:
         tag("p", block.counts, class_="note"),
         class_=f"headline {class_of(block.verdict)}",
     )
-
-
-# A plan's findings as a page of their own.
-
-BEFORE = "Calculated by `check` from the plan's numbers, before any run. No data were looked at."
-
-
-def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str], version: str) -> str:
-    """A page with the verdict first, then each finding with its reason, and the whole plan."""
-    decision = decision_on_plan(plan, findings, version)
-    hashed = tag("p", "Plan ", tag("code", decision.plan_hash), f", Plumbob {version}.", class_="note")
-    blocks = headline_blocks(decision.judgement.headlines)
-    words = (joined(tag("dt", entry.word), tag("dd", entry.means)) for entry in GLOSSARY)
-    sections = [
-        Section("What each party could work out", [BEFORE], special=joined(blocks, hashed)),
-        Section("Finding by finding", table=_findings_table(findings)),
-        Section("What has no verdict", special=bullets(notes)),
-        plan_section(plan, plan.to_toml()),
-        Section("What is not protected", special=bullets(decision.judgement.limits)),
-        Section("Words used here", special=tag("dl", *words, class_="words")),
-    ]
-    return render(plan.title or f"A plan with {plan.protocol}", sections, decision.about)
-
-
-def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
-    """The decision sheet of a plan that nobody has run yet."""
-    # Late: a party's sheet shows what it judged when it signed, and needs no rule for that.
-    from plumbob.checking.figures import Figures
-    from plumbob.checking.filing import judgement
-
-    figures = Figures.of(plan)
-    rows = 0 if figures.is_assumed else figures.rows
-    return Decision(plan, rows, findings, judgement(figures, findings), plan.hash(), version)
-
-
-def _findings_table(findings: Sequence[Finding]) -> PageTable:
-    rows = [
-        [
-            *(one.attack, badge(one.verdict), f"{one.by}, {one.target} of {one.against}"),
-            f"{one.why} To stop it: {one.fix}" if one.fix else one.why,
-        ]
-        for one in findings
-    ]
-    return PageTable(["attack", "verdict", "by whom, about what", "why, and what stops it"], rows)

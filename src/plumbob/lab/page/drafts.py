@@ -18,7 +18,8 @@ from plumbob.plan import KEYS, OURS, PROTOCOLS, Party, Plan, SettingKey, in_word
 from plumbob.plan.defaults import PAPER, default_of
 from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.record import Finding
-from plumbob.report.decision import decision_on_plan, findings_page, summary_page
+from plumbob.report.decision import summary_page
+from plumbob.report.plan_page import decision_on_plan, findings_page
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What the folder of the larger data sets must contain."""

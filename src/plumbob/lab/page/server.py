@@ -32,7 +32,7 @@ from plumbob.lab.page.guard import HOST, Guard, LabAccess
 from plumbob.lab.page.own_tables import LARGEST_FILE, OWN, OwnTables, TableReading, TablesRead
 from plumbob.lab.page.runs import Runs, RunSlot
 from plumbob.plan import Plan
-from plumbob.report.glossary import GLOSSARY
+from plumbob.report.plan_page import GLOSSARY
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 EXPLAINED = ("attack", "by", "target")
