@@ -3,22 +3,26 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from plumbob.checking.check import check, notes
 from plumbob.lab.reports import compared_runs, defences_page, paper
 from plumbob.plan import Party, Plan
 from plumbob.record import Finding
 from plumbob.report import run as run_report
-from plumbob.report.decision import decision_on_plan, findings_page, summary_of, summary_page
-from tests.browser.conftest import Tab
-from tests.browser.looks import look_at, reachable, stops, violations
+from plumbob.report.decision import summary_of, summary_page
+from plumbob.report.plan_page import decision_on_plan, findings_page
+from tests.browser.conftest import DESKTOP, PHONE, Tab
+from tests.browser.looks import SCHEMES, faint, look_at, reachable, stops, violations
 from tests.browser.support import QUALITY, noisy_record, own_side, three_ways
 from tests.lab.reports.test_paper import BOOK
 
+MODES = list(zip((DESKTOP, PHONE), SCHEMES, strict=True))
 LONG_NAME = "a-very-very-very-very-long"
 PLANS: dict[str, Plan] = {
     "shares": Plan.for_columns((8, 22), rows=455),
@@ -84,7 +88,8 @@ def findings_of(plan: Plan) -> str:
 def test_every_page_at_every_width(tab: Tab, tmp_path: Path, name: str) -> None:
     """Nothing sideways, no table cropped on a desktop, no rule of axe-core broken; nothing is asked of anybody.
 
-    Tab reaches all that a pointer could use, once each, and one sees where one is.
+    Tab reaches all that a pointer could use, once each, and one sees where one is. Charts are drawn; headings leave
+    no level out, no id is there twice, and what is referred to exists.
     """
     file = tmp_path / "page.html"
     file.write_text(pages()[name](), encoding="utf-8")
@@ -92,7 +97,36 @@ def test_every_page_at_every_width(tab: Tab, tmp_path: Path, name: str) -> None:
     assert sorted(stops(page)) == sorted(reachable(page))
     page.evaluate("for (const fold of document.querySelectorAll('details:not(.data)')) fold.open = true")
     look_at(page, turn=list(pages()).index(name))
+    for viewport, scheme in MODES:
+        look_at_parts(tab.on_screen(**viewport, scheme=scheme).page)
     assert tab.is_clean, (tab.errors, tab.requests)
+    assert file.stat().st_size < 1_000_000
+
+
+def look_at_parts(page: Page) -> None:
+    """Look at every chart, which is in sight; at headings, ids and tables; and at all words, those of drawings too."""
+    plots = page.locator("figure.chart .plot").evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")
+    assert min(plots, default=100) > 80
+    assert page.get_by_role("img").count() == len(plots)
+    levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map(one => Number(one.tagName[1]))")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    ids = page.locator("[id]").evaluate_all("all => all.map(one => one.id)")
+    assert len(ids) == len(set(ids))
+    assert page.evaluate(BROKEN_REFERENCES) == []
+    assert page.evaluate(NAMELESS) == []
+    assert page.locator("th:not([scope])").count() == 0
+    page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    assert faint(page) == []
+
+
+BROKEN_REFERENCES = """() => [...document.querySelectorAll("[aria-labelledby], [aria-describedby], a[href^='#']")]
+  .flatMap(one => ["aria-labelledby", "aria-describedby", "href"].map(name => one.getAttribute(name)))
+  .filter(id => id && !document.getElementById(id.replace("#", "")))"""
+NAMELESS = """() => [...document.querySelectorAll("[tabindex], [role=img], [role=region], summary, a, nav")]
+  .filter(one => !(one.getAttribute("aria-label") || one.getAttribute("aria-labelledby") || one.textContent.trim()))
+  .map(one => one.outerHTML.slice(0, 200))"""
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -10,8 +10,7 @@ import pytest
 from plumbob.checking.check import check, notes
 from plumbob.checking.row_notes import noise_in_words
 from plumbob.plan import Plan
-from plumbob.report.decision import decision_on_plan
-from plumbob.report.glossary import GLOSSARY
+from plumbob.report.plan_page import GLOSSARY, decision_on_plan
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = sorted([*(REPOSITORY / "docs").glob("*.md"), REPOSITORY / "README.md", REPOSITORY / "CHANGELOG.md"])

@@ -11,7 +11,8 @@ from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.row_noise import promised_cost
 from plumbob.record import RunRecord
-from plumbob.report.decision import Decision, decision_on_plan, decision_on_run, summary_of, summary_page
+from plumbob.report.decision import Decision, decision_on_run, summary_of, summary_page
+from plumbob.report.plan_page import decision_on_plan
 from tests.browser.support import noisy_record, own_side
 
 

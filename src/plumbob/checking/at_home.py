@@ -58,23 +58,15 @@ def at_home(plan: Plan, table: Table, party: str) -> AtHome:
     shard = build_shard(table, whole, party, key=b"")
     columns = shard.X[:, : whole.party(party).features]
     two_valued = sum(len(np.unique(column)) == 2 for column in columns.T)
-    rank = float(np.mean([np.linalg.matrix_rank(X) for X in _some_batches(whole, shard.X)]))
+    some = zip(batches(_seed(whole), len(shard.X), whole), range(SAMPLED), strict=False)
+    rank = float(np.mean([np.linalg.matrix_rank(shard.X[batch.rows]) for batch, _ in some]))
     if shard.y is None or not columns.shape[1]:
         return AtHome(party, rank, two_valued)
     general = metrics.auc(shard.y, _fit_without_peers(shard.X, shard.y))
     trained = metrics.auc(shard.y, shard.X @ _train_alone(whole, shard.X, shard.y))
-    return AtHome(party, rank, two_valued, max(general, 0.5), max(trained, 0.5), _rehearse(whole, shard.X, shard.y))
-
-
-def _rehearse(plan: Plan, X: Matrix, y: NDArray[np.int8]) -> dict[str, Advantages]:
-    if not can_rehearse(plan, len(X)):
-        return {}
-    return {peer.name: rehearsed(plan, peer.name, X, y) for peer in plan.feature_parties if peer.features}
-
-
-def _some_batches(plan: Plan, X: Matrix) -> Iterator[Matrix]:
-    for batch, _ in zip(batches(_seed(plan), len(X), plan), range(SAMPLED), strict=False):
-        yield X[batch.rows]
+    peers = [peer.name for peer in whole.feature_parties if peer.features and can_rehearse(whole, len(table))]
+    found = {peer: rehearsed(whole, peer, shard.X, shard.y) for peer in peers}
+    return AtHome(party, rank, two_valued, max(general, 0.5), max(trained, 0.5), found)
 
 
 def _fit_without_peers(X: Matrix, y: NDArray[np.int8]) -> Vector:
@@ -143,9 +135,7 @@ class HomeTable:
     @cached_property
     def auc(self) -> float:
         """The AUC that own columns reach on their own."""
-        design = np.column_stack([self.X, np.ones(len(self.X))])
-        fitted = design @ np.linalg.lstsq(design, logistic.signs_of(self.y), rcond=None)[0]
-        return metrics.auc(self.y, fitted)
+        return metrics.auc(self.y, _fit_without_peers(np.column_stack([self.X, np.ones(len(self.X))]), self.y))
 
     def variances(self, columns: int) -> Vector:
         """Variances of this many columns' directions: like own columns', or 1 / k of the first for the k-th. Mean 1."""
@@ -242,13 +232,15 @@ class Training:
         ones = [np.ones((len(home.y), 1))] if plan.intercept else []
         self.sides = (np.hstack([home.X, *others, *ones]), peers[party])
         # Where there are many rows, the first ones are solved for.
-        self.rows = np.arange(len(home.y))[: self._solved_rows]
+        solved = len(home.y) if plan.batches == "full" else max(MOST_ROWS, 2 * plan.batch_size)
+        self.rows = np.arange(len(home.y))[:solved]
         start = starting_weights(plan.start, plan.columns, generator)
         self.weights = [
             np.append(start[plan.party(party).features :], np.zeros(len(ones))),
             start[: peers[party].shape[1]],
         ]
-        self._stds = [math.hypot(*self._others_noise(party)), noise_std(plan, plan.party(party).role)]
+        others_noise = [noise_std(plan, one.role) for one in plan.learners if one.name != party]
+        self._stds = [math.hypot(*others_noise), noise_std(plan, plan.party(party).role)]
 
     @property
     def noise(self) -> float:
@@ -259,13 +251,6 @@ class Training:
     def attacker(self) -> Matrix:
         """The attacker's columns, in the rows that are solved for."""
         return self.sides[1][self.rows]
-
-    @property
-    def _solved_rows(self) -> int:
-        return len(self.signs) if self.plan.batches == "full" else max(MOST_ROWS, 2 * self.plan.batch_size)
-
-    def _others_noise(self, party: str) -> list[float]:
-        return [noise_std(self.plan, one.role) for one in self.plan.learners if one.name != party]
 
     def steps(self) -> Iterator[SolvedStep]:
         """The steps that are solved, each followed by as many others as the real run has for each of them."""

@@ -6,8 +6,7 @@ evidence that outlives the noise of a promise about rows.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from plumbob.checking.advice import flags_to_type
 from plumbob.checking.check import assumptions, check, prices_of_noise
@@ -77,16 +76,14 @@ def _literal(word: str) -> str:
 # Before a signature.
 
 LEAKS_ACCEPTED, CHEATING_ACCEPTED, EVIDENCE_ACCEPTED = "leaks", "cheating", "evidence"
-REFUSALS: Mapping[str, str] = MappingProxyType(
-    {
-        LEAKS_ACCEPTED: "the plan leaks above its tolerance even if everyone keeps to the protocol",
-        CHEATING_ACCEPTED: "a cheating party could read other parties' data, and nothing would show it",
-        EVIDENCE_ACCEPTED: (
-            "whoever opens a party's evidence takes that party's noise away, and the promise about rows then rests on "
-            "the others' noise"
-        ),
-    }
-)
+REFUSALS = {
+    LEAKS_ACCEPTED: "the plan leaks above its tolerance even if everyone keeps to the protocol",
+    CHEATING_ACCEPTED: "a cheating party could read other parties' data, and nothing would show it",
+    EVIDENCE_ACCEPTED: (
+        "whoever opens a party's evidence takes that party's noise away, and the promise about rows then rests on the "
+        "others' noise"
+    ),
+}
 """The words for each thing that has to be accepted."""
 
 

@@ -131,10 +131,6 @@ def _off_the_circle(case: _Case) -> str:
     return f"read the joint scores of {counted(people, 'person', 'people')} of its choice"
 
 
-def _altered(case: _Case) -> str:
-    return f"read one of {case.whose} columns for {case.scored}"
-
-
 def _if_known(case: _Case, whom: str = "scored people") -> str:
     """The condition that the label party knows rows from elsewhere."""
     return f"if it knows every column of {unknown_weights(case.figures.plan)} {whom}"
@@ -202,7 +198,7 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "steering": _steering,
     "off-the-circle": _off_the_circle,
     "garbage-replies": _whole_row,
-    "altered-shares": _altered,
+    ONE_COLUMN: lambda case: f"read one of {case.whose} columns for {case.scored}",
     "chosen-labels": _whole_row,
     "false-residual": _whole_row,
     "masked-shares": _masked,

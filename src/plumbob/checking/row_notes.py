@@ -107,11 +107,13 @@ def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
 
 
 def _at_home(cost: RowCost) -> str:
-    if not cost.at_home:
-        return ""
-    share = sum(cost.at_home) / cost.rho
+    """What scaling took of the budget; nothing where nobody scaled from rows."""
     parties = f"what {len(cost.at_home)} parties take from their own rows to scale their columns"
-    return f", and {parties} ({percent(share)} of the budget)"
+    return f", and {parties} ({_share_at_home(cost)} of the budget)" if cost.at_home else ""
+
+
+def _share_at_home(cost: RowCost) -> str:
+    return percent(sum(cost.at_home) / cost.rho)
 
 
 def _failures(cost: RowCost, delta: float) -> str:
@@ -233,9 +235,7 @@ def noise_in_words(plan: Plan, rows: int = 0) -> str:
 def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
     """Norms, deviation, sensitivity, passes, what was spent at home, the accountant and its epsilon."""
     limits = ", ".join(f"{norm:.4g}" for norm in norms(plan))
-    at_home = (
-        f", {percent(sum(cost.at_home) / cost.rho)} of the budget spent on scaling at home" if cost.at_home else ""
-    )
+    at_home = f", {_share_at_home(cost)} of the budget spent on scaling at home" if cost.at_home else ""
     return (
         f"rows: rows clipped to {limits}; every party adds noise of {cost.std / cost.sensitivity:.4g} sensitivities"
         f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"

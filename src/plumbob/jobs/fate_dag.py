@@ -43,7 +43,9 @@ def read_dag(tree: Tree, version: SystemVersion | None) -> Job | None:
     dag = dag_of(tree)
     if is_prediction(tree):
         return None
-    tasks = {str(name): task for name, task in mapping(dag, "tasks").items() if _trains(task)}
+    tasks = {
+        str(name): task for name, task in mapping(dag, "tasks").items() if _is_regression(task) and not _predicts(task)
+    }
     if not tasks:
         return None
     name = next(iter(tasks))
@@ -68,10 +70,6 @@ def _predicts(task: Any) -> bool:
     data = mapping(mapping(task, "inputs"), "data")
     is_only_tested = "test_data" in data and not {"train_data", "cv_data"} & set(data)
     return is_only_tested or str(task.get("stage", "")).lower() == "predict"
-
-
-def _trains(task: Any) -> bool:
-    return _is_regression(task) and not _predicts(task)
 
 
 def _kind(task: Tree, parameters: Tree) -> str:

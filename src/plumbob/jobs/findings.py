@@ -95,12 +95,9 @@ def judge(job: Job, plan: Plan, runs: int = 1) -> Findings:
         findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits, predicted=0))
     own = [*_unprotected_findings(job, plan), *_arbiter_findings(job, plan), *_score_findings(job, plan)]
     others = [judged for finding in findings for judged in _about_keys(plan, finding)]
-    return worst_first((_with_advice(job, plan, finding) for finding in (*own, *others)), figures)
-
-
-def _with_advice(job: Job, plan: Plan, finding: Finding) -> Finding:
-    """The finding with advice for the other system, which our flags mean nothing to."""
-    return replace(finding, fix=advice(job, plan.protocol, finding.attack)) if finding.fix else finding
+    # Our flags mean nothing to the other system.
+    advised = (replace(one, fix=advice(job, plan.protocol, one.attack)) if one.fix else one for one in (*own, *others))
+    return worst_first(advised, figures)
 
 
 def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
@@ -211,7 +208,9 @@ def _finding(attack: str, by: str, against: str, target: str, why: str, referenc
 
 def _with_decoys(decoys: float, plan: Plan, figures: Figures, findings: Sequence[Finding]) -> Iterator[Finding]:
     """What a host makes of a batch that it does not know; the guest knows it, so its findings stay."""
-    wide = _wider(decoys, plan, figures)
+    # To the host a step is about all rows that are named, and decoys have residual 0.
+    named = round((1.0 + decoys) * figures.batch)
+    wide = check(plan.replace(batch_size=max(1, min(named, figures.rows))), runs=figures.runs)
     for finding in findings:
         hidden = next((one for one in wide if _same(one, finding)), None)
         if finding.by == plan.label_party.name or finding.attack not in NEED_THE_BATCH or hidden is None:
@@ -221,12 +220,6 @@ def _with_decoys(decoys: float, plan: Plan, figures: Figures, findings: Sequence
             verdict = DEGRADES if hidden.verdict == BLOCKED else hidden.verdict
             why = f"Each step hides {figures.batch} rows among decoys, and the host sees one batch of all. {hidden.why}"
             yield replace(hidden, verdict=verdict, why=why, reference=DECOYS_REFERENCE)
-
-
-def _wider(decoys: float, plan: Plan, figures: Figures) -> list[Finding]:
-    """Findings for batches with decoys: to the host a step is about all rows named, and decoys have residual 0."""
-    named = round((1.0 + decoys) * figures.batch)
-    return check(plan.replace(batch_size=max(1, min(named, figures.rows))), runs=figures.runs)
 
 
 def _same(one: Finding, other: Finding) -> bool:

@@ -73,14 +73,11 @@ def _differences(job: Job, plan: Plan) -> list[str]:
         now = getattr(plan, name)
         if name not in ("test_only_keys", "sigmoid", "unmasked_gradients_for_the_arbiter") and now != before:
             reason = f": {REASONS[name]}" if name in REASONS else ""
-            lines.append(f"{name}: {shown(before)} in the job, {_value_in_words(name, now)} here{reason}")
+            value = "a public rule" if name == "epochs" and now == 0 else shown(now)
+            lines.append(f"{name}: {shown(before)} in the job, {value} here{reason}")
     if job.has_arbiter:
         lines.append("arbiter: the job needs one, the plan does not")
     return lines
-
-
-def _value_in_words(name: str, value: Any) -> str:
-    return "a public rule" if name == "epochs" and value == 0 else shown(value)
 
 
 def _features(job: Job, flags: Mapping[str, Any]) -> tuple[tuple[int, ...], Job]:

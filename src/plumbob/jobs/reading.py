@@ -203,16 +203,14 @@ class JobDraft:
 
     def _left(self, meanings: Mapping[str, str]) -> list[str]:
         """Values that the file states and nobody asked for, with their meaning where it is known."""
-        paths = [path for path in _paths(self.given) if not self._is_used(path)]
+        used = {path for path in _paths(self.given) for name in self._used if f"{path}.".startswith(f"{name}.")}
+        paths = [path for path in _paths(self.given) if path not in used]
         unknown = (
             "the system knows no such setting and ignores it" if self.knows_no_other else "not needed for the verdicts"
         )
         return [
             f"{self.path}.{path}: {meanings.get(path) or meanings.get(path.split('.')[0]) or unknown}" for path in paths
         ]
-
-    def _is_used(self, path: str) -> bool:
-        return any(path == used or path.startswith(f"{used}.") for used in self._used)
 
 
 def _lookup(tree: Tree, path: str) -> tuple[bool, Any]:

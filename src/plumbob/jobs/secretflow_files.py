@@ -43,7 +43,9 @@ def read_nodes(tree: Tree, version: SystemVersion | None) -> Job | None:
     device = device_of(tables_of(tree))
     if (stated := _stated_model(tree, device)) is not None:
         return secretflow.job_of(stated, version or (1, 0), [_version("", version)])
-    trained = [node for node in nodes_of(tree) if is_training(node)]
+    trained = [
+        node for node in nodes_of(tree) if node.name.lower() in secretflow.NAMES and "predict" not in node.domain
+    ]
     if not trained:
         return None
     node = trained[0]
@@ -55,11 +57,6 @@ def read_nodes(tree: Tree, version: SystemVersion | None) -> Job | None:
         if one.name in OPENERS
     ]
     return secretflow.job_of(model, version or (1, 0), [_version(node.version, version)], leaving)
-
-
-def is_training(node: Node) -> bool:
-    """Whether a component trains a logistic regression, or one of its relatives."""
-    return node.name.lower() in secretflow.NAMES and "predict" not in node.domain
 
 
 def tables_of(value: Any, depth: int = 0) -> Iterator[Tree]:
@@ -167,7 +164,8 @@ def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None
         first,
         device=_device(script, calls),
         others=tuple(model.name for model in models[1:]),
-        is_opened=_opens(reveals),
+        # Whether the weights themselves are among what is revealed.
+        is_opened=any(re.search(r"(spu_w|\b_w|weights)\b", one) for one in reveals),
     )
     told = version_read(version, Read("version", "1.x", "assumed", "the script does not say"))
     unseen = [f"{PROGRAM} {INSTEAD}", *(f"It opens this to all parties: {one}." for one in reveals)]
@@ -179,11 +177,6 @@ def _device(script: ast.Module, calls: list[Call]) -> SecureDevice:
     values = [value for call in calls for value in (*call.arguments, *call.keywords.values())]
     named = [{"protocol": word} for word in words_of(script) if word in PROTOCOLS]
     return device_of([*(table for value in values for table in tables_of(value)), *named])
-
-
-def _opens(reveals: list[str]) -> bool:
-    """Whether the weights themselves are among what is revealed."""
-    return any(re.search(r"(spu_w|\b_w|weights)\b", one) for one in reveals)
 
 
 def builds_from_elsewhere(script: ast.Module) -> bool:

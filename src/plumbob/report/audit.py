@@ -30,7 +30,8 @@ def audit_sections(record: RunRecord) -> Iterator[Section]:
         if record.predicted:
             yield agreement_section(agreements(record.predicted, record.findings))
     if any(record.theorems.values()):
-        yield theorems_section(record.theorems["plan"], record.theorems["run"])
+        compared = theorems_table(record.theorems["plan"], record.theorems["run"])
+        yield Section("The paper's theorems beside this run", [WORST_CASES], compared)
 
 
 def findings_section(findings: Sequence[Finding], heading: str = "Finding by finding") -> Section:
@@ -124,13 +125,13 @@ def epoch_charts(curves: Sequence[AttackCurve]) -> Iterator[Chart]:
             "Each attack on what was seen up to an epoch's end, with 95 % intervals; dashed, what needs no attack.",
             Axis("epoch"),
             Axis("labels recovered correctly" if is_labels else "explained (R²)", low=0.0, high=1.0, unit="percent"),
-            [*(curve_series(one, one.attack if is_labels else f"{one.attack}, {one.target}") for one in group),
-             *references(group)],
-        )  # fmt: skip
+            [*(_curve(one, is_labels) for one in group), *references(group)],
+        )
 
 
-def curve_series(one: AttackCurve, name: str) -> Series:
+def _curve(one: AttackCurve, is_labels: bool) -> Series:
     """A curve by epoch with its intervals."""
+    name = one.attack if is_labels else f"{one.attack}, {one.target}"
     return Series(name, one.rates, one.epochs, one.low, one.high)
 
 
@@ -174,11 +175,6 @@ def kept_sentence(items: Sequence[Agreement]) -> str:
     """A sentence on how often `check` was right."""
     kept = sum(item.is_kept for item in items)
     return f"{kept} of {len(items)} verdicts came out as `check` had predicted from the plan alone."
-
-
-def theorems_section(planned: Sequence[Promise], measured: Sequence[Promise]) -> Section:
-    """The paper's theorems beside this run, as a section of its page."""
-    return Section("The paper's theorems beside this run", [WORST_CASES], theorems_table(planned, measured))
 
 
 def theorems_table(planned: Sequence[Promise], measured: Sequence[Promise]) -> PageTable:

@@ -1,11 +1,10 @@
-"""The pages for whoever decides: the decision sheet, and a plan's findings to read, print or save before any run.
+"""The decision sheet: one side of paper for the person who says yes or no, in plain words, with room for a signature.
 
-The sheet is one side of paper for the person who says yes or no, in plain words, with room for a signature. It is made
-from a run's record, or from a plan before any run. Each sentence is one that this plan makes true;
+It is made from a run's record, or from a plan before any run. Each sentence is one that this plan makes true;
 docs/privacy-officers.md explains them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -16,11 +15,10 @@ from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report.chart import asset
-from plumbob.report.glossary import GLOSSARY
 from plumbob.report.markup import NOTHING, joined, shortened, tag
-from plumbob.report.page import PageTable, Section, bullets, frame, render
-from plumbob.report.run import judged, plan_section, warnings
-from plumbob.report.verdicts import badge, class_of, headline_blocks, remedy
+from plumbob.report.page import bullets, frame
+from plumbob.report.run import judged, warnings
+from plumbob.report.verdicts import class_of, remedy
 
 MOST_NAMES, MOST_LINES = 3, 3
 LONGEST_NAME, LONGEST_TITLE, LONGEST_LIST, LONGEST_SENTENCE = 24, 80, 150, 240
@@ -81,19 +79,16 @@ class Decision:
 
     @property
     def not_tested(self) -> list[str]:
-        return list(self._not_tested())
-
-    def _not_tested(self) -> Iterator[str]:
-        if self.record is not None and not self.record.is_finished:
-            yield f"The run did not finish: {shortened(self.record.status, LONGEST_LIST)}."
+        lines = ["Attacks that nobody has thought of.", "No outside experts have reviewed Plumbob."]
         if self.judgement.left_out:
-            yield f"Attacks that were not run: {shortened(', '.join(self.judgement.left_out), LONGEST_LIST)}."
+            missing = f"Attacks that were not run: {shortened(', '.join(self.judgement.left_out), LONGEST_LIST)}."
         elif not self._is_attacked:
-            yield "No attack was run. `plumbob audit` attacks a run on data like yours."
+            missing = "No attack was run. `plumbob audit` attacks a run on data like yours."
         else:
-            yield "Other data: these attacks may reach more, or less, on other rows."
-        yield "Attacks that nobody has thought of."
-        yield "No outside experts have reviewed Plumbob."
+            missing = "Other data: these attacks may reach more, or less, on other rows."
+        if self.record is not None and not self.record.is_finished:
+            return [f"The run did not finish: {shortened(self.record.status, LONGEST_LIST)}.", missing, *lines]
+        return [missing, *lines]
 
     @property
     def _is_attacked(self) -> bool:
@@ -167,54 +162,3 @@ def _headline(block: HeadlineBlock) -> Markup:
         tag("p", block.counts, class_="note"),
         class_=f"headline {class_of(block.verdict)}",
     )
-
-
-# A plan's findings as a page of their own.
-
-BEFORE = "Calculated by `check` from the plan's numbers, before any run. No data were looked at."
-
-
-def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str], version: str) -> str:
-    """A page with the verdict first, then each finding with its reason, and the whole plan."""
-    decision = decision_on_plan(plan, findings, version)
-    sections = [
-        _verdict_section(decision),
-        Section("Finding by finding", table=_findings_table(findings)),
-        Section("What has no verdict", special=bullets(notes)),
-        plan_section(plan, plan.to_toml()),
-        Section("What is not protected", special=bullets(decision.judgement.limits)),
-        Section("Words used here", special=tag("dl", *_words(), class_="words")),
-    ]
-    return render(plan.title or f"A plan with {plan.protocol}", sections, decision.about)
-
-
-def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
-    """The decision sheet of a plan that nobody has run yet."""
-    # Late: a party's sheet shows what it judged when it signed, and needs no rule for that.
-    from plumbob.checking.figures import Figures
-    from plumbob.checking.filing import judgement
-
-    figures = Figures.of(plan)
-    rows = 0 if figures.is_assumed else figures.rows
-    return Decision(plan, rows, findings, judgement(figures, findings), plan.hash(), version)
-
-
-def _verdict_section(decision: Decision) -> Section:
-    hashed = tag("p", "Plan ", tag("code", decision.plan_hash), f", Plumbob {decision.version}.", class_="note")
-    blocks = headline_blocks(decision.judgement.headlines)
-    return Section("What each party could work out", [BEFORE], special=joined(blocks, hashed))
-
-
-def _findings_table(findings: Sequence[Finding]) -> PageTable:
-    rows = [
-        [one.attack, badge(one.verdict), f"{one.by}, {one.target} of {one.against}", _reason(one)] for one in findings
-    ]
-    return PageTable(["attack", "verdict", "by whom, about what", "why, and what stops it"], rows)
-
-
-def _reason(finding: Finding) -> str:
-    return f"{finding.why} To stop it: {finding.fix}" if finding.fix else finding.why
-
-
-def _words() -> list[object]:
-    return [joined(tag("dt", entry.word), tag("dd", entry.means)) for entry in GLOSSARY]

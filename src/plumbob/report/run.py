@@ -84,9 +84,10 @@ def sections_of(record: RunRecord, judgement: PlanJudgement | None = None) -> It
     yield from quality_sections(record)
     yield plan_section(record.parsed_plan, record.plan, record.rows)
     if record.is_encrypted and record.parties:
-        yield costs_section(record)
+        took = f"{seconds(record.seconds)} for {steps_of(record)} on this machine, engine {record.engine}."
+        yield Section("Costs", [took], work_table(record))
     if record.parties:
-        yield receipt_section(record, judgement.noise)
+        yield Section("The receipt", [RECEIPT], PageTable(["what", "value"], receipt_lines(record, judgement.noise)))
     yield Section("What is not protected", special=bullets(limits_of(record, judgement)))
 
 
@@ -201,17 +202,6 @@ def _default(plan: Plan, key: SettingKey) -> str:
 
 def _setting(value: object) -> str:
     return str(value) if not isinstance(value, bool) else "yes" if value else "no"
-
-
-def costs_section(record: RunRecord) -> Section:
-    """The section on what the run took: time, bytes and operations."""
-    took = f"{seconds(record.seconds)} for {steps_of(record)} on this machine, engine {record.engine}."
-    return Section("Costs", [took], work_table(record))
-
-
-def receipt_section(record: RunRecord, noise: str) -> Section:
-    """The section on which protections were used, to be compared between parties."""
-    return Section("The receipt", [RECEIPT], PageTable(["what", "value"], receipt_lines(record, noise)))
 
 
 def receipt_lines(record: RunRecord, noise: str) -> list[list[str]]:

@@ -1,7 +1,6 @@
 """The user's own tables: read as the command line reads them, complained of in its words, and gone with the lab."""
 
 import asyncio
-import json
 import os
 import stat
 from collections.abc import AsyncIterator
@@ -273,8 +272,8 @@ def own_draft(lab: OpenLab, **keys: Any) -> dict[str, Any]:
     return {**lab.draft(**{**BINNED, **keys}), "data": "own", "reading": msgspec.to_builtins(READING)}
 
 
-def test_a_run_on_own_tables(lab: OpenLab) -> None:
-    """Handed in, checked, trained and attacked; its folder is what `audit` would leave."""
+def test_a_plan_on_own_tables(lab: OpenLab) -> None:
+    """Handed in and checked: rows and columns of the plan are those of the tables."""
     assert handed_in(lab, 0, "my%20bank.csv", bank().encode()).json["tables"][0]["name"] == "my bank.csv"
     assert handed_in(lab, 1, "processor.csv", processor().encode()).status == 201
     assert [one["columns"] for one in lab.get("start").json["tables"]] == [
@@ -287,13 +286,13 @@ def test_a_run_on_own_tables(lab: OpenLab) -> None:
     assert answer["findings"]
     plan = Plan.from_toml(lab.post("plan", draft).body.decode())
     assert [party.features for party in plan.learners] == answer["tables"]["widths"]
-    name = lab.post("runs", {"draft": draft, "is_calculated": True}).json["name"]
-    assert lab.events(name)[-1][1] == "done", lab.events(name)[-1]
-    assert RunFolder(lab.out / name).record().is_finished
 
 
 def test_a_run_whose_rows_are_paired_by_place(lab: OpenLab) -> None:
-    """Rows are paired by place only if that is chosen; then the answer, the run's record and its page say so."""
+    """Rows are paired by place only if that is chosen; then the answer, the run's record and its page say so.
+
+    The run's folder is what `audit` would leave.
+    """
     handed_in(lab, 0, "bank.csv", bank(80).encode())
     handed_in(lab, 1, "processor.csv", processor().encode())
     silent = {**msgspec.to_builtins(READING), "ids": []}
@@ -305,7 +304,9 @@ def test_a_run_whose_rows_are_paired_by_place(lab: OpenLab) -> None:
     assert "paired by their place" in lab.post("check", draft).json["tables"]["remark"]
     name = lab.post("runs", {"draft": draft, "is_calculated": True}).json["name"]
     assert lab.events(name)[-1][1] == "done", lab.events(name)[-1]
-    assert json.loads((lab.out / name / "run.json").read_text())["by_place"] is True
+    record = RunFolder(lab.out / name).record()
+    assert record.is_finished
+    assert record.by_place
     assert "Rows were paired by their place" in (lab.out / name / "report.html").read_text()
 
 

@@ -1,12 +1,20 @@
-"""Runs in a lab's folder: listed, described, and reached by their names alone."""
+"""Runs: folders that are listed, described and reached by their names alone; and the one in a process of its own.
 
+What it tells is kept and numbered; it can be stopped; it cannot hang the lab.
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from plumbob.errors import DataError
-from plumbob.lab.page.runs import OPENED, Runs, worst
+from plumbob.lab.page.runs import OPENED, LabRun, Runs, RunSlot, worst
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding
@@ -81,3 +89,127 @@ def test_the_worst_is_shown() -> None:
         "advantage": 0.0,
     }
     assert worst([finding("leaks", 0.4)], "features", "scores") is None
+
+
+# A run in a process of its own.
+
+
+def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A test that waits for a process, run to its end."""
+
+    @wraps(test)
+    def run(*given: Any, **named: Any) -> None:
+        asyncio.run(test(*given, **named))
+
+    return run
+
+
+TELLING = """
+import json, sys
+job = json.loads(sys.stdin.readline())
+for step in range(50):
+    print(json.dumps({"event": "step", "step": step}))
+print(json.dumps({"event": "done", "text": job["word"]}))
+"""
+WAITING = 'import time; print(\'{"event": "stage", "text": "waiting"}\', flush=True); time.sleep(60)'
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); " + WAITING
+LINGERING = """
+import signal, time
+def over(*_):
+    print('{"event": "cancelled", "text": "over"}', flush=True)
+    time.sleep(60)
+signal.signal(signal.SIGINT, over)
+print('{"event": "stage", "text": "waiting"}', flush=True)
+time.sleep(60)
+"""
+FAILING = "import sys; sys.exit('a <word> about it')"
+
+
+async def heard(one: LabRun, after: int = 0) -> list[tuple[int, str, dict[str, Any]]]:
+    """Every event to the end."""
+    return [(event.number, event.kind, event.content) async for event in one.after(after)]
+
+
+def room(program: str) -> RunSlot:
+    """A slot for runs of this program."""
+    return RunSlot([sys.executable, "-c", program])
+
+
+@in_a_loop
+async def test_what_is_told_is_kept_and_numbered() -> None:
+    """A late listener gets what an early one got, but for steps that others overtook; the job arrived."""
+    telling = room(TELLING)
+    begun = await telling.start("001-clear", {"word": "over"})
+    early = await heard(begun)
+    await telling.cancel()
+    late = await heard(begun)
+    assert early[-1][1:] == ("done", {"text": "over"})
+    assert [kind for _, kind, _ in late] == ["stage", "step", "done"]
+    assert late[1] == (51, "step", {"step": 49})
+    assert [number for number, _, _ in early] == sorted({number for number, _, _ in early})
+
+
+@in_a_loop
+async def test_one_at_a_time_and_cancelled() -> None:
+    """A second is refused while the first is under way; afterwards there is room again."""
+    busy = room(WAITING)
+    begun = await busy.start("001-clear", {})
+    with pytest.raises(DataError, match="under way"):
+        await busy.start("002-clear", {})
+    await busy.cancel()
+    kinds = [kind for _, kind, _ in await heard(begun)]
+    assert not busy.is_busy
+    await busy.start("002-clear", {})
+    await busy.cancel()
+    assert kinds[-1] == "cancelled"
+
+
+@in_a_loop
+async def test_a_deaf_process_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that does not stop when it is asked is stopped."""
+    monkeypatch.setattr("plumbob.lab.page.runs.SECONDS_TO_STOP", 0.2)
+    busy = room(DEAF)
+    begun = await busy.start("001-clear", {})
+    async for event in begun.after(1):
+        if event.content == {"text": "waiting"}:
+            break
+    await busy.cancel()
+    assert begun.events[-1].kind == "cancelled"
+
+
+@in_a_loop
+async def test_the_next_run_outlives_the_end_of_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that says it is over and takes long to go is ended; the run that began meanwhile is not."""
+    monkeypatch.setattr("plumbob.lab.page.runs.SECONDS_TO_STOP", 0.5)
+    busy = room(LINGERING)
+    first = await busy.start("001-clear", {})
+    async for event in first.after(1):
+        if event.content == {"text": "waiting"}:
+            break
+    ending = asyncio.create_task(busy.cancel())
+    await heard(first)
+    second = await busy.start("002-clear", {})
+    await ending
+    assert first.process is not None
+    assert second.process is not None
+    codes = first.process.returncode, second.process.returncode
+    await busy.cancel()
+    assert codes == (-9, None)
+
+
+@pytest.mark.parametrize("program", [FAILING, "print('no JSON')", "print('[]')"])
+@in_a_loop
+async def test_a_process_that_ends_early_is_reported(program: str) -> None:
+    """Whatever it left unsaid, the page hears that it is over, and why."""
+    failing = room(program)
+    begun = await failing.start("001-clear", {})
+    *_, (_, kind, content) = await heard(begun)
+    await failing.cancel()
+    assert kind == "failed"
+    assert "ended" in content["text"]
+
+
+@in_a_loop
+async def test_a_command_that_does_not_exist_is_reported() -> None:
+    """A missing command is reported in words, not as a traceback in the middle of a request."""
+    assert (await RunSlot(["/no/such/program"]).start("001-clear", {})).events[-1].kind == "failed"

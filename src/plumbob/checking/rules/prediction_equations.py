@@ -36,18 +36,15 @@ def further(figures: Figures) -> Iterator[Finding]:
         if party.features:
             yield _weights(figures, party.name)
             yield _columns(figures, party.name)
-        yield _by_feature_party(figures, party.name)
+        by = figures.spoken(party.name)
+        why = f"{by} learns which of its rows are scored, when and how often, but no score and no label."
+        yield finding(RULE, party.name, figures.plan.label_party.name, BLOCKED, why, target="labels")
 
 
 def unknown_weights(plan: Plan) -> int:
     """How many numbers known rows must fix before a score says something about unknown ones, the offset included."""
     theirs = sum(party.features for party in plan.feature_parties)
     return (plan.columns if plan.is_closed else theirs) + 1
-
-
-def recommended_rows(plan: Plan) -> int:
-    """The most rows to answer so that not even known rows fix the weights."""
-    return unknown_weights(plan) - 1
 
 
 def _weights(figures: Figures, against: str) -> Finding:
@@ -83,10 +80,6 @@ def _columns(figures: Figures, against: str) -> Finding:
 
 
 def _by_label_party(plan: Plan, against: str, target: str, verdict: str, why: str) -> Finding:
-    fix = f"--most-rows {recommended_rows(plan)}" if verdict == DEGRADES else ""
+    # The most rows to answer so that not even known rows fix the weights.
+    fix = f"--most-rows {unknown_weights(plan) - 1}" if verdict == DEGRADES else ""
     return finding(RULE, plan.label_party.name, against, verdict, why, fix, target)
-
-
-def _by_feature_party(figures: Figures, by: str) -> Finding:
-    why = f"{figures.spoken(by)} learns which of its rows are scored, when and how often, but no score and no label."
-    return finding(RULE, by, figures.plan.label_party.name, BLOCKED, why, target="labels")

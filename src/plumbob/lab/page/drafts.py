@@ -18,7 +18,8 @@ from plumbob.plan import KEYS, OURS, PROTOCOLS, Party, Plan, SettingKey, in_word
 from plumbob.plan.plan import PAPER, default_of
 from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.record import Finding
-from plumbob.report.decision import decision_on_plan, findings_page, summary_page
+from plumbob.report.decision import summary_page
+from plumbob.report.plan_page import decision_on_plan, findings_page
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What the folder of the larger data sets must contain."""
@@ -138,15 +139,6 @@ def summary(plan: Plan) -> str:
 BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
 
 
-@dataclass(frozen=True)
-class PlanDraft:
-    """A plan with its rows, and what it is to be run on: a data set, own tables, or nothing but numbers."""
-
-    plan: Plan
-    data: str
-    reading: TableReading
-
-
 class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the page's controls say, as far as it can be a plan at all."""
 
@@ -168,7 +160,7 @@ class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise PlanError(f"expected a plan as this page sends it: {error}") from error
 
 
-def asked(parts: Parts, tables: TablesRead | None = None) -> PlanDraft:
+def asked(parts: Parts, tables: TablesRead | None = None) -> Plan:
     """The plan of the controls; for own tables, columns, rows and encoding are what was read."""
     if tables is not None and tables.mistake:
         raise PlanError(tables.mistake)
@@ -178,25 +170,25 @@ def asked(parts: Parts, tables: TablesRead | None = None) -> PlanDraft:
         features, rows, keys = list(tables.widths), tables.rows, {**parts.keys, **tables.keys}
     _refuse_huge(rows, features, keys)
     plan = Plan.for_columns(features, **{**keys, "rows": rows, "heuristic": parts.heuristic})
-    return PlanDraft(plan.with_names(parts.names), parts.data, parts.reading)
+    return plan.with_names(parts.names)
 
 
-def checked(draft: PlanDraft) -> dict[str, Any]:
+def checked(plan: Plan) -> dict[str, Any]:
     """The findings of `check`, the worst first, each with what a click can change."""
     try:
-        findings = check(draft.plan)
+        findings = check(plan)
     except PlanError:
         raise
     except (ArithmeticError, ValueError) as error:
         raise PlanError(BEYOND) from error
     return {
-        "plan_hash": draft.plan.hash(),
+        "plan_hash": plan.hash(),
         "headlines": findings.headlines.to_dict(),
         "legend": findings.headlines.legend,
         "findings": [shown(finding) for finding in findings],
-        "notes": notes(draft.plan),
-        "keys": keys_in_short(draft.plan),
-        "passes": in_words(figures_of(draft.plan).levels),
+        "notes": notes(plan),
+        "keys": keys_in_short(plan),
+        "passes": in_words(figures_of(plan).levels),
     }
 
 

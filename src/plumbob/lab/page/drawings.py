@@ -99,7 +99,9 @@ class Picture:
 def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
     """The picture of what this party would have; an attack that is not on training has a story and no drawing."""
     name, (plan, by) = by, _as_one_party(plan, by)
-    rule = rule_for(attack, _role(plan, by), target)
+    # An arbiter, and whoever joins it, has no role in training.
+    role = next((party.role for party in plan.learners if party.name == by), "")
+    rule = rule_for(attack, role, target)
     figures = Figures.of(plan)
     if rule.draw is None:
         return Picture(rule.story, "", "It needs no equations.")
@@ -107,11 +109,6 @@ def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
     if not figures.sees_sums:
         drawing = _unseen(drawing, figures, attack, by)
     return Picture(rule.story, _draw(drawing, f"{name} sees"), drawing.conclusion)
-
-
-def _role(plan: Plan, by: str) -> str:
-    """The role of the attacker; empty for an arbiter and whoever joins it."""
-    return next((party.role for party in plan.learners if party.name == by), "")
 
 
 def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
@@ -134,9 +131,8 @@ def _unseen(drawing: AttackDrawing, figures: Figures, attack: str, by: str) -> A
 def _draw(drawing: AttackDrawing, heading: str) -> str:
     largest = max(max(block.down, block.across) for block in drawing.blocks)
     sizes = [(_cells(block.down, largest), _cells(block.across, largest)) for block in drawing.blocks]
-    widths = [
-        max(across * CELL, _caption_width(block)) for block, (_, across) in zip(drawing.blocks, sizes, strict=True)
-    ]
+    captions = [max(map(len, block.caption)) * LETTER for block in drawing.blocks]
+    widths = [max(across * CELL, caption) for (_, across), caption in zip(sizes, captions, strict=True)]
     tallest = max(down for down, _ in sizes) * CELL
     pieces: list[Markup] = []
     x = MARGIN
@@ -147,7 +143,8 @@ def _draw(drawing: AttackDrawing, heading: str) -> str:
             pieces.append(_words(x + GAP / 2, TOP + tallest / 2 + 5, drawing.signs[place], "sign"))
             x += GAP
     width, height = x + MARGIN, TOP + tallest + 2 * LINE + 14
-    label = f"{heading}: {_description(drawing)} {drawing.conclusion}"
+    described = "; ".join(f"{' '.join(block.caption)} ({block.kind})" for block in drawing.blocks)
+    label = f"{heading}: {described}. {drawing.conclusion}"
     box = f"0 0 {width:.0f} {height:.0f}"
     return str(tag("svg", *pieces, class_="scene", role="img", aria_label=label, viewBox=box, width=round(width)))
 
@@ -172,13 +169,5 @@ def _cells(count: int, largest: int) -> int:
     return max(1, count if largest <= MOST_CELLS else min(count, round(MOST_CELLS * math.sqrt(count / largest))))
 
 
-def _caption_width(block: Block) -> float:
-    return max(len(line) for line in block.caption) * LETTER
-
-
 def _words(x: float, y: float, words: str, kind: str) -> Markup:
     return tag("text", words, class_=kind, x=x, y=y, text_anchor="middle")
-
-
-def _description(drawing: AttackDrawing) -> str:
-    return "; ".join(f"{' '.join(block.caption)} ({block.kind})" for block in drawing.blocks) + "."

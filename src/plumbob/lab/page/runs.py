@@ -34,12 +34,10 @@ class Runs:
 
     def names(self) -> list[str]:
         """The names of all runs: the opened one first, then oldest to newest."""
-        found = [path.name for path in self.folder.iterdir() if NAME.fullmatch(path.name)] if self._exists else []
+        found = (
+            [path.name for path in self.folder.iterdir() if NAME.fullmatch(path.name)] if self.folder.is_dir() else []
+        )
         return [*([OPENED] if self.opened is not None else []), *sorted(found)]
-
-    @property
-    def _exists(self) -> bool:
-        return self.folder.is_dir()
 
     def path(self, name: str) -> Path:
         """A run's folder; a name that is not in the list leads to no other file."""

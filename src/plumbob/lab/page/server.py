@@ -26,13 +26,13 @@ from starlette.routing import Route
 from plumbob import __version__
 from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
 from plumbob.lab.page import drafts, drawings
-from plumbob.lab.page.drafts import CheckedPlans, Parts, PlanDraft, controls, fitted_defaults, shapes_here
+from plumbob.lab.page.drafts import CheckedPlans, Parts, controls, fitted_defaults, shapes_here
 from plumbob.lab.page.drawings import picture
 from plumbob.lab.page.guard import HOST, Guard, LabAccess
 from plumbob.lab.page.own_tables import LARGEST_FILE, OWN, OwnTables, TableReading, TablesRead
 from plumbob.lab.page.runs import Runs, RunSlot
 from plumbob.plan import Plan
-from plumbob.report.glossary import GLOSSARY
+from plumbob.report.plan_page import GLOSSARY
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 EXPLAINED = ("attack", "by", "target")
@@ -117,7 +117,7 @@ class Lab:
             return None
         return await anyio.to_thread.run_sync(self.tables.read, parts.names, parts.reading, parts.keys)
 
-    async def _draft(self, body: object) -> PlanDraft:
+    async def _plan(self, body: object) -> Plan:
         parts = Parts.of(body)
         return drafts.asked(parts, await self._tables_read(parts))
 
@@ -131,32 +131,32 @@ class Lab:
             parts = Parts.of(body)
             self.last = body
             tables = await self._tables_read(parts)
-            draft = drafts.asked(parts, tables)
+            plan = drafts.asked(parts, tables)
             # In a thread: a plan of many parties and rows takes seconds, in which a run can still be cancelled.
-            answer = await anyio.to_thread.run_sync(drafts.checked, draft)
-            self.checked.keep(draft.plan)
+            answer = await anyio.to_thread.run_sync(drafts.checked, plan)
+            self.checked.keep(plan)
         except PlanError as error:
             answer = {"mistakes": drafts.mistakes(error)}
         return JSONResponse({**answer, "tables": None if tables is None else asdict(tables)})
 
     async def estimate(self, request: Request) -> Response:
         """Estimate minutes and megabytes; the first estimate for a kind of key takes a second or two."""
-        draft = await self._draft(await _json(request))
+        plan = await self._plan(await _json(request))
         async with self._one_estimate:
-            return JSONResponse(await anyio.to_thread.run_sync(self.tools.estimate, draft.plan))
+            return JSONResponse(await anyio.to_thread.run_sync(self.tools.estimate, plan))
 
     async def explain(self, request: Request) -> Response:
         """The story and picture of one attack."""
         body = await _json(request)
         if not isinstance(body, dict) or not all(isinstance(body.get(name), str) for name in EXPLAINED):
             raise DataError(f"expected a draft, and words for {', '.join(EXPLAINED)}")
-        plan = (await self._draft(body.get("draft"))).plan
+        plan = await self._plan(body.get("draft"))
         drawn = await anyio.to_thread.run_sync(picture, plan, *(body[name] for name in EXPLAINED))
         return JSONResponse(asdict(drawn))
 
     async def plan(self, request: Request) -> Response:
         """The controls as a plan's file."""
-        return PlainTextResponse((await self._draft(await _json(request))).plan.to_toml())
+        return PlainTextResponse((await self._plan(await _json(request))).to_toml())
 
     async def findings(self, request: Request) -> Response:
         """The findings of a plan that was checked here, as a page; with `download`, as a file to save."""
@@ -177,16 +177,16 @@ class Lab:
         body = await _json(request)
         if not isinstance(body, dict) or not isinstance(body.get("is_calculated"), bool):
             raise DataError("expected a request and whether to compute it in the clear")
-        draft = await self._draft(body.get("draft"))
-        if not draft.data:
+        parts = Parts.of(body.get("draft"))
+        plan = drafts.asked(parts, await self._tables_read(parts))
+        if not parts.data:
             raise DataError("there are no data to run on: choose a data set")
-        name, folder = self.runs.next(draft.plan.protocol)
-        is_own = draft.data == OWN
-        names = [party.name for party in draft.plan.learners]
+        name, folder = self.runs.next(plan.protocol)
+        is_own = parts.data == OWN
         job = {
-            "plan": draft.plan.to_toml(),
-            "data": self.tables.given(names) if is_own else [draft.data],
-            "reading": msgspec.to_builtins(draft.reading if is_own else TableReading()),
+            "plan": plan.to_toml(),
+            "data": self.tables.given(parts.names) if is_own else [parts.data],
+            "reading": msgspec.to_builtins(parts.reading if is_own else TableReading()),
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "out": str(folder),
             "is_calculated": body["is_calculated"],

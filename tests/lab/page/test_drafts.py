@@ -1,23 +1,30 @@
-"""From controls to a plan and back: strict about what comes in, and every fix on a button really helps."""
+"""From controls to a plan and back: what the page offers is what there is, and every fix on a button really helps."""
 
+import os
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from plumbob import datasets
 from plumbob.checking.check import check
 from plumbob.errors import PlanError
 from plumbob.lab.page.drafts import (
     FIRST,
+    SHAPES,
+    DatasetShape,
     Parts,
-    PlanDraft,
     checked,
     chosen,
+    controls,
     fitted_defaults,
     fixes,
     keys_in_short,
     mistakes,
+    shape_like,
+    shapes_here,
 )
 from plumbob.lab.page.drafts import asked as asked_with
 from plumbob.lab.page.own_tables import TableReading, TablesRead
@@ -27,7 +34,7 @@ FIRST_DRAFT = chosen(FIRST, FIRST.rows, "loans")
 NOTHING_SAID = msgspec.to_builtins(TableReading())
 
 
-def asked(body: Any, tables: TablesRead | None = None) -> PlanDraft:
+def asked(body: Any, tables: TablesRead | None = None) -> Plan:
     """The draft, as the lab takes what the page sends."""
     return asked_with(Parts.of(body), tables)
 
@@ -44,14 +51,14 @@ def test_controls_hold_the_whole_plan() -> None:
     plan = Plan.for_columns(
         (3, 4, 5), rows=77, batch_size=7, title="A <b>title</b>", protocol="arbiter", noise="heuristic", row_norm=2.0
     ).replace(heuristic={"G": 2.0, "T": 7})
-    assert asked(chosen(plan, 77, "")).plan == plan
-    assert asked(FIRST_DRAFT).plan == FIRST
+    assert asked(chosen(plan, 77, "")) == plan
+    assert asked(FIRST_DRAFT) == FIRST
 
 
 def test_rows_are_those_of_the_data() -> None:
     """Whatever number comes along with a data set's name; without one, the number counts."""
-    assert asked(draft(rows=5)).plan.rows == 3_200
-    assert asked(draft(data="", rows=5000)).plan.rows == 5000
+    assert asked(draft(rows=5)).rows == 3_200
+    assert asked(draft(data="", rows=5000)).rows == 5000
 
 
 @pytest.mark.parametrize(
@@ -125,7 +132,7 @@ def test_every_fix_on_a_button_helps(protocol: str, noise: str, batch_size: int)
         assert finding["fixes"]
         for fix in finding["fixes"]:
             assert set(fix["keys"]) <= {key.name for key in KEYS}
-            better = asked(draft(**with_fix(body["keys"], fix["keys"]))).plan
+            better = asked(draft(**with_fix(body["keys"], fix["keys"])))
             if fix["flags"].startswith("--epsilon"):
                 continue  # A quarter of it: a step on the way, to be pressed again.
             same = [one for one in check(better) if (one.attack, one.target) == (finding["attack"], finding["target"])]
@@ -172,7 +179,7 @@ def test_what_a_lattice_has_in_place_of_a_length() -> None:
 
 def test_it_begins_with_the_safe_defaults() -> None:
     """Shares, over lattices, whitened, with the Fourier series, and weights that are never opened."""
-    plan = asked(FIRST_DRAFT).plan
+    plan = asked(FIRST_DRAFT)
     assert (plan.protocol, plan.open) == ("shares", "never")
     assert (plan.scale, plan.sigmoid) == ("whitened", "fourier")
     leaking = [one for one in checked(asked(FIRST_DRAFT))["findings"] if one["verdict"] == "leaks"]
@@ -181,7 +188,39 @@ def test_it_begins_with_the_safe_defaults() -> None:
 
 def test_own_tables_say_how_many_columns_and_rows() -> None:
     """Tables give columns, rows and the bins that the rule chose, whatever the controls hold."""
-    plan = asked(draft(data="own", features=[1, 1], rows=5, bins=3), TablesRead((3, 4), 500, {"bins": 5})).plan
+    plan = asked(draft(data="own", features=[1, 1], rows=5, bins=3), TablesRead((3, 4), 500, {"bins": 5}))
     assert ([party.features for party in plan.learners], plan.rows, plan.bins) == ([3, 4], 500, 5)
     with pytest.raises(PlanError, match="bank: no column"):
         asked(draft(data="own"), TablesRead(mistake="bank: no column 'x'"))
+
+
+# What the page offers.
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_data_sets_numbers_are_right(shape: DatasetShape) -> None:
+    """They are written down, so that a plan can be checked before anything is read; here they are read."""
+    if shape.name in ("credit", "mnist-01") and not os.environ.get("PLUMBOB_DATA"):
+        pytest.skip("PLUMBOB_DATA is not set: the larger data sets are not here")
+    assert datasets.load(shape.name)[0].shape == (shape.rows, shape.columns)
+
+
+def test_all_data_sets_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once; those that are not on this machine are named, and cannot be chosen."""
+    monkeypatch.delenv("PLUMBOB_DATA", raising=False)
+    assert {shape.name for shape in SHAPES} == set(datasets.names())
+    here = {one["name"]: one["is_here"] for one in shapes_here(None)}
+    assert here == {"breast-cancer": True, "digits-01": True, "loans": True, "credit": False, "mnist-01": False}
+    (tmp_path / "mnist").mkdir()
+    assert {one["name"]: one["is_here"] for one in shapes_here(tmp_path)} == {**here, "mnist-01": True}
+
+
+def test_every_key_has_a_control() -> None:
+    """Every key has a control, except the rows, which are the data's."""
+    assert [one["name"] for one in controls()] == [key.name for key in KEYS if key.name != "rows"]
+
+
+def test_a_runs_data_are_known_by_their_numbers() -> None:
+    """A record does not say where its rows came from; other numbers are nobody's."""
+    assert shape_like(27_000, 23) == "credit"
+    assert shape_like(27_000, 24) == ""
