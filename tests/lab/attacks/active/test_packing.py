@@ -1,6 +1,7 @@
 """Hidden values in honest replies: read exactly where plaintexts come back whole, and few where they are cut."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, Truncat
 from plumbob.model import bounds
 from plumbob.plan import Plan
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from tests.lab.attacks.active.support import staged
+from tests.lab.attacks.active.support import Staged, staged
 from tests.protocol.support import plan_for, uniformity
 
 
@@ -20,22 +21,31 @@ def exchange(replies: str = "paper", **keys: object) -> Plan:
     return plan_for((5, 6), protocol="exchange", replies=replies, **({"batch_size": 32} | keys))
 
 
+PACKINGS: dict[str, type[OneHotPacking]] = {"one-hot": OneHotPacking, "auxiliary": AuxiliaryPacking}
+
+
+@cache
+def packed(role: str, packing: str = "one-hot", start: str = "zero") -> Staged:
+    """A run with whole replies, played once for all tests."""
+    return staged(exchange(start=start), role, PACKINGS[packing]())
+
+
 @pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("packing", [OneHotPacking, AuxiliaryPacking])
+@pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("start", ["zero", "normal"])
-def test_every_residual_is_read_exactly(role: str, packing: type[OneHotPacking], start: str) -> None:
+def test_every_residual_is_read_exactly(role: str, packing: str, start: str) -> None:
     """With whole replies either party reads every coefficient of every step, to the last bit of the encoding."""
-    play = staged(exchange(start=start), role, packing())
+    play = packed(role, packing, start)
     assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
     assert play.misread() == 0
     assert all(condition.is_met for condition in play.conditions)
 
 
 @pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("packing", [OneHotPacking, AuxiliaryPacking])
-def test_training_is_undisturbed(role: str, packing: type[OneHotPacking]) -> None:
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_training_is_undisturbed(role: str, packing: str) -> None:
     """The final model is the honest one bit for bit, and the honest peer counts the same messages, bytes and work."""
-    play = staged(exchange(), role, packing())
+    play = packed(role, packing)
     assert play.disturbance() == 0
     for name, transcript in play.run.transcripts.items():
         assert np.array_equal(transcript.sums, play.honest.transcripts[name].sums)
@@ -65,7 +75,7 @@ def test_the_helper_decrypts_noise() -> None:
 
 def test_labels_follow_from_what_was_read() -> None:
     """The feature party claims every label rightly, far beyond as many rows as it has columns."""
-    play = staged(exchange(), "features", OneHotPacking())
+    play = packed("features")
     assert play.label_claim().is_determined.all()
     assert play.is_right().all()
     assert len(play.is_right()) == 64
@@ -73,7 +83,7 @@ def test_labels_follow_from_what_was_read() -> None:
 
 def test_scores_follow_from_what_was_read() -> None:
     """The label party claims the peer's score of every row's last visit."""
-    play = staged(exchange(), "label", OneHotPacking())
+    play = packed("label")
     claim = play.claim()
     assert isinstance(claim, ValueClaim)
     assert claim.target == "scores"
