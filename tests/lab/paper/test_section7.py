@@ -39,14 +39,6 @@ def test_encrypted_is_clear() -> None:
     assert attack.curves[0].last > 0.9
 
 
-@needs_data
-def test_encrypted_is_clear_on_mnist() -> None:
-    """The same on a small piece of the real images."""
-    outcome = beside_clear(MNIST, SMALL_PIECE)
-    assert outcome.claims[0].verdict == "agrees"
-    assert len(outcome.figures) == 3
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 @needs_data

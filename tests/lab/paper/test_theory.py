@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.lab.paper import protection
 from plumbob.lab.paper.findings import ExperimentOutcome
 from plumbob.lab.paper.readings import Effort, ResultStore
 from plumbob.lab.paper.runs import Samples
-from plumbob.lab.paper.theory import EXPERIMENTS, Experiment, book_of
+from plumbob.lab.paper.theory import EXPERIMENTS, Experiment, book_of, packing
 from tests.lab.paper.support import QUICK, needs_data
 
 NOT_AS_STATED = {"printed-bound", "large-start", "stacked", "geometry", "batch-of-one"}
@@ -40,7 +39,7 @@ def test_experiments(experiment: Experiment) -> None:
 @needs_data
 def test_packing() -> None:
     """With short keys, for the test: whole replies give every residual of a small batch, cut ones a few."""
-    outcome = protection.packing(QUICK, key_bits=640)
+    outcome = packing(QUICK, key_bits=640)
     solving, auxiliary, one_hot, cut = outcome.figures[0].curves
     assert max(solving.means) < 0.5
     assert one_hot.means[0] == auxiliary.means[0] == 1.0

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from plumbob.errors import DataError
 from plumbob.lab.commands import Export
-from plumbob.lab.simulate.export import export, refuse_unfinished
-from plumbob.lab.simulate.scorecard import ScorecardScale
+from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinished
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
