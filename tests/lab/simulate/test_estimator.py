@@ -13,7 +13,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plumbob import VerticalLogisticRegression
-from plumbob.errors import DataError, PlanError
+from plumbob.errors import DataError
 from plumbob.plan import KEYS, Plan
 from plumbob.plan.encodings import ENCODING_KEYS
 from tests.protocol.quick_keys import use_quick_keys
@@ -220,12 +220,6 @@ def test_record_says_what_is_kept(
     assert len(model.record_.transcripts) == transcripts
     assert sum(len(transcript.frames) for transcript in model.record_.transcripts.values()) == frames * transcripts
     assert "transcripts" not in model.record_.to_dict()
-
-
-def test_a_wrong_parameter_is_refused_with_the_plans_words(data: tuple[Any, Any]) -> None:
-    """The plan's own validation speaks, and its error is a Plumbob error."""
-    with pytest.raises(PlanError, match="did you mean"):
-        VerticalLogisticRegression((3, 5), "exchagne").fit(*data)
 
 
 @pytest.mark.parametrize("kind", ["texts", "gaps", "neither"])
