@@ -41,7 +41,7 @@ def test_training_gives_the_same_weights() -> None:
 
 @pytest.mark.parametrize(
     ("attack", "replies"),
-    zip(ATTACKS, ("packed", "packed", "paper"), strict=True),
+    list(zip(ATTACKS, ("packed", "packed", "paper"), strict=True)),
     ids=[f"{one.name} by {one.by}" for one in ATTACKS],
 )
 def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, monkeypatch: pytest.MonkeyPatch) -> None:
