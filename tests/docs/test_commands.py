@@ -12,6 +12,7 @@ from plumbob.cli import app
 from tools import claims
 
 ROOT = claims.ROOT
+PROGRAM: Any = typer.main.get_command(app)
 NO_COMMANDS = {"plumbob party ...", "plumbob signature 1"}
 # Names and numbers of the examples, and whatever a page leaves out.
 EXAMPLE = re.compile(
@@ -34,7 +35,7 @@ def test_every_command_can_be_typed(page: Path) -> None:
     """Each names a verb that there is, with arguments and flags that it takes; N stands for a number."""
     for line in commands_in(page):
         words = ["1" if word == "N" else word for word in shlex.split(line)[1:]]
-        command: Any = typer.main.get_command(app)
+        command = PROGRAM
         while hasattr(command, "commands") and words and words[0] in command.commands:
             command = command.commands[words.pop(0)]
         is_named_only = not words

@@ -8,12 +8,14 @@ import pytest
 from tests.command_line import call
 from tests.lab.paper.support import needs_data
 
+QUICK = ("paper", "credit", "--quick", "--preset", "figures", "--json")
+
 
 @needs_data
 def test_quickly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One JSON object on standard output, progress on standard error, all promised files; a second call is the same."""
     out = tmp_path / "credit"
-    assert call("paper", "credit", "--quick", "--json", "--out", str(out)) == 0
+    assert call(*QUICK, "--out", str(out)) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
     assert "seed 1 (1 of 2)" in printed.err
@@ -21,7 +23,7 @@ def test_quickly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads((out / "claims.json").read_text()) == found["claims"]
     for name in ("index.html", "claims.csv", "curves.csv", *found["figures"]):
         assert (out / name).stat().st_size > 0
-    assert call("paper", "credit", "--quick", "--json", "--quiet", "--out", str(out)) == 0
+    assert call(*QUICK, "--quiet", "--out", str(out)) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     assert json.loads(printed.out)["claims"] == found["claims"]

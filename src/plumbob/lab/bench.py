@@ -42,7 +42,6 @@ from plumbob.crypto.lattice import (
     sets,
 )
 from plumbob.crypto.lattice.layout import Direction
-from plumbob.crypto.profiles import Profile
 
 HARMONICS = tuple(range(1, 16, 2))
 AMPLITUDES = tuple(1 / harmonic for harmonic in HARMONICS)
@@ -185,18 +184,12 @@ PROCESSOR = "processor"  # Seconds of all cores together; on a busy machine they
 class ExchangeDirection:
     """One helper with its key and residuals, one learner with its features."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        columns: int,
-        rows: int = ROWS,
-        profile: Profile = profiles.STANDARD,
-    ) -> None:
+    def __init__(self, engine: Engine, columns: int) -> None:
         generator = np.random.default_rng(0)
-        self.key = crypto.paillier.generate(profile, engine)
-        self.residuals = RESIDUALS.encode(generator.uniform(-2.5, 2.5, rows))
-        self.features = FEATURES.encode(np.clip(generator.normal(size=(rows, columns)), -3.99, 3.99))
-        self.slots = Slots.packed(self.key.public, columns, crypto.sum_bits(rows, FEATURES, RESIDUALS))
+        self.key = crypto.paillier.generate(profiles.STANDARD, engine)
+        self.residuals = RESIDUALS.encode(generator.uniform(-2.5, 2.5, ROWS))
+        self.features = FEATURES.encode(np.clip(generator.normal(size=(ROWS, columns)), -3.99, 3.99))
+        self.slots = Slots.packed(self.key.public, columns, crypto.sum_bits(ROWS, FEATURES, RESIDUALS))
         self.key.encrypt([0])
         self.key.public.randomisers(1)
 

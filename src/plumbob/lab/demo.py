@@ -71,7 +71,6 @@ class DemoSettings:
 
     epochs: int = 2
     key_bits: int = 2048
-    engine: str = "auto"
     attacks: Sequence[str] | None = None
     """The attacks to run; None = all."""
 
@@ -157,7 +156,7 @@ def _train(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Ca
     def tell(batch: Batch, steps: int) -> None:
         progress(f"{name}: {plan.step_nouns[0]} {batch.step} of {steps}")
 
-    finished = train(plan, loaded.tables, engine=settings.engine, progress=tell)
+    finished = train(plan, loaded.tables, progress=tell)
     return assessed(finished, loaded.tables, loaded.test)
 
 

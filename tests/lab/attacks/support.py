@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob import datasets
 from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.lab.attacks.interface import Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.lab.paper import runs
 from plumbob.model.logistic import signs_of
 from plumbob.plan import PAPER, Plan
 from tests.protocol.support import trained
@@ -22,20 +22,14 @@ AnyAttack = Callable[[View], object]
 
 def gaussian(rows: int, columns: int, seed: int = 4) -> Data:
     """Rows without structure and labels that follow them a little."""
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(rows, columns))
-    scores = X @ generator.normal(size=columns) / np.sqrt(columns) + generator.normal(size=rows)
-    return X, (scores > 0).astype(np.int64)
+    return runs.made_up(rows, columns, seed)
 
 
-def credit(column: int, rows: int, is_first: bool = False) -> Data:
+def credit(column: int | None, rows: int, is_first: bool = False) -> Data:
     """Credit with one column moved to the end, or to the beginning."""
     if "PLUMBOB_DATA" not in os.environ:
         pytest.skip("PLUMBOB_DATA is not set")
-    X, y = datasets.load("credit")
-    others = [index for index in range(X.shape[1]) if index != column]
-    order = [column, *others] if is_first else [*others, column]
-    return X[:rows, order], y[:rows].astype(np.int64)
+    return runs.credit(rows, column, is_first)
 
 
 def condition(claim: LabelClaim | ValueClaim, name: str) -> Condition:

@@ -18,7 +18,7 @@ NOISY = {"protocol": "clear", "row_norm": 1.0, "noise": "std", "batch_size": 6}
 def test_the_rate_is_what_the_formula_says() -> None:
     """Noise of 6 over 16 epochs: the rate is within 0.02 of the mean of Phi((2 - y g) sqrt(E) / noise)."""
     plan = plan_for((4, 8), epochs=16, noise_std=6.0, learning_rate=0.01, intercept=False, **NOISY)
-    run = trained(plan, gaussian(4002, 12))
+    run = trained(plan, gaussian(2001, 12))
     view, label_view = View.of(run.transcripts["features"]), View.of(run.transcripts["label"])
     assert label_view.y is not None
     signs = signs_of(label_view.y)

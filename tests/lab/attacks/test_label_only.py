@@ -1,16 +1,14 @@
 """`label-only`: labels that can only be -1 or +1, from fewer equations than labels."""
 
-import os
 from functools import partial
 
 import numpy as np
 import pytest
 
-from plumbob import datasets
 from plumbob.lab.attacks import label_only
 from plumbob.lab.attacks.equations import solve
 from plumbob.lab.attacks.label_only import LABEL_ONLY, LabelEquations
-from tests.lab.attacks.support import gaussian, read
+from tests.lab.attacks.support import credit, gaussian, read
 from tests.protocol.support import plan_for
 
 
@@ -51,12 +49,10 @@ def test_a_label_party_without_features_hides_nothing(sigmoid: str) -> None:
     assert claim.is_determined.all()
 
 
-@pytest.mark.skipif("PLUMBOB_DATA" not in os.environ, reason="PLUMBOB_DATA is not set")
 def test_credit_batches_of_64_are_exact() -> None:
     """All 23 columns of credit at the feature party: three batches of 64 real rows, every label determined."""
-    X, y = datasets.load("credit")
     plan = plan_for((0, 23), protocol="clear", intercept=False, start="xavier", batch_size=64, epochs=1)
-    claim = read(LABEL_ONLY, plan, (X[:192], y[:192].astype(np.int64)))
+    claim = read(LABEL_ONLY, plan, credit(None, 192))
     assert claim.rate == 1.0
     assert claim.is_determined.all()
 

@@ -72,6 +72,3 @@ def test_check_counts_the_bits_of_a_score() -> None:
         "at most 22 bits, whatever anybody sends: 2,200 for 100 rows"
         in about(check(plan, predicted=100), "features").why
     )
-
-
-# An attack that is over at once, so that only predictions are looked at.

@@ -1,6 +1,5 @@
 """The red team runs every attack from every party that can make it, and keeps one finding for each."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from plumbob.checking.figures import Figures
 from plumbob.commands.check import exit_code
 from plumbob.crypto import Encoded
 from plumbob.errors import DataError
-from plumbob.lab.attacks import Attack, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks import Attack, NotApplicable, View
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS, OpenedWeights
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
@@ -22,15 +21,14 @@ from plumbob.lab.audit import redteam
 from plumbob.lab.audit.again import plan_again, tables_again
 from plumbob.lab.audit.colluding import merged_truth
 from plumbob.lab.audit.redteam import prefer_those_in_doubt
-from plumbob.lab.audit.score import scored
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import train
 from plumbob.protocol import defences
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.paillier.party import GradientParty
-from plumbob.record import Finding, RunRecord
-from tests.lab.audit.support import attack, label_claim, signs, small_run, value_claim
+from plumbob.record import Finding
+from tests.lab.audit.support import attack, label_claim, signs, small_run
 from tests.protocol.support import cut, made_up, plan_for, trained, weights_of
 from tests.protocol.test_lattice_shares import lattice_plan
 
@@ -44,14 +42,6 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redteam, "STAGED", ())
     monkeypatch.setattr(redteam, "PASSIVE", (attack(NOTHING), attack(NOTHING, "feature-toy", "label")))
     monkeypatch.setattr(redteam, "ACTIVE", ())
-
-
-def first_epoch(view: View) -> LabelClaim:
-    """Labels from sums -2 y @ X, while scores are small, where a batch has no more rows than columns."""
-    beliefs = np.full(view.rows, np.nan)
-    for batch, X, _, sums in view.steps():
-        beliefs[batch.rows] = -np.linalg.lstsq(X.T, sums, rcond=None)[0]
-    return label_claim(beliefs, is_determined=np.full(view.rows, view.plan.noise == "none"))
 
 
 def test_every_seat(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,30 +86,6 @@ def test_worst_first_and_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(one.attack, one.verdict) for one in found] == [("label-toy", "leaks"), ("feature-toy", "not applicable")]
 
 
-def test_a_real_attack_through_the_real_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solved from an encrypted run's view, judged against the truth, blocked by noise."""
-    solve = Attack("label-first-epoch", "features", first_epoch, "Criterion 4.2")
-    monkeypatch.setattr(redteam, "PASSIVE", (solve,))
-    keys: dict[str, Any] = {"protocol": "exchange", "batch_size": 16, "epochs": 1, "learning_rate": 0.01}
-    (open_run,) = plumbob.audit(small_run((1, 16), rows=160, **keys).record, predicted=0)
-    assert (open_run.rate, open_run.verdict, open_run.determined) == (1, "leaks", 1)
-    # Of real noise one draw in some forty happens to point to the labels.
-    monkeypatch.setattr(GradientParty, "_noise", always_the_same)
-    noisy = small_run((1, 16), rows=160, noise="std", noise_std=20.0, row_norm=1.0, **keys)
-    (defended,) = plumbob.audit(noisy, predicted=0)
-    assert defended.verdict == "blocked"
-
-
-def test_findings_survive_the_record() -> None:
-    """What is written to run.json reads back the same, tuples included."""
-    claim = value_claim(np.zeros((40, 3)))
-    found = scored(attack(claim, "feature-toy", "label"), "label", claim, Truth.of(small_run()))[0]
-    record = RunRecord.from_dict({**small_run().record.to_dict(), "findings": [vars(found)]}, "here")
-    assert record.findings == [found]
-    again = RunRecord.from_dict(json.loads(record.to_json()), "here")
-    assert again.findings == [found]
-
-
 # Active attacks.
 
 
@@ -130,13 +96,6 @@ def test_active_attacks_get_a_run_of_their_own(monkeypatch: pytest.MonkeyPatch) 
     (found,) = plumbob.audit(run, only=["packing"])
     assert (found.rate, found.by, found.against, found.target) == (1, "features", "label", "labels")
     assert (found.verdict, found.fix) == ("leaks", "--replies packed")
-
-
-def test_active_attacks_where_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`clear` has no messages to tamper with."""
-    monkeypatch.setattr(redteam, "ACTIVE", (PACKING[0],))
-    (found,) = plumbob.audit(small_run(), only=["packing"])
-    assert found.verdict == "not applicable"
 
 
 class Chatterbox(Hook):
@@ -266,19 +225,6 @@ def test_chosen_rows_leak_from_opened_weights(start: str, most: int, monkeypatch
     assert found.n == Figures.of(plan, 150).labels_in_opened_weights("features")
     assert found.rate is not None
     assert found.rate > 0.95
-
-
-def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From zero weights every opened weight is a binary number of labels: 26 of them hold all 300 people's."""
-    monkeypatch.setattr(redteam, "PASSIVE", ())
-    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
-    plan = plumbob.Plan.for_columns((4, 26), protocol="shares", open="own", epochs=3, seed=7)
-    X, y = cut("breast-cancer", 300, 30)
-    # Labels that no column predicts: all that is read comes from the attack.
-    shuffled = np.random.default_rng(3).permutation(y)
-    (found,) = plumbob.audit(trained(plan, (X, shuffled)), predicted=0)
-    assert found.n == Figures.of(plan, 300).labels_in_opened_weights("features") == 300
-    assert (found.rate, found.verdict) == (1.0, "leaks")
 
 
 def test_weights_that_stay_shared_are_none() -> None:

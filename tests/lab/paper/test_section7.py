@@ -7,7 +7,7 @@ import pytest
 from plumbob.lab.commands import Paper
 from plumbob.lab.paper.quality import curves_of
 from plumbob.lab.paper.readings import CREDIT, MNIST, Effort, ResultStore, settings_of
-from plumbob.lab.paper.section7 import EncryptedSample, book_of
+from plumbob.lab.paper.section7 import SAME_CURVES, SAME_WEIGHTS, EncryptedSample, beside_clear, book_of
 from plumbob.lab.paper.statements import Evidence, claims_of, first_epochs
 from plumbob.verb import Caller
 from tests.lab.paper.support import DIGITS, QUICK, SMALL_PIECE, needs_data
@@ -23,6 +23,20 @@ def test_a_small_book(tmp_path: Path) -> None:
     names = {figure.name for figure in book.tables}
     assert {"mnist-figures", "mnist-text"} <= names
     assert [chapter.heading for chapter in book.chapters][-1] == "The same curves, encrypted"
+
+
+def test_encrypted_is_clear() -> None:
+    """Step by step over one epoch: accuracy, labels read from the real messages, and norm."""
+    outcome = beside_clear(DIGITS, SMALL_PIECE)
+    (claim,) = outcome.claims
+    assert claim.verdict == "agrees"
+    assert claim.values["weights"] < SAME_WEIGHTS
+    for figure in outcome.figures:
+        encrypted, clear = figure.curves
+        assert len(encrypted.points) == 64 // 16
+        assert max(abs(a - b) for a, b in zip(encrypted.means, clear.means, strict=True)) <= SAME_CURVES
+    (attack,) = (figure for figure in outcome.figures if "labels" in figure.metric)
+    assert attack.curves[0].last > 0.9
 
 
 @pytest.mark.soak

@@ -174,7 +174,7 @@ def test_weights_that_were_never_opened(tmp_path: Path) -> None:
     plan = Plan.for_columns(
         (15, 15), protocol="shares", open="never", batch_size=128, epochs=1, key_bits=512, test_only_keys=True
     )
-    train(plan, load_tables(plan, ["breast-cancer"]).tables, engine="python").save(tmp_path)
+    train(plan, load_tables(plan, ["breast-cancer"]).tables).save(tmp_path)
     with pytest.raises(DataError, match="never opened"):
         export(tmp_path, "json")
 

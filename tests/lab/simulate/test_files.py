@@ -113,13 +113,6 @@ def test_label_must_be_named(files: list[str]) -> None:
         load_tables(plan_of(2, 2), files, "id")
 
 
-def test_label_at_a_feature_party_is_refused(files: list[str], tmp_path: Path) -> None:
-    """A label that travels as a feature is not a feature."""
-    fund = write(tmp_path / "fund.csv", "id,shares,default", fund_rows(list(range(ROWS))))
-    with pytest.raises(DataError, match=r"fund: .*only the label party may hold it"):
-        load_tables(plan_of(2, 2), [files[0], f"fund={fund}"], "id", "default")
-
-
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
@@ -176,11 +169,30 @@ def test_bad_cells(tmp_path: Path, files: list[str], cell: str, message: str) ->
     assert "4711" not in str(refused.value)
 
 
-def test_repeated_ids(tmp_path: Path, files: list[str]) -> None:
-    """An id names one row."""
-    fund = write(tmp_path / "fund.csv", "id,shares,debt", fund_rows([1, 2, 3, 3, 3]))
-    with pytest.raises(DataError, match="fund: 2 of 5 rows repeat an id"):
-        load_tables(plan_of(2, 2), [files[0], f"fund={fund}"], "id", "default")
+@pytest.mark.parametrize(
+    ("party", "header", "rows", "message"),
+    [
+        ("fund", "id,shares,debt", fund_rows([1, 2, 3, 3, 3]), "fund: 2 of 5 rows repeat an id"),
+        (
+            *("fund", "id,shares,debt", fund_rows([0, 1, 2, 3, 4, 900, 901])),
+            r"only 5 rows in common \(bank 40, fund 7\), and training needs 10",
+        ),
+        ("fund", "id,shares,debt", fund_rows([900, 901]), "no id in common"),
+        ("fund", "id,shares,default", fund_rows(list(range(ROWS))), r"fund: .*only the label party may hold it"),
+        (
+            *("bank", "id,income,age,default", [f"c{row},1,{row},no" for row in range(ROWS)]),
+            "bank: expected two classes of labels in 40 rows, got 1",
+        ),
+    ],
+    ids=["repeated ids", "hardly anybody in common", "nobody in common", "a label at both", "one class"],
+)
+def test_tables_that_cannot_be_joined(
+    tmp_path: Path, files: list[str], party: str, header: str, rows: list[str], message: str
+) -> None:
+    """An id names one row, enough rows are common, and only the label party holds a label, which has two classes."""
+    given = dict(word.split("=") for word in files) | {party: write(tmp_path / "other.csv", header, rows)}
+    with pytest.raises(DataError, match=message):
+        load_tables(plan_of(2, 2), [f"{name}={file}" for name, file in given.items()], "id", "default")
 
 
 def test_ids_of_several_columns_and_on_several_rows(tmp_path: Path) -> None:
@@ -197,27 +209,6 @@ def test_ids_of_several_columns_and_on_several_rows(tmp_path: Path) -> None:
     values = [table.columns[0].values.tolist()[:3] for table in loaded.tables.values()]
     assert values == [[1, 1, 2], [10, 30, 20]]
     assert loaded.remarks == ("fund: 1 row beyond the first of an id: all rows are used (--duplicates)",)
-
-
-def test_hardly_anybody_in_common(tmp_path: Path, files: list[str]) -> None:
-    """Five common rows are too few to train on, and most likely a mistake in the ids."""
-    fund = write(tmp_path / "fund.csv", "id,shares,debt", fund_rows([0, 1, 2, 3, 4, 900, 901]))
-    with pytest.raises(DataError, match=r"only 5 rows in common \(bank 40, fund 7\), and training needs 10"):
-        load_tables(plan_of(2, 2), [files[0], f"fund={fund}"], "id", "default")
-
-
-def test_nobody_in_common(tmp_path: Path, files: list[str]) -> None:
-    """Two tables without a common id cannot be trained on."""
-    fund = write(tmp_path / "fund.csv", "id,shares,debt", fund_rows([900, 901]))
-    with pytest.raises(DataError, match="no id in common"):
-        load_tables(plan_of(2, 2), [files[0], f"fund={fund}"], "id", "default")
-
-
-def test_one_class_only(tmp_path: Path, files: list[str]) -> None:
-    """A label that never changes cannot be learnt."""
-    bank = write(tmp_path / "bank.csv", "id,income,age,default", [f"c{row},1,{row},no" for row in range(ROWS)])
-    with pytest.raises(DataError, match="bank: expected two classes of labels in 40 rows, got 1"):
-        load_tables(plan_of(2, 2), [f"bank={bank}", files[1]], "id", "default")
 
 
 def test_categories_count_after_encoding(tmp_path: Path, files: list[str]) -> None:

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-ROWS, COLUMNS = 40_000, 100
-# MiB beyond what a small run took; the numbers of both parties are 61.
-ROOM = 50
+ROWS, COLUMNS = 20_000, 100
+# MiB beyond what a small run took; the numbers of both parties are 30.5.
+ROOM = 28
 
 PROGRAM = """
 import resource, sys

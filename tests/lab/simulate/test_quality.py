@@ -24,7 +24,7 @@ def clear_plan(**keys: object) -> Plan:
 def trained(plan: Plan) -> tuple[Run, LoadedTables]:
     """A run on bundled data, and the data."""
     loaded = load_tables(plan, ["breast-cancer"])
-    return train(plan, loaded.tables, engine="python"), loaded
+    return train(plan, loaded.tables), loaded
 
 
 def test_models_side_by_side_on_the_test_part() -> None:

@@ -14,8 +14,7 @@ from plumbob.data.encoder import fit_encoder
 from plumbob.data.encoding import Bins
 from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
-from plumbob.lab.simulate.export import export
-from plumbob.lab.simulate.scorecard import ScorecardScale, scorecard
+from plumbob.lab.simulate.export import ScorecardScale, export, scorecard
 from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
 

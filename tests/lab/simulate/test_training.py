@@ -375,7 +375,7 @@ def test_a_saved_run_gives_the_same_scores(tmp_path: Path, keys: dict[str, Any])
     plan = plan_for((2, 3), epochs=1, **keys)
     run = trained(plan)
     run.save(tmp_path)
-    loaded = JointModel.load(tmp_path)
+    loaded = plumbob.load(tmp_path)
     tables = tables_for(plan, made_up()[0], None)
     # Scores that are opened from shares are rounded up or down.
     last_place = 2.0**-16 if plan.protocol == "shares" else 1e-9

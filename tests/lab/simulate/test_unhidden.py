@@ -39,8 +39,11 @@ def test_training_gives_the_same_weights() -> None:
     np.testing.assert_array_equal(weights_of(hidden), weights_of(unhidden))
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=[f"{one.name} by {one.by}" for one in ATTACKS])
-@pytest.mark.parametrize("replies", ["packed", "paper"])
+@pytest.mark.parametrize(
+    ("attack", "replies"),
+    list(zip(ATTACKS, ("packed", "packed", "paper"), strict=True)),
+    ids=[f"{one.name} by {one.by}" for one in ATTACKS],
+)
 def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdict and rate do not depend on whether the attack's own run was hidden."""
     plan = PLAN.replace(replies=replies)

@@ -9,6 +9,7 @@ from plumbob.lab.simulate import train
 from plumbob.lab.simulate.quality import assessed
 from plumbob.lab.simulate.training import EpochWatch
 from plumbob.protocol.outcome import Metrics
+from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import plan_for, tables_for
 
 KEYS: dict[str, Any] = {"epochs": 3, "batch_size": 10, "seed": 7}
@@ -22,13 +23,16 @@ def data(split: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(("protocol", "split"), [("exchange", (2, 3)), ("exchange", (2, 1, 2)), ("arbiter", (2, 3))])
-def test_each_epoch_is_told_as_the_record_has_it(protocol: str, split: tuple[int, ...]) -> None:
+def test_each_epoch_is_told_as_the_record_has_it(
+    protocol: str, split: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every epoch once, with the metrics that are measured again from the transcripts at the end."""
+    use_quick_keys(monkeypatch)
     told: dict[int, Metrics] = {}
     plan = plan_for(split, protocol=protocol, **KEYS)
     tables = tables_for(plan, *data(split))
     watch = EpochWatch(plan, tables, lambda epoch, metrics: told.update({epoch: metrics}))
-    watched = train(plan, tables, engine="python", instead=watch.watched())
+    watched = train(plan, tables, instead=watch.watched())
     record = assessed(watched, tables).record
     assert [{"epoch": float(epoch), **told[epoch]} for epoch in sorted(told)] == [
         {name: pytest.approx(value) for name, value in epoch.items()} for epoch in record.epochs

@@ -39,7 +39,6 @@ class FalseResidual(Hook):
     """The label party, honest except for its shares of residuals."""
 
     person: int = 0
-    moved: float = MOVED
     erases: bool = True
     """Whether everybody's own residuals are made zero, in all passes."""
 
@@ -54,7 +53,7 @@ class FalseResidual(Hook):
             return shared
         added = np.zeros(len(shared), dtype=np.int64)
         # The step divides by the rows and multiplies by the rate; a descent subtracts.
-        added[self.person] = round(math.ldexp(self.moved * len(me.shard) / me.plan.rate, SLOT_BITS))
+        added[self.person] = round(math.ldexp(MOVED * len(me.shard) / me.plan.rate, SLOT_BITS))
         return pairs.subtract(shared, pairs.from_integers(added))
 
 

@@ -20,7 +20,8 @@ from plumbob.arrays import Flags, Vector
 from plumbob.data import steps_per_epoch
 from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
-from plumbob.lab.attacks.peer_scores import FOLD, ScoreHistory, peer_columns, peers_name, score_history, usual_size
+from plumbob.lab.attacks.label_sign import FOLD
+from plumbob.lab.attacks.peer_scores import ScoreHistory, peer_columns, peers_name, score_history, usual_size
 from plumbob.model import bounds
 
 SWEEPS = 40

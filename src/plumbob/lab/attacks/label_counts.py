@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.lab.attacks.equations import label_weight, noise_on_residuals, sum_error
+from plumbob.lab.attacks.equations import label_weight, noise_on_residuals
 from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
-from plumbob.lab.attacks.label_only import LARGE, has_labels_alone
+from plumbob.lab.attacks.label_only import has_labels_alone, label_equations
 from plumbob.protocol.openings import WEIGHTS
 
 
@@ -81,15 +81,10 @@ def counts(view: View) -> Iterator[Counted]:
     if not view.has_sums:
         yield from counted_from_weights(view)
         return
-    weight = label_weight(view)
-    for batch, X, scores, sums in view.steps():
-        if batch.step > 1 and not has_labels_alone(view):
-            return
-        label_sums = (view.sigmoid.curve(scores) @ X - sums) / weight
+    for batch, equations in label_equations(view):
         # Noise on a sum of labels is as large as the square root of its rows, and a count is then a guess.
-        blur = LARGE * (sum_error(view, X) + view.residual_rounding * np.linalg.norm(X, axis=0))
-        blur = (blur + noise_on_residuals(view) * np.linalg.norm(X, axis=0)) / weight
-        yield counted_in(batch.rows, X, label_sums, blur)
+        noise = noise_on_residuals(view) / label_weight(view) * np.linalg.norm(equations.X, axis=0)
+        yield counted_in(batch.rows, equations.X, equations.sums, equations.tolerances + noise)
 
 
 def counted_from_weights(view: View) -> Iterator[Counted]:

@@ -23,9 +23,13 @@ from plumbob.data import largest_batch
 from plumbob.lab.attacks.equations import Solution, label_weight, noise_on_residuals, solved_steps, why_no_sums
 from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 from plumbob.model import bounds
-from plumbob.plan.sigmoids import CUBIC, LINEAR, minimax_curve
+from plumbob.plan.sigmoids import CUBIC, LINEAR
 from plumbob.protocol import defences
 
+FOLD = math.sqrt(-LINEAR / (3.0 * CUBIC))
+"""The score, about 4.05, up to which the cubic of minimax rises: within it each residual has one root."""
+HIGHEST = FOLD * LINEAR * 2.0 / 3.0
+"""The cubic's value there."""
 START_FAILURE = 0.05
 """The chance that the bound on a random start's scores is wrong."""
 
@@ -76,11 +80,10 @@ def plain_sign(view: View, residuals: Vector, own_scores: Vector) -> Vector:
 
 def minimax_scores(values: Vector) -> Vector:
     """The scores at which the cubic takes these values, between its folds; beyond, further out the further off."""
-    fold = math.sqrt(-LINEAR / (3.0 * CUBIC))
-    grid = np.linspace(-fold, fold, 4097)
-    inside: Vector = np.interp(values, minimax_curve(grid), grid)
-    excess = values - minimax_curve(inside)
-    return inside + np.where(np.abs(inside) == fold, excess / LINEAR, 0.0)
+    inside = np.clip(values, -HIGHEST, HIGHEST)
+    # With z = 2 * FOLD * sin(a) the cubic is its largest value times sin(3a).
+    scores: Vector = 2.0 * FOLD * np.sin(np.arcsin(inside / HIGHEST) / 3.0)
+    return scores + (values - inside) / LINEAR
 
 
 @dataclass(frozen=True, repr=False, eq=False)

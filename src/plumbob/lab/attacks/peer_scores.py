@@ -20,13 +20,10 @@ from plumbob.checking.rules import rule_for
 from plumbob.data import Batch
 from plumbob.lab.attacks.equations import factorise, label_weight, noise_on_residuals, sum_error
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
-from plumbob.lab.attacks.label_sign import without_own_scores
+from plumbob.lab.attacks.label_sign import HIGHEST, minimax_scores, without_own_scores
 from plumbob.model import logistic
 from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import CUBIC, LINEAR, Sigmoid
-
-FOLD = float(np.sqrt(-LINEAR / (3.0 * CUBIC)))
-"""The score, about 4.05, up to which the cubic of minimax rises: within it each residual has one root."""
 
 # A score that is known less exactly than this says nothing about a row of norm about 1.
 LARGEST_ERROR = 1e-2
@@ -211,7 +208,7 @@ def _invert(sigmoid: Sigmoid, curve: Vector, error: Vector) -> tuple[Vector, Vec
         case "taylor":
             return curve, np.ones(len(curve)), curve, curve
         case "minimax":
-            scores = _cubic_root(curve)
+            scores = minimax_scores(np.where(np.abs(curve) <= HIGHEST, curve, np.nan))
             return scores, np.maximum(LINEAR + 3.0 * CUBIC * scores**2, 1e-6), scores, scores
         case "piecewise":
             margin = 1e-9 + 4.0 * error
@@ -222,14 +219,6 @@ def _invert(sigmoid: Sigmoid, curve: Vector, error: Vector) -> tuple[Vector, Vec
     inside = np.where(np.abs(curve) < 0.5, curve, np.nan)
     scores = 2.0 * np.arctanh(2.0 * inside)
     return scores, np.maximum(0.25 - inside**2, 1e-12), scores, scores
-
-
-def _cubic_root(curve: Vector) -> Vector:
-    """The root of CUBIC z^3 + LINEAR z = curve within abs(z) <= FOLD; NaN beyond the largest value there."""
-    top = FOLD * LINEAR * 2.0 / 3.0
-    angle = np.arcsin(np.where(np.abs(curve) <= top, curve / top, np.nan)) / 3.0
-    # With z = 2 * FOLD * sin(a) the cubic is its largest value times sin(3a).
-    return 2.0 * FOLD * np.sin(angle)
 
 
 def recover_scores(view: View) -> Claim | NotApplicable:

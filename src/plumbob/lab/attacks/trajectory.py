@@ -39,7 +39,7 @@ class Trajectory:
     history: ScoreHistory
     columns: int
     starts_at_zero: bool
-    row_size: float = 1.0
+    row_size: float
     """About how large a number in a row is: under noise, the belief about a row before anything is known."""
 
     @cached_property

@@ -5,10 +5,9 @@ from pathlib import Path
 from plumbob.errors import DataError
 from plumbob.lab.commands import Export, PredictHere
 from plumbob.lab.simulate import JointModel
-from plumbob.lab.simulate.export import export, refuse_unfinished
+from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinished
 from plumbob.lab.simulate.files import load_new_rows
 from plumbob.lab.simulate.quality import kept_rows
-from plumbob.lab.simulate.scorecard import ScorecardScale
 from plumbob.party.scores import threshold_of, unusual_lines, write_scores
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder

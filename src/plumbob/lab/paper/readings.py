@@ -110,8 +110,6 @@ class Study:
     row_norm: float
     """A bound for plans with noise, which need one; it shortens no row, because none is as long."""
     batch_size: int = 256
-    rows: int | None = None
-    """How many training rows are used, from the first; None = all."""
     data_dir: str | None = None
 
     @property
@@ -122,8 +120,7 @@ class Study:
     def tables(self, part: str) -> dict[str, Table]:
         """Each party's columns of the training or the test rows."""
         X, y = datasets.load(self.dataset, part, self.data_dir)
-        chosen = slice(self.rows if part == "train" else None)
-        return dict(zip(("label", "features"), split_array(X[chosen], y[chosen], self.split), strict=True))
+        return dict(zip(("label", "features"), split_array(X, y, self.split), strict=True))
 
 
 MNIST = Study("mnist", "mnist-01", (392, 392), epochs=30, scale="none", row_norm=28.0)

@@ -1,12 +1,24 @@
-"""A run's model in forms that other programs read: JSON, scikit-learn through skops, ONNX.
+"""A run's model in forms that others read: JSON, scikit-learn through skops, ONNX, and a scorecard for people.
 
 Columns are the encoded ones (`column=category` for a category) in the units of the parties' own tables. Where training
 clipped them, the exported model clips them too. Merged, the model is a logistic regression; one party's part alone
 gives partial scores, so it is a linear regression.
+
+A scorecard is one party's part as points per bin and level: the table that people in credit know.
+
+    points = base + PDO / ln 2 * (ln(odds of the negative class) - ln(odds at the base))
+
+The odds of the negative class are exp(-score), and the score is the sum of the parties' parts, so each party has points
+for its own columns. The label party's table also holds the base; the points of a person are the sum over all tables. A
+column that stands as it is beside its bins adds to each bin's points what the mean of the bin's training rows gives:
+points are then those of a typical row of the bin, and a person's score may differ a little from their sum.
 """
 
+import csv
+import io
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.data.encoding import store_encoding
+from plumbob.data.encoding import GAP, Bins, EncodedColumn, Levels, Marked, PlainColumn, store_encoding
 from plumbob.errors import DataError
 from plumbob.lab.simulate.raw_export import (
     RawScores,
@@ -23,8 +35,8 @@ from plumbob.lab.simulate.raw_export import (
     fitted_regression,
     has_slots,
     raw_scores,
+    slot_weights,
 )
-from plumbob.lab.simulate.scorecard import ScorecardScale, as_csv, scorecard
 from plumbob.lab.simulate.training import JointModel
 from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
@@ -35,6 +47,30 @@ FORMAT = 2  # 1 knew no limits.
 MISSING_EXTRA = (
     "export to {format} needs {package}, which is not installed: pip install '.[export]' in Plumbob's source folder"
 )
+HEADER = ("party", "column", "bin", "share of training rows", "coefficient", "odds ratio", "points")
+
+
+@dataclass(frozen=True)
+class ScorecardScale:
+    """At `base_score` points the negative class has odds of `odds` to 1; `pdo` points more double them."""
+
+    base_score: float = 600.0
+    odds: float = 50.0
+    pdo: float = 20.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.base_score) and 0 < self.odds < math.inf and 0 < self.pdo < math.inf):
+            raise DataError("a scorecard's odds and points to double them must be above 0")
+
+    @property
+    def factor(self) -> float:
+        """Points for each unit of log-odds."""
+        return self.pdo / math.log(2)
+
+    @property
+    def offset(self) -> float:
+        """Points of a score of 0."""
+        return self.base_score - self.factor * math.log(self.odds)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -80,27 +116,22 @@ def export(
     if to not in FORMATS:
         raise DataError(f"cannot export to {to!r}; expected one of {', '.join(FORMATS)}")
     refuse_unfinished(folder)
-    if to == "scorecard":
-        return _export_scorecard(folder, party, out, scale)
-    model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
+    content = _content(folder, to, party, scale)
     place = folder if party is None else RunFolder(folder).party_folder(party)
-    target = out or place / f"model.{to}"
-    content = {"json": as_json, "skops": as_skops, "onnx": as_onnx}[to](model)
+    target = out or place / ("scorecard.csv" if to == "scorecard" else f"model.{to}")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
     return target
 
 
-def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: ScorecardScale) -> Path:
-    """Write one party's scorecard; a joint one belongs to nobody alone, so a party must be named."""
+def _content(folder: Path, to: str, party: str | None, scale: ScorecardScale) -> bytes:
+    if to != "scorecard":
+        model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
+        return {"json": as_json, "skops": as_skops, "onnx": as_onnx}[to](model)
+    # A joint one belongs to nobody alone.
     if party is None:
         raise DataError("a scorecard is one party's own table; name the party with --party")
-    run = RunFolder(folder)
-    target = out or run.party_folder(party) / "scorecard.csv"
-    content = as_csv(party, scorecard(ModelPart.load(run.part_file(party)), scale))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
-    return target
+    return as_csv(party, scorecard(ModelPart.load(RunFolder(folder).part_file(party)), scale))
 
 
 def refuse_unfinished(folder: Path) -> RunRecord:
@@ -232,3 +263,70 @@ def _limits(parts: Sequence[ModelPart]) -> tuple[Vector, Vector] | None:
     if not sum(len(low) for low, _ in found):
         return None
     return np.concatenate([low for low, _ in found]), np.concatenate([high for _, high in found])
+
+
+# A scorecard.
+
+
+@dataclass(frozen=True)
+class Line:
+    """One bin or level; `share` is None for a column that is taken as it is, whose coefficient is for one unit."""
+
+    column: str
+    slot: str
+    share: float | None
+    coefficient: float
+    points: float
+
+
+def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
+    """All lines: the base first, then the columns in the table's order."""
+    if part.weights is None:
+        raise DataError(
+            'a scorecard needs the weights, which were never opened (open = "never"); train with open = "own", and see'
+            " what `plumbob check` says about it"
+        )
+    coefficients, offset = part.in_input_units()
+    base = (scale.offset if part.role == "label" else 0.0) - scale.factor * offset
+    lines = [Line("(base)", "", None, offset, base)]
+    place, slopes = 0, dict[str, tuple[float, float]]()
+    in_bins = {source.name for source in part.encoder.sources if isinstance(source, Bins)}
+    for source in part.encoder.sources:
+        own = coefficients[place : place + source.width].tolist()
+        if isinstance(source, PlainColumn) and source.name in in_bins:
+            slopes[source.name] = own[0], 0.0 if part.encoder.fill is None else float(part.encoder.fill[place])
+        else:
+            lines += [
+                Line(source.name, slot, share, weight, -scale.factor * weight)
+                for slot, share, weight in _slots(source, own, *slopes.get(source.name, ()))
+            ]
+        place += source.width
+    return lines
+
+
+def as_csv(party: str, lines: list[Line]) -> bytes:
+    """The scorecard as CSV: points as whole numbers, everything else to the last digit."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(HEADER)
+    for line in lines:
+        share = "" if line.share is None else line.share
+        ratio = "" if line.column == "(base)" else math.exp(line.coefficient)
+        writer.writerow([party, line.column, line.slot, share, line.coefficient, ratio, round(line.points)])
+    return file.getvalue().encode()
+
+
+def _slots(
+    source: EncodedColumn, own: list[float], slope: float = 0.0, at_gap: float = 0.0
+) -> Iterator[tuple[str, float | None, float]]:
+    """(slot, share, weight) of all slots; the reference's weight is 0, plus what the plain column's slope adds."""
+    if isinstance(source, Bins) and slope:
+        middles = [*source.means, at_gap][: len(source.slots)]
+        weights = (weight + slope * middle for weight, middle in zip(slot_weights(source, own), middles, strict=True))
+        yield from zip(source.slots, source.shares, weights, strict=True)
+    elif isinstance(source, Bins | Levels):
+        yield from zip(source.slots, source.shares, slot_weights(source, own), strict=True)
+    else:
+        yield "each unit", None, own[0]
+        if isinstance(source, Marked):
+            yield GAP, source.share, own[1]

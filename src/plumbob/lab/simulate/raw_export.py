@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
+from plumbob.data.encoding import MIDDLE_RANK, Bins, EncodedColumn, Levels, Marked
 from plumbob.errors import DataError
-from plumbob.lab.simulate.scorecard import slot_weights
 from plumbob.protocol.part import ModelPart
 
 BELOW_ALL = -1e300
@@ -113,6 +112,18 @@ def _column(
         return LevelScore(source.name, dict(zip(levels, own, strict=True)), 0.0, float(np.dot(own, fill or [0.0])))
     filling = None if fill is None else fill[0]
     return SlopeScore(source.name, own[0], filling, own[1] if isinstance(source, Marked) else 0.0, limits)
+
+
+def slot_weights(source: Bins | Levels, own: list[float]) -> list[float]:
+    """What each slot adds to the score, in the order of the slots."""
+    if isinstance(source, Bins) and source.is_monotone:
+        slope, gap = (own[0] if source.cuts else 0.0), own[-1] if source.has_gaps else 0.0
+        return [*(slope * rank for rank in source.ranks), *([slope * MIDDLE_RANK + gap] if source.has_gaps else [])]
+    if isinstance(source, Bins) and source.is_stepped:
+        steps = own[: len(source.cuts)]
+        rising = [sum(steps[:count]) for count in range(len(steps) + 1)]
+        return [*rising, *own[len(source.cuts) :]]
+    return [*own[: source.reference], 0.0, *own[source.reference :]] if source.slots else []
 
 
 # scikit-learn.

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix
@@ -16,6 +18,7 @@ from plumbob.lab.simulate import Run
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty, party_class
+from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import Labels, made_up, trained, weights_of
 
 
@@ -31,7 +34,7 @@ class Staged:
 
     @cached_property
     def honest(self) -> Run:
-        return trained(self.plan, self.data)
+        return trained_quickly(self.plan, self.data)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -70,6 +73,13 @@ class Staged:
         ]
 
 
+def trained_quickly(plan: Plan, data: tuple[Matrix, Labels], **options: Any) -> Run:
+    """A run with keys that were made before: what an attack reads does not depend on them."""
+    with pytest.MonkeyPatch.context() as patch:
+        use_quick_keys(patch)
+        return trained(plan, data, **options)
+
+
 def staged(
     plan: Plan,
     role: str,
@@ -80,5 +90,5 @@ def staged(
     """The first party of this role attacks; `others` may be replaced too."""
     by = plan.label_party.name if role == "label" else plan.feature_parties[0].name
     data = made_up(rows=rows, columns=plan.columns)
-    run = trained(plan, data, instead={by: hooked(party_class(plan.kind), hook), **others})
+    run = trained_quickly(plan, data, instead={by: hooked(party_class(plan.kind), hook), **others})
     return Staged(plan, by, run, hook, data)

@@ -1,17 +1,20 @@
 """Hidden values in honest replies: read exactly where plaintexts come back whole, and few where they are cut."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from plumbob.lab.attacks import ACTIVE, NotApplicable, ValueClaim
-from plumbob.lab.attacks.hooks import Hook
+from plumbob.lab.attacks.hooks import Hook, exact_product, signed_digits, solve_exactly
 from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking, arm
 from plumbob.model import bounds
 from plumbob.plan import Plan
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from tests.lab.attacks.active.support import staged
+from tests.lab.attacks.active.support import Staged, staged
 from tests.protocol.support import plan_for, uniformity
 
 
@@ -20,22 +23,31 @@ def exchange(replies: str = "paper", **keys: object) -> Plan:
     return plan_for((5, 6), protocol="exchange", replies=replies, **({"batch_size": 32} | keys))
 
 
+PACKINGS: dict[str, type[OneHotPacking]] = {"one-hot": OneHotPacking, "auxiliary": AuxiliaryPacking}
+
+
+@cache
+def packed(role: str, packing: str = "one-hot", start: str = "zero") -> Staged:
+    """A run with whole replies, played once for all tests."""
+    return staged(exchange(start=start), role, PACKINGS[packing]())
+
+
 @pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("packing", [OneHotPacking, AuxiliaryPacking])
+@pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("start", ["zero", "normal"])
-def test_every_residual_is_read_exactly(role: str, packing: type[OneHotPacking], start: str) -> None:
+def test_every_residual_is_read_exactly(role: str, packing: str, start: str) -> None:
     """With whole replies either party reads every coefficient of every step, to the last bit of the encoding."""
-    play = staged(exchange(start=start), role, packing())
+    play = packed(role, packing, start)
     assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
     assert play.misread() == 0
     assert all(condition.is_met for condition in play.conditions)
 
 
 @pytest.mark.parametrize("role", ["features", "label"])
-@pytest.mark.parametrize("packing", [OneHotPacking, AuxiliaryPacking])
-def test_training_is_undisturbed(role: str, packing: type[OneHotPacking]) -> None:
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_training_is_undisturbed(role: str, packing: str) -> None:
     """The final model is the honest one bit for bit, and the honest peer counts the same messages, bytes and work."""
-    play = staged(exchange(), role, packing())
+    play = packed(role, packing)
     assert play.disturbance() == 0
     for name, transcript in play.run.transcripts.items():
         assert np.array_equal(transcript.sums, play.honest.transcripts[name].sums)
@@ -66,7 +78,7 @@ def test_the_helper_decrypts_noise() -> None:
 
 def test_labels_follow_from_what_was_read() -> None:
     """The feature party claims every label rightly, far beyond as many rows as it has columns."""
-    play = staged(exchange(), "features", OneHotPacking())
+    play = packed("features")
     assert play.label_claim().is_determined.all()
     assert play.is_right().all()
     assert len(play.is_right()) == 64
@@ -74,7 +86,7 @@ def test_labels_follow_from_what_was_read() -> None:
 
 def test_scores_follow_from_what_was_read() -> None:
     """The label party claims the peer's score of every row's last visit."""
-    play = staged(exchange(), "label", OneHotPacking())
+    play = packed("label")
     claim = play.claim()
     assert isinstance(claim, ValueClaim)
     assert claim.target == "scores"
@@ -170,3 +182,25 @@ def test_not_without_columns() -> None:
 def test_both_sides_are_on_the_list() -> None:
     """The red team knows packing for either party."""
     assert {attack.by for attack in ACTIVE if attack.name == "packing"} == {"label", "features"}
+
+
+# Numbers side by side come apart again, and equations in integers have integer solutions.
+
+
+@given(st.lists(st.integers(-(2**11) + 1, 2**11 - 1), min_size=1, max_size=20))
+def test_signed_digits_survive_their_borrows(digits: list[int]) -> None:
+    """Any signed values that fit their slots are read back, whatever the signs of their neighbours."""
+    packed = sum(digit << (12 * place) for place, digit in enumerate(digits))
+    assert signed_digits(packed, 12, len(digits)) == digits
+
+
+def test_a_solution_is_proved_or_not_given() -> None:
+    """Integers come out exactly where the equations fix them, and not at all where they do not."""
+    generator = np.random.default_rng(3)
+    values = generator.integers(-(2**30), 2**30, 40).tolist()
+    matrix = generator.integers(-127, 128, (40, 44))
+    assert solve_exactly(matrix, exact_product(values, matrix)) == values
+    assert solve_exactly(matrix[:, :39], exact_product(values, matrix[:, :39])) is None
+    wrong = exact_product(values, matrix)
+    wrong[5] += 1
+    assert solve_exactly(matrix, wrong) is None

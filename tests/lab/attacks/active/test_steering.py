@@ -17,6 +17,8 @@ from plumbob.lab.audit.score import aligned
 from plumbob.plan import Plan
 from plumbob.protocol.paillier.party import LARGEST_SCORE, GradientParty, steering_limit
 from plumbob.protocol.party import party_class
+from plumbob.record import Finding
+from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import Played, made_up, plan_for, played, trained
 
 Matrix = NDArray[np.float64]
@@ -77,7 +79,9 @@ def steered(setting: str, push: float | None = None, **keys: Any) -> Steered:
     assert isinstance(armed, Steering)
     hook = type(armed)(push)
     attacker = hooked(party_class(plan.kind), hook)
-    return Steered(played(plan, made_up(rows=ROWS, columns=12), instead={by: attacker}), by, hook)
+    with pytest.MonkeyPatch.context() as patch:
+        use_quick_keys(patch)
+        return Steered(played(plan, made_up(rows=ROWS, columns=12), instead={by: attacker}), by, hook)
 
 
 @pytest.fixture
@@ -128,7 +132,7 @@ def test_check_does_not_call_it_blurred(keys: dict[str, Any]) -> None:
     assert all("nearly exactly" in one and "blurred" not in one for one in words)
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", ["exchange, by a feature party", "three parties", "arbiter, by the label party"])
 def test_the_audit_finds_what_check_says(setting: str) -> None:
     """The audit finds that steering `leaks` for the chosen rows, in its own run."""
     by, protocol, split = SETTINGS[setting]
@@ -136,9 +140,20 @@ def test_the_audit_finds_what_check_says(setting: str) -> None:
     run = trained(plan, made_up(rows=ROWS, columns=12))
     found = [finding for finding in audit(run, ["steering"]) if finding.by == by]
     assert {(finding.verdict, finding.target, finding.n) for finding in found} == {("leaks", "features", 10)}
-    said = [finding for finding in check(plan, ROWS) if finding.attack == "steering" and finding.by == by]
-    assert {finding.verdict for finding in said} == {"leaks"}
-    assert [finding.against for finding in said] == [finding.against for finding in found]
+    assert [finding.against for finding in said(setting)] == [finding.against for finding in found]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_check_says_that_it_leaks(setting: str) -> None:
+    """Every way of steering that reads all values is a leak before the run."""
+    assert {finding.verdict for finding in said(setting)} == {"leaks"}
+
+
+def said(setting: str) -> list[Finding]:
+    """What `check` says of this attacker."""
+    by, protocol, split = SETTINGS[setting]
+    findings = check(steering_plan(protocol, split), ROWS)
+    return [finding for finding in findings if finding.attack == "steering" and finding.by == by]
 
 
 def test_noise_and_shares_stop_it() -> None:

@@ -1,31 +1,21 @@
-"""What the attacks on keys need: an owner that chooses its ciphertexts, victims on weak keys, and a network."""
+"""What the attacks on keys need: an owner that chooses its ciphertexts, and victims on weak keys."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import pytest
 
-from plumbob.crypto import Draws, Encoded, Randomness, Sendable, engines
+from plumbob.crypto import Draws, Encoded, Randomness, Sendable
 from plumbob.crypto.paillier import PrivateKey, PublicKey
-from plumbob.data import Batch, Table
-from plumbob.party import training
-from plumbob.party.party_run import PartyRun
+from plumbob.data import Batch
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import decode
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.party import AfterStep, TrainingParty, party_at
-from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.run_folder import JOURNAL
 from tests.crypto.owners import ciphertexts
-from tests.party.support import PATIENCE, Switchboard
-from tests.protocol.support import Played, made_up, outcomes, plan_for, played
+from tests.protocol.support import Played, made_up, plan_for, played
 
 ROWS = 12
 
@@ -128,45 +118,6 @@ def against(attacker: type[ExchangeParty], victim: type[PublicKey], plan: Plan, 
     own = {} if draws is None else {"label": draws}
     instead = {"label": attacker, "features": victim_on(victim)}
     return played(plan, made_up(ROWS, plan.columns), draws=own, instead=instead)
-
-
-# The same through journals and links that outlive their connections.
-
-
-def on_network(
-    plan: Plan,
-    tables: Mapping[str, Table],
-    folder: Path,
-    instead: Mapping[str, type[TrainingParty]],
-    journals: Mapping[str, SqliteJournal] = MappingProxyType({}),
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parties, and what each ended with, a record or an error; each has a journal of its own, or the one given."""
-    board, parties = Switchboard(), dict[str, Any]()
-
-    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
-        parties[participant.name] = party_at(participant, table, progress, instead.get(participant.name))
-        return parties[participant.name]
-
-    def start(name: str) -> Callable[[], Any]:
-        (folder / name).mkdir(mode=0o700, exist_ok=True)
-
-        def work() -> Any:
-            journal = journals.get(name) or SqliteJournal(folder / name / JOURNAL)
-            engine = engines.choose("auto", 1)
-            party_run = PartyRun(
-                name, plan, tables[name], folder / name, board.connector(name), engine, patience=PATIENCE, lingering=0.2
-            )
-            try:
-                return training.train(party_run, journal)
-            finally:
-                journal.close()
-
-        return work
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "party_at", party_instead)
-        ends = outcomes({party.name: start(party.name) for party in plan.parties})
-    return parties, ends
 
 
 def factors_of(n: int, prime_sum: int) -> tuple[int, int]:

@@ -7,7 +7,6 @@ it should be. Stopped by the proof that n-th powers permute the units, which no 
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -26,11 +25,10 @@ from plumbob.protocol.paillier.schedule import widths_for
 from tests.crypto.malformed import best_root
 from tests.crypto.owners import SmoothGroup, distinct_primes, prime_between, signed_digits
 from tests.crypto.support import seeded
-from tests.lab.attacks.keys.support import ROWS, Owner, attack_plan, on_network, score
-from tests.protocol.support import made_up, played, tables_for
+from tests.lab.attacks.keys.support import ROWS, Owner, attack_plan, score
+from tests.protocol.support import Played, made_up, played
 
 PLAN = attack_plan(epochs=1)
-X, Y = made_up(ROWS, PLAN.columns)
 WIDTH = widths_for(PLAN, ROWS).features.bits
 SMALL_BITS = 24  # Of each p_i: far above every factor that is looked for, and a logarithm takes 4096 steps.
 
@@ -77,11 +75,9 @@ class MalformedOwner(Owner):
         return signed_digits(centred(total, math.prod(group.small)), WIDTH, ROWS)
 
 
-@pytest.fixture(params=["simulated", "networked"])
-def attack(
-    request: pytest.FixtureRequest, group: SmoothGroup, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[], tuple[dict[str, Any], dict[str, Any]]]:
-    """The label party makes this key, the feature party is honest; the parties, and what each ended with."""
+@pytest.fixture
+def attack(group: SmoothGroup, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Played]:
+    """The label party makes this key, the feature party is honest."""
 
     def make_key(participant: Participant) -> Any:
         if participant.name != "label":
@@ -90,32 +86,26 @@ def attack(
         return MalformedKey(group, PublicKey(n, profile, participant.engine, participant.draws.of("own key")))
 
     monkeypatch.setattr(exchange, "make_key", make_key)
-
-    def run() -> tuple[dict[str, Any], dict[str, Any]]:
-        if request.param == "simulated":
-            play = played(PLAN, (X, Y), instead={"label": MalformedOwner})
-            return dict(play.parties), play.ends
-        return on_network(PLAN, tables_for(PLAN, X, Y), tmp_path, {"label": MalformedOwner})
-
-    return run
+    return lambda: played(PLAN, made_up(ROWS, PLAN.columns), instead={"label": MalformedOwner})
 
 
-def test_without_the_proof_every_feature_is_read(
-    attack: Callable[[], tuple[dict[str, Any], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_proof_every_feature_is_read(attack: Callable[[], Played], monkeypatch: pytest.MonkeyPatch) -> None:
     """A build that makes every check of a key but this one is read through a perfect mask and fresh randomness."""
     monkeypatch.setattr(proof, "verify", lambda n, key_bits, given, context: None)
-    parties, _ = attack()
+    parties = attack().parties
     owner = parties["label"]
+    assert isinstance(owner, MalformedOwner)
     found = score(parties, {step: owner.features(reply) for step, reply in owner.replies.items()})
     assert (found.right, found.of) == (ROWS, ROWS)
 
 
-def test_the_proof_stops_it(attack: Callable[[], tuple[dict[str, Any], dict[str, Any]]]) -> None:
+def test_the_proof_stops_it(attack: Callable[[], Played]) -> None:
     """The shipped party names the peer, and not one ciphertext of its features leaves."""
-    parties, ends = attack()
-    assert isinstance(ends["features"], KeyRefusedError)
-    assert str(ends["features"]).startswith("label: key proof: root ")
-    assert isinstance(ends["label"], PlumbobError)
-    assert parties["label"].replies == {}
-    assert parties["features"].participant.channels["label"].traffic.messages_sent < 5
+    run = attack()
+    owner = run.parties["label"]
+    assert isinstance(owner, MalformedOwner)
+    assert isinstance(run.ends["features"], KeyRefusedError)
+    assert str(run.ends["features"]).startswith("label: key proof: root ")
+    assert isinstance(run.ends["label"], PlumbobError)
+    assert owner.replies == {}
+    assert run.participants["features"].channels["label"].traffic.messages_sent < 5

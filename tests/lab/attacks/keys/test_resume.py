@@ -5,24 +5,30 @@ restarts has hardly any: 61 % of the labels become 99 %. Stopped by the journal:
 bytes are sent again, and a peer that forgot its side of the run is not let in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
-from plumbob.data import Batch
+from plumbob.crypto import engines
+from plumbob.data import Batch, Table
 from plumbob.errors import DataError, PeerAwayError, PlumbobError, RemoteProtocolError
 from plumbob.net import Data
+from plumbob.party import training
+from plumbob.party.party_run import PartyRun
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.paillier.exchange import ExchangeParty
+from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
-from tests.lab.attacks.keys.support import on_network
+from tests.party.support import PATIENCE, Switchboard
 from tests.protocol.quick_keys import use_quick_keys
-from tests.protocol.support import plan_for, tables_for
+from tests.protocol.support import outcomes, plan_for, tables_for
 
 ROWS, NOISE, RESTARTS = 40, 7.0, 64
 PLAN = plan_for(
@@ -62,11 +68,40 @@ def restarted(
     use_quick_keys(patch)
     instead = {"features": type("Reading", (Restarter,), {"readings": readings})}
     while len(ends) < count:
-        _, ended = on_network(PLAN, tables_for(PLAN, X, Y), folder, instead, journals(len(ends)))
+        ended = on_network(folder, instead, journals(len(ends)))
         # A busy machine can keep the two from meeting in time: that is no start.
         if not all(isinstance(end, PeerAwayError) for end in ended.values()):
             ends.append(ended["label"])
     return np.array(readings), ends
+
+
+def on_network(
+    folder: Path, instead: Mapping[str, type[TrainingParty]], journals: Mapping[str, SqliteJournal]
+) -> dict[str, Any]:
+    """What each party ended with, a record or an error, over links that outlive their connections."""
+    board, tables = Switchboard(), tables_for(PLAN, X, Y)
+
+    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+        return party_at(participant, table, progress, instead.get(participant.name))
+
+    def start(name: str) -> Callable[[], Any]:
+        (folder / name).mkdir(mode=0o700, exist_ok=True)
+
+        def work() -> Any:
+            engine = engines.choose("auto", 1)
+            party_run = PartyRun(
+                name, PLAN, tables[name], folder / name, board.connector(name), engine, patience=PATIENCE, lingering=0.2
+            )
+            try:
+                return training.train(party_run, journals[name])
+            finally:
+                journals[name].close()
+
+        return work
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "party_at", party_instead)
+        return outcomes({party.name: start(party.name) for party in PLAN.parties})
 
 
 def rate(residuals: Vector) -> float:

@@ -4,8 +4,7 @@ One reply factors the helper's n, and everything that was ever encrypted under i
 zero weights are the residuals themselves. Stopped by `admit`, before the secret key is touched.
 """
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import gmpy2
@@ -20,11 +19,10 @@ from plumbob.data import Batch
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.party import TrainingParty
 from tests.crypto.owners import ciphertexts
 from tests.crypto.support import decrypt_signed
-from tests.lab.attacks.keys.support import ROWS, factors_of, on_network
-from tests.protocol.support import made_up, plan_for, played, tables_for
+from tests.lab.attacks.keys.support import ROWS, factors_of
+from tests.protocol.support import Played, made_up, plan_for, played
 
 # The whole plaintext comes back in the paper's form; a cut reply would hand back its lower bits only.
 PLAN = plan_for((2, 3), protocol="exchange", replies="paper", batches="full", epochs=1)
@@ -66,40 +64,24 @@ class ZeroParty(ExchangeParty):
         return self.participant.channels["label"]
 
 
-Stage = Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]
+def attacked() -> Played:
+    """The feature party is the attacker's."""
+    return played(PLAN, (X, Y), instead={"features": ZeroParty})
 
 
-def simulated(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run all parties in one process."""
-    run = played(PLAN, (X, Y), instead={"features": ZeroParty})
-    return dict(run.parties), run.ends
-
-
-def networked(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run the parties with journals and links."""
-    instead: dict[str, type[TrainingParty]] = {"features": ZeroParty}
-    return on_network(PLAN, tables_for(PLAN, X, Y), folder, instead)
-
-
-STAGES = pytest.mark.parametrize("stage", [simulated, networked])
-
-
-@STAGES
-def test_unchecked_zero_gives_the_key_and_every_label(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_unchecked_zero_gives_the_key_and_every_label(monkeypatch: pytest.MonkeyPatch) -> None:
     """A build that does not look whether a ciphertext is a unit loses its key to one message."""
     monkeypatch.setattr(paillier, "_refuse_outside_group", lambda key, values: None)
-    parties, _ = stage(tmp_path)
-    assert parties["features"].labels.tolist() == (2 * Y - 1).tolist()
+    party: Any = attacked().parties["features"]
+    assert party.labels.tolist() == (2 * Y - 1).tolist()
 
 
-@STAGES
-def test_zero_is_refused_before_the_key_is_touched(stage: Stage, tmp_path: Path) -> None:
+def test_zero_is_refused_before_the_key_is_touched() -> None:
     """The shipped helper names the peer, decrypts nothing, and the attacker ends with nothing."""
-    parties, ends = stage(tmp_path)
-    assert isinstance(ends["label"], CiphertextRefusedError)
-    assert str(ends["label"]).startswith("features: ")
-    assert isinstance(ends["features"], RemoteProtocolError | TransportError)
+    run = attacked()
+    parties: dict[str, Any] = dict(run.parties)
+    assert isinstance(run.ends["label"], CiphertextRefusedError)
+    assert str(run.ends["label"]).startswith("features: ")
+    assert isinstance(run.ends["features"], RemoteProtocolError | TransportError)
     assert parties["label"].key.decryptions == 0
     assert parties["features"].labels is None

@@ -1,27 +1,16 @@
-"""`chosen-labels`: invented labels read a row from scores of known ones; noise for rows stops it."""
-
-from typing import Any
+"""The studies behind some figures: invented labels, columns with two values, and numbers of common ids."""
 
 import pytest
 
 from benchmarks.attacks import chosen_labels as study
+from benchmarks.attacks.binary_columns import attack as read_columns
+from benchmarks.attacks.binary_columns import table
+from benchmarks.attacks.repeated_alignments import counted, halved
 from benchmarks.attacks.study import AS_SHARES, against_chance, expected_growth, made_up
 
 ROWS, COLUMNS = 600, 5
 
-
-@pytest.mark.parametrize("keys", [study.NEVER, AS_SHARES], ids=["shares", "clear"])
-def test_scores_of_known_rows_reveal_a_row_that_was_never_scored(keys: dict[str, Any]) -> None:
-    """One person has label 1, and columns + 1 known rows are scored."""
-    read = study.read_row(made_up(ROWS, 1 + COLUMNS, 1), 1, [0], study.known_rows(ROWS, COLUMNS), **keys)
-    assert read.cosine > 0.99
-    assert read.error < 0.3
-
-
-def test_several_chosen_people_give_their_mean_row() -> None:
-    """Label 1 for ten people gives the mean of their rows."""
-    read = study.read_row(made_up(ROWS, 1 + COLUMNS, 2), 1, range(10), study.known_rows(ROWS, COLUMNS), **AS_SHARES)
-    assert read.cosine > 0.98
+# `chosen-labels`: invented labels read a row from scores of known ones; noise for rows stops it.
 
 
 def test_it_takes_one_known_row_more_than_the_peer_has_columns() -> None:
@@ -62,3 +51,46 @@ def test_a_feature_party_reads_labels_from_rows_of_its_choice() -> None:
 def test_the_length_of_the_row_follows_from_the_plan() -> None:
     """Weights are the row times a factor that rows and passes decide."""
     assert expected_growth(6000) == pytest.approx(expected_growth(600) / 10, rel=0.1)
+
+
+# Columns with two values are read from their rotation without a known row; normal ones, and noisy ones, are not.
+
+
+def test_binary_columns_come_out_of_the_rotation() -> None:
+    """Every row of every column with two values, and nothing that is none of them."""
+    found = read_columns(table(400, 3, 0, 2, 1), 3, 0, 25, 1)
+    assert found.binary == 1.0
+    assert found.wrong == 0
+
+
+def test_normal_columns_stay_hidden() -> None:
+    """No direction takes few values only."""
+    assert read_columns(table(400, 0, 0, 5, 2), 0, 0, 10, 2).wrong == 0
+
+
+def test_errors_of_the_readings_stop_it() -> None:
+    """Errors such as noise on residuals leaves stop it."""
+    assert read_columns(table(400, 3, 0, 2, 1), 3, 0, 10, 1, noise=0.3).binary == 0.0
+
+
+# Numbers of common ids name members if there are enough of them; a limit on alignments stops that.
+
+
+def test_numbers_alone_name_every_member() -> None:
+    """Sizes alone name every member, with far fewer alignments than people where members are few."""
+    found = counted(200, 0.05)
+    assert found.members + found.others == 200
+    assert found.alignments < 100
+
+
+def test_two_lists_that_differ_by_one_person_tell_of_that_person() -> None:
+    """One number less is a member."""
+    ids = {"a", "c"}
+    assert halved(["a", "b"], lambda asked: len(ids & set(asked))) == ({"a"}, {"b"})
+
+
+def test_a_limit_on_alignments_leaves_most_people_unknown() -> None:
+    """Five sizes leave most people unknown."""
+    found = counted(200, 0.3, most=5)
+    assert found.alignments == 5
+    assert found.members + found.others < 20

@@ -1,1 +1,0 @@
-"""The studies under benchmarks/attacks: each attack succeeds where it should, and fails against its defence."""
