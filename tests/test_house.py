@@ -272,7 +272,7 @@ class Wave(PartyVerb, words="party wave", section=SET_UP):
     def do(self, caller: Caller) -> Result:
         return {"times": self.times, "lines": ["waved"]}
 """
-NEW_KEY = """    tides: int = key("model", 3, "how often the tide turns", low=0)
+NEW_KEY = """    tides: int = MODEL.key(3, "how often the tide turns", low=0)
 
     protocol: str"""
 TRAINED_WITH_IT = """

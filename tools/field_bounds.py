@@ -22,10 +22,16 @@ def main(words: list[str]) -> int:
         print("plumbob: no C++ compiler found; install g++ or set CXX", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "field_bounds"
-        subprocess.run([compiler, "-std=gnu++20", "-O0", str(SOURCE), "-o", str(program)], check=True)
+        program = built(compiler, Path(folder))
         finished = subprocess.run([program, *(["narrower"] if "--narrower" in words else [])])
     return finished.returncode
+
+
+def built(compiler: str, folder: Path) -> Path:
+    """The compiled program; with the word `narrower` it proves the same of smaller machines."""
+    program = folder / "field_bounds"
+    subprocess.run([compiler, "-std=gnu++20", "-O0", str(SOURCE), "-o", str(program)], check=True)
+    return program
 
 
 if __name__ == "__main__":

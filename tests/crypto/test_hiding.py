@@ -125,7 +125,7 @@ def test_randomness_kept_in_memory_would_repeat() -> None:
 
 # A key whose group has cheap logarithms.
 
-ROWS, FEATURE_BITS = 40, 9
+ROWS, FEATURE_BITS = 12, 9
 
 
 def test_replies_have_uniform_logarithms() -> None:

@@ -36,9 +36,9 @@ def p_value(drawn: list[int]) -> float:
 def test_randomisers_are_uniform() -> None:
     """Every n-th residue comes equally often, as with the reference rho**n."""
     assert len(NTH_RESIDUES) == 10 * 30
-    assert p_value(to_ints(PublicKey(TOY_N, TOY, PythonEngine(), seeded("a")).randomisers(6000))) > SURPRISING
+    assert p_value(to_ints(PublicKey(TOY_N, TOY, PythonEngine(), seeded("a")).randomisers(3000))) > SURPRISING
     randomness = seeded("a")
-    assert p_value([pow(randomness.unit(TOY_N), TOY_N, TOY_N**2) for _ in range(6000)]) > SURPRISING
+    assert p_value([pow(randomness.unit(TOY_N), TOY_N, TOY_N**2) for _ in range(3000)]) > SURPRISING
 
 
 @pytest.mark.parametrize("digits", [1, 17], ids=["short exponents", "full-length exponents"])
@@ -48,7 +48,7 @@ def test_one_base_would_not_be(digits: int) -> None:
     ring = Ring(TOY_N, 2)
     base = pow(randomness.unit(TOY_N), TOY_N, TOY_N**2)
     table = window_table(PythonEngine(), ring, base, digits)
-    assert p_value(to_ints(PythonEngine().look_up(table, randomness.digits(6000, digits)))) < SURPRISING
+    assert p_value(to_ints(PythonEngine().look_up(table, randomness.digits(3000, digits)))) < SURPRISING
 
 
 def test_few_bases_would_not_be() -> None:
@@ -56,7 +56,7 @@ def test_few_bases_would_not_be() -> None:
     randomness = seeded("few")
     bases = from_ints([pow(randomness.unit(TOY_N), TOY_N, TOY_N**2) for _ in range(5)], 1)
     table = PythonEngine().table(Ring(TOY_N, 2), bases, 1)
-    assert p_value(to_ints(PythonEngine().look_up(table, randomness.digits(6000, 5) & np.uint8(1)))) < SURPRISING
+    assert p_value(to_ints(PythonEngine().look_up(table, randomness.digits(3000, 5) & np.uint8(1)))) < SURPRISING
 
 
 @pytest.mark.parametrize("profile", [profiles.STANDARD, profiles.LONG_TERM])

@@ -33,9 +33,8 @@ def find_slots(table: Table, choices: EncodingChoices) -> TableSlots:
 def _slots_of(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
     if column.is_text:
         return None if choices.refuses_texts else _slots_of_levels(column, choices.rare)
-    has_gaps = 0 < column.is_missing.sum() < len(column.values)
     if not choices.bins:
-        return ColumnSlots(is_marked=True, has_gaps=True) if choices.marks_gaps and has_gaps else None
+        return ColumnSlots(is_marked=True, has_gaps=True) if choices.marks_gaps and _has_gaps(column) else None
     # A weight on the plain column could undo what the bins of a rising one promise.
     has_plain = choices.plain and not column.is_monotone
     if choices.is_public:
@@ -46,7 +45,11 @@ def _slots_of(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
     # A column without any value has one bin and no column: there is nothing to learn from it.
     bins = len(cut_points(column.numbers, choices.bins)) + 1
     has_plain = has_plain and is_numeric(column)
-    return ColumnSlots(bins, has_gaps=bool(has_gaps), is_monotone=column.is_monotone, has_plain=has_plain)
+    return ColumnSlots(bins, has_gaps=_has_gaps(column), is_monotone=column.is_monotone, has_plain=has_plain)
+
+
+def _has_gaps(column: Column) -> bool:
+    return bool(0 < column.is_missing.sum() < len(column.values))
 
 
 def is_numeric(column: Column) -> bool:

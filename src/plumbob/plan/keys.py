@@ -93,19 +93,24 @@ class SettingKey:
         return " ".join([kinds[type(self.default)], " and ".join(stated)]).strip()
 
 
-def key(section: str, default: Any, meaning: str, **more: Any) -> Any:
-    """A field of the plan with a number, a switch or a text.
+@dataclass(frozen=True)
+class PlanSection:
+    """A section of the file, in which fields of the plan stand."""
 
-    `None` stands for what nobody said, where the default depends on the protocol.
-    """
-    metadata = {"section": section, "default": default, "meaning": meaning, **more}
-    return field(default=None if metadata.get("is_fitted") else default, metadata=metadata)
+    name: str
 
+    def key(self, default: Any, meaning: str, **more: Any) -> Any:
+        """A field of the plan with a number, a switch or a text.
 
-def one_of(section: str, choices: str, meaning: str, **more: Any) -> Any:
-    """A field of the plan with named choices, the first of which is the default."""
-    words = tuple(choices.split("|")) if "|" in choices else tuple(choices.split())
-    return key(section, words[0], meaning, choices=words, **more)
+        `None` stands for what nobody said, where the default depends on the protocol.
+        """
+        metadata = {"section": self.name, "default": default, "meaning": meaning, **more}
+        return field(default=None if metadata.get("is_fitted") else default, metadata=metadata)
+
+    def one_of(self, choices: str, meaning: str, **more: Any) -> Any:
+        """A field of the plan with named choices, the first of which is the default."""
+        words = tuple(choices.split("|")) if "|" in choices else tuple(choices.split())
+        return self.key(words[0], meaning, choices=words, **more)
 
 
 def cut_short(line: str) -> str:

@@ -6,7 +6,7 @@ Reading, checking, printing and the command line's flags all follow from this li
 import math
 from dataclasses import dataclass, field, fields
 
-from plumbob.plan.keys import SettingKey, key, one_of
+from plumbob.plan.keys import PlanSection, SettingKey
 from plumbob.plan.levels import RowLevels, levels_as_planned, levels_by_rule, passes_without_sample, total_passes
 from plumbob.plan.protocols import OTHER_SYSTEMS, PROTOCOLS, Protocol
 from plumbob.plan.sigmoids import SIGMOIDS
@@ -20,6 +20,7 @@ The plain column says what rises or falls evenly; what is left to the bins is le
 STEP_BITS = 22
 ROLES = ("label", "features", "arbiter")
 SECTIONS = ("parties", "data", "model", "crypto", "privacy", "accountability", "tolerance")
+DATA, MODEL, CRYPTO, PRIVACY, ACCOUNTABILITY, TOLERANCE = map(PlanSection, SECTIONS[1:])
 # Far beyond what anybody trains with; above them formulas overflow, and keys take days to make.
 LARGEST_KEY_BITS = 8192
 LARGEST_WIDTH = 10**6
@@ -64,120 +65,105 @@ class PlanSettings:
     """The values of a plan, as they stand in its file; `Plan` is their validated form."""
 
     parties: tuple[Party, ...]
-    title: str = key("", "", "title of the plan", is_usual=True)
+    title: str = PlanSection("").key("", "title of the plan", is_usual=True)
 
-    rows: int = key("data", 0, "aligned rows; 0 = not known yet", low=0, is_usual=True)
-    scale: str = one_of(
-        "data",
+    rows: int = DATA.key(0, "aligned rows; 0 = not known yet", low=0, is_usual=True)
+    scale: str = DATA.one_of(
         "whitened standard public none",
         'how each party scales its own columns, by its own rows; public takes stated ranges and needs noise = "rows"',
         is_fitted=True,
     )
-    missing: str = one_of(
-        "data",
+    missing: str = DATA.one_of(
         "refuse mean indicator",
         "what becomes of gaps without bins: refused, the mean of the party's training rows, or that and a column that "
         "marks them",
     )
-    categorical: str = one_of(
-        "data",
+    categorical: str = DATA.one_of(
         "refuse one-hot",
         "what becomes of text columns without bins: refused, or one column per level, counted in `features`",
     )
-    bins: int = key(
-        "data",
+    bins: int = DATA.key(
         0,
         "quantile bins per numeric column; above 0, they encode texts and gaps too",
         low=0,
         most=LARGEST_BINS,
         is_usual=True,
     )
-    plain: bool = key(
-        "data", False, "with bins: each numeric column also as it is, clipped and standardised; a gap is its mean"
+    plain: bool = DATA.key(
+        False, "with bins: each numeric column also as it is, clipped and standardised; a gap is its mean"
     )
-    rare: int = key("data", 30, "levels with fewer training rows than this are grouped", low=0)
-    test_share: float = key(
-        "data",
+    rare: int = DATA.key(30, "levels with fewer training rows than this are grouped", low=0)
+    test_share: float = DATA.key(
         0.0,
         "share of the rows held out to measure quality, by a keyed hash of the id",
         low=0,
         below=1,
         is_usual=True,
     )
-    held_out_by: str = key(
-        "data",
+    held_out_by: str = DATA.key(
         "",
         "party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
         is_rare=True,
     )
 
-    sigmoid: str = one_of(
-        "model",
+    sigmoid: str = MODEL.one_of(
         " ".join(SIGMOIDS),
         "approximation of the sigmoid; fourier in shares and clear, taylor in all but shares, others in clear",
         is_fitted=True,
     )
-    start: str = one_of("model", "zero xavier kaiming small normal", "starting weights")
-    epochs: int = key(
-        "model",
+    start: str = MODEL.one_of("zero xavier kaiming small normal", "starting weights")
+    epochs: int = MODEL.key(
         0,
         'passes over the rows; 0 = a public rule: at most 30, with noise = "rows" 6 to 20, with small batches 10',
         low=0,
         most=LARGEST_EPOCHS,
         is_usual=True,
     )
-    full_passes: int = key(
-        "model",
+    full_passes: int = MODEL.key(
         0,
         "how many of the last passes use all rows, those before a public sample of them; 0 = all do, or with epochs = 0"
         " the rule's",
         low=0,
         most=LARGEST_EPOCHS,
     )
-    batch_size: int = key(
-        "model",
+    batch_size: int = MODEL.key(
         256,
         "rows per batch, where batches are not full; with clear, it asks for reshuffled batches",
         low=1,
         is_fitted=True,
         is_usual=True,
     )
-    batches: str = one_of(
-        "model",
+    batches: str = MODEL.one_of(
         "full reshuffled fixed",
         "all rows at once, reshuffled for each epoch, which leaks most outside shares, or fixed",
         is_fitted=True,
     )
-    momentum: float = key(
-        "model",
+    momentum: float = MODEL.key(
         0.5,
         "momentum, 0 to 0.5; in shares, more than 30 epochs need l2 = 0.01 or more",
         low=0,
         high=LARGEST_MOMENTUM,
         is_fitted=True,
     )
-    remainder: str = one_of(
-        "model", "merge drop", "what becomes of rows left over after the last whole batch: merged into it, or dropped"
+    remainder: str = MODEL.one_of(
+        "merge drop", "what becomes of rows left over after the last whole batch: merged into it, or dropped"
     )
-    learning_rate: float = key(
-        "model",
+    learning_rate: float = MODEL.key(
         0.0,
         "learning rate; 0 = the public rate, for whitened columns and full batches: weights then grow at most linearly",
         low=0,
         most=LARGEST_FIGURE,
         is_fitted=True,
     )
-    intercept: bool = key("model", True, "whether an intercept is trained")
-    l2: float = key("model", 0.0, "L2 penalty on the mean loss", low=0, most=LARGEST_PENALTY, is_usual=True)
-    class_weight: str = one_of("model", "none balanced", "weight of the classes; balanced in shares and clear only")
-    row_weights: str = one_of(
-        "model",
+    intercept: bool = MODEL.key(True, "whether an intercept is trained")
+    l2: float = MODEL.key(0.0, "L2 penalty on the mean loss", low=0, most=LARGEST_PENALTY, is_usual=True)
+    class_weight: str = MODEL.one_of("none balanced", "weight of the classes; balanced in shares and clear only")
+    row_weights: str = MODEL.one_of(
         "none|label party",
         "who weighs rows by numbers from 0 to 1: nobody, or the label party by its --weight column; shares and clear",
         is_rare=True,
     )
-    seed: int = key(
-        "model",
+    seed: int = MODEL.key(
         0,
         "seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
         low=0,
@@ -185,59 +171,51 @@ class PlanSettings:
         is_usual=True,
     )
 
-    protocol: str = one_of(
-        "crypto", "shares clear exchange arbiter", "protocol to train with", also=OTHER_SYSTEMS, is_usual=True
+    protocol: str = CRYPTO.one_of(
+        "shares clear exchange arbiter", "protocol to train with", also=OTHER_SYSTEMS, is_usual=True
     )
-    key_bits: int = key(
-        "crypto",
+    key_bits: int = CRYPTO.key(
         2048,
         "length of Paillier keys; shorter ones only with test_only_keys = true, noted in the record",
         low=256,
         most=LARGEST_KEY_BITS,
     )
-    test_only_keys: bool = key(
-        "crypto", False, "allow keys too short to protect anything, for experiments and tests only"
-    )
-    replies: str = one_of(
-        "crypto",
+    test_only_keys: bool = CRYPTO.key(False, "allow keys too short to protect anything, for experiments and tests only")
+    replies: str = CRYPTO.one_of(
         "packed paper",
         "what exchange and arbiter hand back: packed sums, which limit packing and do not stop it, or whole plaintexts "
         "as in the paper",
     )
-    reply_slots: int = key("crypto", 0, "most sums in a packed reply; 0 = all that fit", low=0, is_rare=True)
-    feature_bits: int = key("crypto", 13, "fraction bits of features", low=1, high=40, is_fitted=True)
-    residual_bits: int = key("crypto", 20, "fraction bits of residuals", low=1, high=40)
-    open: str = one_of(
-        "crypto",
+    reply_slots: int = CRYPTO.key(0, "most sums in a packed reply; 0 = all that fit", low=0, is_rare=True)
+    feature_bits: int = CRYPTO.key(13, "fraction bits of features", low=1, high=40, is_fitted=True)
+    residual_bits: int = CRYPTO.key(20, "fraction bits of residuals", low=1, high=40)
+    open: str = CRYPTO.one_of(
         "never own",
         "who gets the weights after training: nobody, or each party its own",
         is_fitted=True,
         is_usual=True,
     )
-    most_rows: int = key(
-        "crypto",
+    most_rows: int = CRYPTO.key(
         0,
         "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if weights are "
         "never opened, else any number",
         low=0,
         is_usual=True,
     )
-    lattice_set: int = key(
-        "crypto", 0, "number of the lattice parameter set; 0 = the smallest that allows the plan", low=0
+    lattice_set: int = CRYPTO.key(
+        0, "number of the lattice parameter set; 0 = the smallest that allows the plan", low=0
     )
-    unmasked_gradients_for_the_arbiter: bool = key("crypto", False, "whether gradients go to the arbiter without masks")
+    unmasked_gradients_for_the_arbiter: bool = CRYPTO.key(False, "whether gradients go to the arbiter without masks")
 
-    noise: str = one_of(
-        "privacy",
+    noise: str = PRIVACY.one_of(
         "none rows std heuristic sound",
         "noise: rows protects each row (in shares), sound labels; std and heuristic are the paper's",
         is_usual=True,
     )
-    noise_std: float = key(
-        "privacy", 0.0, 'standard deviation of the noise, with noise = "std"', low=0, most=LARGEST_FIGURE
+    noise_std: float = PRIVACY.key(
+        0.0, 'standard deviation of the noise, with noise = "std"', low=0, most=LARGEST_FIGURE
     )
-    epsilon: float = key(
-        "privacy",
+    epsilon: float = PRIVACY.key(
         1.0,
         "privacy budget of the noise",
         above=0,
@@ -245,45 +223,41 @@ class PlanSettings:
         most=LARGEST_FIGURE,
         is_usual=True,
     )
-    delta: float = key(
-        "privacy",
+    delta: float = PRIVACY.key(
         1e-6,
         "probability with which the noise's promise, differential privacy, may fail",
         above=0,
         below=1,
     )
     heuristic: Heuristic = field(default=Heuristic())
-    row_norm: float = key(
-        "privacy",
+    row_norm: float = PRIVACY.key(
         0.0,
         'joint norm that rows are clipped to; 0 = not (with noise = "rows": by a public rule); other noise needs it',
         low=0,
         most=LARGEST_FIGURE,
     )
-    label_flip_epsilon: float = key(
-        "privacy",
+    label_flip_epsilon: float = PRIVACY.key(
         0.0,
         "epsilon of labels flipped at random before training; 0 = off",
         low=0,
         most=LARGEST_FLIP_EPSILON,
     )
 
-    evidence: str = one_of(
-        "accountability",
+    evidence: str = ACCOUNTABILITY.one_of(
         "none keep",
         "whether each party keeps, sealed for its auditor, what a replay of its side needs",
         is_usual=True,
     )
-    days: int = key(
-        "accountability", 0, 'how many days evidence is kept, with evidence = "keep"', low=0, most=LARGEST_DAYS
+    days: int = ACCOUNTABILITY.key(
+        0, 'how many days evidence is kept, with evidence = "keep"', low=0, most=LARGEST_DAYS
     )
     auditors: tuple[tuple[str, str], ...] = ()
     """Each party's auditor: the party's name, and the fingerprint of the auditor's certificate and sealing key."""
 
-    tolerance_labels: float = key(
-        "tolerance", 0.05, "advantage over the best baseline above which a finding about labels leaks", low=0, high=1
+    tolerance_labels: float = TOLERANCE.key(
+        0.05, "advantage over the best baseline above which a finding about labels leaks", low=0, high=1
     )
-    tolerance_features: float = key("tolerance", 0.05, "the same for findings about features and scores", low=0, high=1)
+    tolerance_features: float = TOLERANCE.key(0.05, "the same for findings about features and scores", low=0, high=1)
 
     version: int = VERSION
 

@@ -226,7 +226,7 @@ def test_a_long_call_can_be_interrupted() -> None:
     """A signal ends it between two polynomials: it takes less than half the time of the whole call."""
     engine = native.NativeLatticeEngine("portable", 1)
     secret = engine.secret(sets.SLOTS, bytes(32))
-    values = np.zeros((160, sets.SLOTS.degree), dtype=np.int32)
+    values = np.zeros((80, sets.SLOTS.degree), dtype=np.int32)
 
     def call() -> float:
         started = time.process_time()
