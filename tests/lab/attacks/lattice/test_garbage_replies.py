@@ -7,7 +7,9 @@ import pytest
 
 from plumbob.crypto.lattice import Layout, Owner, ParameterSet, residues
 from plumbob.crypto.lattice.products import request_stream
+from plumbob.crypto.packing import centred
 from plumbob.errors import PlanError
+from plumbob.lab.attacks.garbage_replies import digits_of, garbage, places_of
 from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
 from tests.crypto.lattice.support import make_key, random_pairs, to_ints
 from tests.crypto.lattice.test_sets import OFFERED
@@ -15,38 +17,16 @@ from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, 
 from tests.protocol.test_lattice_shares import lattice_plan
 
 OPENED_BITS, DIGITS = 27, 17
-LAYOUT = Layout(PARAMETERS, "gradients", 16, 4, 1, 51, 32)
+LAYOUT = Layout(PARAMETERS, "gradients", 16, 5, 1, 51, 32)
 KEY = make_key(ENGINE, PARAMETERS)
 VALUES = random_pairs(np.random.default_rng(5), 16, 51)
 
 
-def garbage() -> bytes:
-    """Replies whose product with s has, as its first coefficient, 17 coefficients of s as digits to base three."""
-    unit = 1 << (LAYOUT.reply_bits - LAYOUT.output_bits)
-    packed = np.zeros((4, 64, LAYOUT.reply_bits // 8), dtype=np.uint8)
-    for column in range(4):
-        for digit in range(DIGITS):
-            place = DIGITS * column + digit
-            if place >= 64:
-                break
-            # x**-k times s has s_k as its first coefficient, and x**-k = -x**(64 - k).
-            number = (unit * 3**digit * (1 if place == 0 else -1)) % (1 << LAYOUT.reply_bits)
-            packed[column, -place % 64] = np.frombuffer(
-                number.to_bytes(LAYOUT.reply_bits // 8, "little"), dtype=np.uint8
-            )
-    return packed.tobytes()
-
-
 def carried_out(opened: list[int]) -> list[int]:
-    """The secret's coefficients, from opened numbers of 27 bits."""
-    secret: list[int] = []
-    for number in opened:
-        rest = number - (1 << OPENED_BITS) if number >> (OPENED_BITS - 1) else number
-        for _ in range(DIGITS):
-            digit = (rest + 1) % 3 - 1
-            secret.append(digit)
-            rest = (rest - digit) // 3
-    return secret[:64]
+    """The secret's coefficients, from the digits of opened numbers."""
+    digits = np.concatenate([digits_of(centred(number, 1 << LAYOUT.output_bits)) for number in opened])
+    by_place = dict(zip(places_of(LAYOUT), digits.tolist(), strict=True))
+    return [by_place[place] for place in range(PARAMETERS.degree)]
 
 
 def read_vector(secret: list[int], request: bytes, number: int = 1) -> list[int]:
@@ -60,11 +40,10 @@ def read_vector(secret: list[int], request: bytes, number: int = 1) -> list[int]
 
 
 def test_garbage_carries_a_short_secret_out() -> None:
-    """Four opened numbers hold all of a secret of 64 coefficients: every residual of that pass is read."""
+    """Five opened numbers hold all of a secret of 64 coefficients: every residual of that pass is read."""
     owner = Owner(KEY, 1, LAYOUT)
     request = owner.request(VALUES)
-    opened = [value % (1 << OPENED_BITS) for value in to_ints(owner.open(garbage()))]
-    secret = carried_out(opened)
+    secret = carried_out(to_ints(owner.open(garbage(LAYOUT, 1))))
     assert secret == coefficients(PARAMETERS, KEY.secret)
     assert read_vector(secret, request) == to_ints(VALUES)
 
