@@ -13,7 +13,7 @@ from plumbob.record import RunRecord
 from plumbob.report import run as run_report
 from tests.browser.conftest import DESKTOP, Tab
 from tests.browser.looks import CONTRASTS, faint
-from tests.browser.support import noisy_record, three_ways
+from tests.browser.support import noisy_record, own_side, three_ways
 from tests.report.support import hostile_names
 
 NAMES_A_PAGE = 25
@@ -42,7 +42,8 @@ def test_contrast_is_really_measured(tab: Tab, tmp_path: Path) -> None:
 def test_print(tab: Tab, tmp_path: Path, record: RunRecord) -> None:
     """The printed page is dark ink on white, with charts and without links or foldings that cannot be pressed."""
     file = tmp_path / "page.html"
-    for text in (run_report.page_of(record), compared_runs.page_of("Three ways", "About.", ["How."], three_ways())):
+    compared = compared_runs.page_of("Three ways", "About.", ["How."], three_ways())
+    for text in (run_report.page_of(record), run_report.page_of(own_side(record)), compared):
         file.write_text(text, encoding="utf-8")
         page = tab.on_screen(**DESKTOP, scheme="dark").open(file)
         page.emulate_media(media="print", color_scheme="dark")

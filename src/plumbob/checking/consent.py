@@ -111,17 +111,13 @@ def refuse_unaccepted(plan: Plan, findings: Findings, accepted: Sequence[str]) -
 def consent_lines(plan: Plan, rows: int, findings: Findings, reader: str = "", assumed: str = "") -> list[str]:
     """The screen for the party that signs; `assumed` says what findings rest on if the rows are not known yet."""
     notes = [assumed, *prices_of_noise(plan, rows), *assumptions(plan, rows)]
+    title = f' "{plan.title}"' if plan.title else ""
+    widths = ", ".join(f"{party.name} {counted(party.features, 'column')}" for party in plan.learners)
     return [
-        _first_line(plan, 0 if assumed else rows),
+        f"plan{title}: {plan.protocol}, {widths}{f', {rows:,} rows' if rows and not assumed else ''}",
         "",
         *headlines(findings, findings.figures, reader=reader).lines(),
         "",
         *(f"note: {note}" for note in notes if note),
         findings.more,
     ]
-
-
-def _first_line(plan: Plan, rows: int) -> str:
-    title = f' "{plan.title}"' if plan.title else ""
-    widths = ", ".join(f"{party.name} {counted(party.features, 'column')}" for party in plan.learners)
-    return f"plan{title}: {plan.protocol}, {widths}{f', {rows:,} rows' if rows else ''}"

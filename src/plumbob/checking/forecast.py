@@ -160,15 +160,11 @@ def sure_reach(figures: Figures, party: str, solve: Solve) -> Reach | None:
 
 
 def _reach(figures: Figures, party: str, solve: Solve, general_auc: float) -> Reach:
-    reached = figures.flipped + (1.0 - 2.0 * figures.flipped) * _reached_auc(figures, party, solve, general_auc)
-    return Reach(reached, _baseline_auc(figures, party, general_auc), figures.rows)
-
-
-def _reached_auc(figures: Figures, party: str, solve: Solve, general_auc: float) -> float:
-    """The AUC as a mean over the steps in which the others' scores fade."""
+    """The reach, its AUC as a mean over the steps in which the others' scores fade."""
     steps = np.unique(np.linspace(0, max(0, solve.last_step - 1), LOOKS).astype(int))
     aucs = [_auc_at(figures, party, solve, _explained_share(general_auc), int(step)) for step in steps]
-    return min(solve.most_auc, float(np.mean(aucs)))
+    reached = figures.flipped + (1.0 - 2.0 * figures.flipped) * min(solve.most_auc, float(np.mean(aucs)))
+    return Reach(reached, _baseline_auc(figures, party, general_auc), figures.rows)
 
 
 def _auc_at(figures: Figures, party: str, solve: Solve, rho2: float, step: int) -> float:

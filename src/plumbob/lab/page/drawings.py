@@ -62,17 +62,14 @@ def comparison(runs: Sequence[dict[str, Any]]) -> str:
 
 def _points(protocol: str, runs: Sequence[dict[str, Any]]) -> Series:
     names = [run["folder"] if run["noise"] == "none" else f"{run['folder']}, {run['noise']} noise" for run in runs]
-    return Series(protocol, _column(runs, "auc"), [_leakage(run) for run in runs], labels=names)
+    reached = [[run[kind]["advantage"] for kind in ("labels", "values") if run[kind] is not None] for run in runs]
+    return Series(protocol, _column(runs, "auc"), [float(max(one)) for one in reached], labels=names)
 
 
 def _below(values: Sequence[float | None]) -> float:
     """A round number somewhat below the smallest, so that differences can be seen."""
     smallest = min(value for value in values if value is not None)
     return max(0.0, math.floor(10 * (smallest - 0.02)) / 10)
-
-
-def _leakage(run: dict[str, Any]) -> float:
-    return max(float(kind["advantage"]) for kind in (run["labels"], run["values"]) if kind is not None)
 
 
 def _column(rows: Sequence[dict[str, Any]], name: str) -> list[float | None]:

@@ -77,7 +77,8 @@ def figure_file(one: Figure) -> str:
 def chart_of(one: Figure) -> Chart:
     """A figure as a chart."""
     unit: Unit = "percent" if one.is_share else "number"
-    says = f"{one.caption} {_last_values(one, unit)}".strip()
+    ends = "; ".join(f"{curve.series} {shown(curve.last, unit)}" for curve in one.curves)
+    says = f"{one.caption} Where it ends ({one.x_name}: {one.curves[0].points[-1].x:g}): {ends}.".strip()
     return Chart(
         one.title,
         says,
@@ -106,11 +107,6 @@ def _series(curve: Curve) -> Series:
         high=[point.mean + point.standard_error for point in curve.points] if has_spread else (),
         is_reference=curve.is_reference,
     )
-
-
-def _last_values(one: Figure, unit: Unit) -> str:
-    ends = "; ".join(f"{curve.series} {shown(curve.last, unit)}" for curve in one.curves)
-    return f"Where it ends ({one.x_name}: {one.curves[0].points[-1].x:g}): {ends}."
 
 
 def _chapter(chapter: Chapter, place: int) -> Section:
