@@ -530,18 +530,6 @@ def test_an_older_tls_is_refused(bank: Identity, fund: Identity) -> None:
         assert "does not speak TLS 1.3" in server.refusal()
 
 
-def test_an_older_server_is_refused(bank: Identity, fund: Identity) -> None:
-    """The dialling side does not go below TLS 1.3 either."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.maximum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(fund.certificate_file, fund.key_file)
-    with (
-        closing(Answering(lambda sock: context.wrap_socket(sock, server_side=True).close())) as server,
-        dialling(bank, fund, server.address) as client,
-    ):
-        assert "TLS 1.3" in client.reason("fund")
-
-
 def test_a_caller_without_a_certificate_is_refused(bank: Identity, fund: Identity) -> None:
     """TLS alone opens nothing."""
     with listening(fund, bank) as server:
@@ -563,13 +551,21 @@ def test_plain_text_is_refused(bank: Identity, fund: Identity, text: bytes) -> N
         assert "caller from 127.0.0.1" in server.refusal()
 
 
-def test_a_plain_server_is_told(bank: Identity, fund: Identity) -> None:
-    """The dialling side says that no TLS answers there."""
-    with (
-        closing(Answering(lambda sock: sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"))) as server,
-        dialling(bank, fund, server.address) as client,
-    ):
-        assert "does not speak TLS" in client.reason("fund")
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_an_older_or_a_plain_server_is_refused(bank: Identity, fund: Identity, is_plain: bool) -> None:
+    """The dialling side does not go below TLS 1.3 either, and says where no TLS answers."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(fund.certificate_file, fund.key_file)
+
+    def answer(sock: socket.socket) -> None:
+        if is_plain:
+            sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        else:
+            context.wrap_socket(sock, server_side=True).close()
+
+    with closing(Answering(answer)) as server, dialling(bank, fund, server.address) as client:
+        assert ("does not speak TLS;" if is_plain else "does not speak TLS 1.3") in client.reason("fund")
 
 
 @pytest.mark.parametrize("path", ["/", "/plumbob/2", "/plumbob/1/", "/plumbob/1?x"])

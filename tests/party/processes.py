@@ -209,10 +209,10 @@ class PointedJournal(SqliteJournal):
         self._mortal.at_message(data, SENT[2])
         return is_new
 
-    def _commit(self) -> None:
+    def flush(self) -> None:
         if self._leaving:
             self._mortal.at_message(self._leaving, SENT[1])
-        super()._commit()
+        super().flush()
 
     def keep(self, peer: str, data: Data, digest: bytes) -> None:
         self._mortal.at_message(data, RECEIVED[0])

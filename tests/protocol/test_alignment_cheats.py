@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from plumbob.crypto import ristretto
 from plumbob.data.ids import hash_of_ids
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
-from plumbob.protocol.account import hash_fields
+from plumbob.protocol.account import HASH_BYTES, hash_fields
 from plumbob.protocol.alignment import Alignment, AlignmentParty
 from plumbob.protocol.blinding import Blinder
-from plumbob.protocol.handshake import HASH_BYTES
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.point_lists import PointList, PointParts
 from tests.protocol.support import Wire, changing, seated

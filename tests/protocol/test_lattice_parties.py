@@ -333,7 +333,7 @@ def test_masks_that_show_too_much_are_refused() -> None:
 
 def test_whole_shares_never_reach_the_ring() -> None:
     """Weights' shares stay far below 2**127, where they would wrap on their way to the journal."""
-    run = trained(lattice_plan((1, 1, 1), epochs=4), made_up(rows=10, columns=3))
+    run = trained(lattice_plan((1, 1, 1), epochs=2), made_up(rows=10, columns=3))
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
     assert max(abs(value) for party in parties for share in party.held.values() for value in share) < local.RING >> 16
 

@@ -28,7 +28,8 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART, RowLimit
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import Answerer, Asker, Served, SessionLedger
-from plumbob.protocol.scoring import MODULUS, SCORE_BYTES, OpenedScoring
+from plumbob.protocol.schedules import SCORE_BYTES
+from plumbob.protocol.scoring import MODULUS, OpenedScoring
 from tests.protocol.support import Wire, changing, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
 TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 2, 1, 2)

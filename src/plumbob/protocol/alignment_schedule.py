@@ -8,13 +8,15 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.errors import LocalProtocolError, RemoteProtocolError
 from plumbob.plan import Plan
+from plumbob.protocol.account import HASH_BYTES
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.schedules import HASH_BYTES, Due, names_of, to_all
+from plumbob.protocol.schedules import Due, names_of, to_all
 
-POINT_BYTES, COUNT_BYTES = 32, 4
+COUNT_BYTES = 4
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from plumbob.data import seed_from_int
 from plumbob.errors import IdentityError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
-from plumbob.protocol.account import Numbers, Seal, SessionAccount, Signer, digest_of_numbers, hash_fields
+from plumbob.protocol.account import HASH_BYTES, Numbers, Seal, SessionAccount, Signer, digest_of_numbers, hash_fields
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 NONCE_BYTES = 32
 COUNTS = struct.Struct("<QQQ")
 SHOWN = 80  # Characters of a peer's own words that an error repeats.
-HASH_BYTES = 32
 WHAT_IDS_SAY = "its ids, their order or its seed"
 
 SessionPurpose = Literal["train", "predict", "align"]

@@ -14,7 +14,7 @@ from itertools import permutations, repeat
 
 from plumbob.data import all_steps, largest_batch, steps_per_epoch
 from plumbob.plan import Plan
-from plumbob.protocol.account import seal_bytes
+from plumbob.protocol.account import HASH_BYTES, seal_bytes
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from plumbob.protocol.openings import OPENED_SCORES, shows_quality
 from plumbob.protocol.shares.shape import LatticeShape
@@ -43,7 +43,6 @@ def text(kind: Kind, sender: str, receiver: str) -> Due:
     return Due(kind, 0, sender, receiver, LONGEST_TEXT, is_most=True)
 
 
-HASH_BYTES = 32
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17

@@ -13,11 +13,10 @@ from plumbob.protocol.handshake import Participant, Session, agree_pair_masks
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART, packed, unpacked
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.schedules import SCORE_BYTES
 
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
-MODULUS_BITS = 128
-MODULUS = 1 << MODULUS_BITS
-SCORE_BYTES = MODULUS_BITS // 8
+MODULUS = 1 << 8 * SCORE_BYTES
 MOST_PARTIES = 1 << 10
 
 

@@ -4,10 +4,10 @@ import fcntl
 import os
 import sqlite3
 import struct
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -52,15 +52,6 @@ class JournalContents:
     facts: Mapping[str, bytes]
 
 
-@dataclass(repr=False)
-class _Replay:
-    """The log of one step, as far as it goes."""
-
-    sent: dict[str, deque[tuple[int, bytes]]] = field(default_factory=dict)
-    """Numbers and digests of the messages sent."""
-    received: dict[str, deque[bytes]] = field(default_factory=dict)
-
-
 class JournalWitness(Protocol):
     """Keeps, for an auditor, what passes through a journal."""
 
@@ -87,7 +78,9 @@ class SqliteJournal(Journal):
     def __init__(self, path: Path) -> None:
         self.path = path
         self._step = SETUP
-        self._replay = _Replay()
+        # The log of the step, as far as it goes: numbers and digests of the messages sent, and those received.
+        self._sent_before: defaultdict[str, deque[tuple[int, bytes]]] = defaultdict(deque)
+        self._received_before: defaultdict[str, deque[bytes]] = defaultdict(deque)
         self._sent: dict[str, int] = {}
         self._received: dict[str, int] = {}
         self._stored: dict[str, int] = {}
@@ -103,7 +96,7 @@ class SqliteJournal(Journal):
         try:
             self._database = self._open()
             with self._intact():
-                self._bodies = self._open_bodies()
+                self._bodies = self._on_disk(lambda: Bodies(self.path, self._used_bodies()))
                 self._load_counts()
                 self.begin(SETUP)
         except JournalError:
@@ -135,12 +128,6 @@ class SqliteJournal(Journal):
                 f"{self.path}: expected a journal of format {FORMAT}; was it written by another version?"
             )
         return database
-
-    def _open_bodies(self) -> Bodies:
-        try:
-            return Bodies(self.path, self._used_bodies())
-        except OSError as error:
-            raise self._failure(error) from None
 
     def _load_counts(self) -> None:
         rows = self._select("SELECT peer, MAX(number) + 1 FROM received GROUP BY peer")
@@ -176,17 +163,18 @@ class SqliteJournal(Journal):
     def note(self, name: str, value: bytes) -> None:
         """Keep a fact; it is durable when this returns."""
         self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value)
-        self._commit()
+        self.flush()
 
     def begin(self, step: int) -> None:
         self._step = step
-        sent: dict[str, deque[tuple[int, bytes]]] = {}
-        for peer, number, digest in self._select(
-            "SELECT peer, number, digest FROM sent WHERE step = ? ORDER BY number", step
-        ):
-            sent.setdefault(peer, deque()).append((number, digest))
+        self._sent_before.clear()
+        self._received_before.clear()
+        sent = self._select("SELECT peer, number, digest FROM sent WHERE step = ? ORDER BY number", step)
+        for peer, number, digest in sent:
+            self._sent_before[peer].append((number, digest))
         received = self._select("SELECT peer, data, place FROM received WHERE step = ? ORDER BY number", step)
-        self._replay = _Replay(sent, self._by_peer(received))
+        for peer, data, place in received:
+            self._received_before[peer].append(self._body(data, place))
 
     def draws(self, root: bytes | None = None, fix: Callable[[bytes], bytes] = lambda root: NOTHING_FIXED) -> Draws:
         """The source of this session's draws: an earlier start's, or from a new root, which a test may give.
@@ -251,7 +239,7 @@ class SqliteJournal(Journal):
     def sending(self, peer: str, message: Message, digest: bytes) -> bool:
         if self.witness is not None:
             self.witness.sent(peer, message, digest)
-        if known := self._replay.sent.get(peer):
+        if known := self._sent_before[peer]:
             number, sent = known.popleft()
             if sent != digest:
                 raise LocalProtocolError(f"{self.path}: {CHANGED}")
@@ -261,7 +249,7 @@ class SqliteJournal(Journal):
             number = self._sent.get(peer, 0)
             self._write("INSERT INTO sent VALUES (?, ?, ?, ?, NULL, NULL)", peer, number, self._step, digest)
             self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", f"sent/{peer}", str(number + 1).encode())
-            self._commit()
+            self.flush()
             self._sent[peer] = number + 1
         unwritten, confirmed = self._unwritten.setdefault(peer, {}), self._confirmed.get(peer, 0)
         unwritten[number] = message
@@ -270,7 +258,7 @@ class SqliteJournal(Journal):
         return True
 
     def arrived(self, peer: str) -> bytes | None:
-        waiting = self._replay.received.get(peer)
+        waiting = self._received_before[peer]
         if waiting and self.witness is not None:
             self.witness.received(peer, waiting[0])
         return waiting.popleft() if waiting else None
@@ -325,10 +313,6 @@ class SqliteJournal(Journal):
         with self._intact():
             return Resumed(rows[-1][0], _decode(state), [_decode(data) for _, data in rows])
 
-    def flush(self) -> None:
-        """Make everything so far durable, without waiting for the next message to do it."""
-        self._commit()
-
     def confirm(self, peer: str, count: int) -> None:
         """Note that the peer has stored this many of our messages. Called from other threads."""
         self._confirmed[peer] = max(count, self._confirmed.get(peer, 0))
@@ -360,7 +344,7 @@ class SqliteJournal(Journal):
             self._write(f"DELETE FROM {table}")  # noqa: S608  # The names are those above.
         for name in SECRET_FACTS:
             self._write("DELETE FROM facts WHERE name = ?", name)
-        self._commit()
+        self.flush()
         self._on_disk(self._bodies.erase)
         self._execute("VACUUM")
         self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -384,12 +368,6 @@ class SqliteJournal(Journal):
             return data
         return self._on_disk(lambda: self._bodies.get(Place.from_bytes(place)))
 
-    def _by_peer(self, rows: list[tuple[Any, ...]]) -> dict[str, deque[bytes]]:
-        queues: dict[str, deque[bytes]] = {}
-        for peer, data, place in rows:
-            queues.setdefault(peer, deque()).append(self._body(data, place))
-        return queues
-
     def _used_bodies(self) -> set[int]:
         rows = self._select("SELECT place FROM sent UNION ALL SELECT place FROM received")
         return {Place.from_bytes(place).file for (place,) in rows if place is not None}
@@ -399,7 +377,8 @@ class SqliteJournal(Journal):
             self._execute("BEGIN")
         self._execute(statement, values)
 
-    def _commit(self) -> None:
+    def flush(self) -> None:
+        """Make everything so far durable, without waiting for the next message to do it."""
         if self._database.in_transaction:
             self._on_disk(self._bodies.sync)
             self._execute("COMMIT")

@@ -10,8 +10,8 @@ from itertools import combinations
 
 from plumbob.crypto.lattice import KeyContext, LatticeEngine, Owner, OwnerKey, TestedKey, local
 from plumbob.errors import RemoteProtocolError
-from plumbob.protocol.account import hash_fields
-from plumbob.protocol.handshake import HASH_BYTES, Participant, Session
+from plumbob.protocol.account import HASH_BYTES, hash_fields
+from plumbob.protocol.handshake import Participant, Session
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.shares.keys import KeyedProduct, agree_keys, known_key
 from plumbob.protocol.shares.shape import LatticeShape

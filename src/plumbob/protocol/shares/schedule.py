@@ -6,9 +6,10 @@ from itertools import permutations
 
 from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.protocol.account import HASH_BYTES
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS, columns_of
-from plumbob.protocol.schedules import HASH_BYTES, Due, TrainingSchedule, names_of, pair_keys, to_all
+from plumbob.protocol.schedules import Due, TrainingSchedule, names_of, pair_keys, to_all
 from plumbob.protocol.shares.shape import LatticeShape, Stage
 
 ELEMENT_BYTES = 16  # Of a share of a weight.
