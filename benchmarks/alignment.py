@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -103,10 +104,10 @@ def serve(count: int) -> None:
     for line in sys.stdin:
         path, jobs = json.loads(line)
         if path == "kernel":
-            print(json.dumps(timed(lambda jobs=jobs: kernel_alone(count, jobs))), flush=True)
+            print(json.dumps(timed(partial(kernel_alone, count, jobs))), flush=True)
             continue
         choose_path(path)
-        print(json.dumps(timed(lambda jobs=jobs: replayed(ids[SIDE], tape, jobs))), flush=True)
+        print(json.dumps(timed(partial(replayed, ids[SIDE], tape, jobs))), flush=True)
 
 
 def kernel_alone(count: int, jobs: int) -> None:
@@ -149,7 +150,8 @@ def played(ids: dict[str, list[str]]) -> list[bytes]:
 
     ends = linked_pair()
     channels = {SIDE: Channel(OTHER, ends[0]), OTHER: Channel(SIDE, ends[1])}
-    channels[SIDE].recording = recording = []
+    recording: list[bytes] = []
+    channels[SIDE].recording = recording
     participants = {name: seat(name, channel) for name, channel in channels.items()}
     parties = {name: AlignmentParty(participant, ids[name], jobs=1) for name, participant in participants.items()}
     results = run_together({name: party.run for name, party in parties.items()}, participants)
@@ -174,7 +176,7 @@ class Tape:
     def __init__(self, messages: list[bytes]) -> None:
         self._messages = iter(messages)
 
-    def send(self, *parts: bytes) -> None:
+    def send(self, *parts: bytes | bytearray | memoryview) -> None:
         assert parts
 
     def receive(self, seconds: float) -> bytes:

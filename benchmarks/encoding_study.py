@@ -416,8 +416,8 @@ def _number_blocks(
         cuts = cuts if len(np.unique(training[~np.isnan(training)])) > 2 else np.zeros(0)
     slots = len(cuts) + 1 + has_gaps
     if slots > 1:
-        places = (_bin_places(values, cuts, has_gaps) for values in (training, others))
-        first, second = _slot_block(*places, slots)
+        places = [_bin_places(values, cuts, has_gaps) for values in (training, others)]
+        first, second = _slot_block(places[0], places[1], slots)
         scales = np.full(slots - 1, scale)
         if has_gaps and np.isnan(training).sum() <= (~np.isnan(training)).sum() / (len(cuts) + 1):
             # A gap's column is the last one, unless it is the most frequent slot, which has none.
@@ -617,10 +617,9 @@ def tasks(which: str) -> list[Task]:
         return [*_tasks("held back", THEMES, range(300, 302)), *_tasks("other kinds", OTHER_THEMES, range(400, 403))]
     sizes = (200, 600, 1500, 5000)
     some = [("held back", theme, 100) for theme in THEMES] + [("other kinds", theme, 200) for theme in OTHER_THEMES]
-    files = [("real", name, 0) for name in ("credit", "hmeq", "telco", "breast-cancer")]
-    chosen = [(*table, rows) for table in [*some, *files] for rows in sizes]
-    fits = [one for one in chosen if one[0] != "real" or one[3] in REAL[one[1]][1]]
-    return [Task(*one, is_clear=True) for one in fits]
+    tables = [("real", name, 0) for name in ("credit", "hmeq", "telco", "breast-cancer")]
+    chosen = [Task(*table, rows, is_clear=True) for table in [*some, *tables] for rows in sizes]
+    return [one for one in chosen if one.group != "real" or one.rows in REAL[one.table][1]]
 
 
 def _tasks(group: str, themes: Iterable[str], seeds: range) -> list[Task]:

@@ -50,8 +50,8 @@ SCORE_BITS, OPENED_BITS = 51, 32
 def main() -> None:
     options = parse()
     if options.shape:
-        rows, *columns = map(int, options.shape.split(","))
-        large(rows, (columns[0], columns[1]))
+        rows, first, second = map(int, options.shape.split(","))
+        large(rows, (first, second))
         return
     beside_seal(options.rounds)
     scores_beside_seal(options.rounds)
@@ -128,9 +128,9 @@ class ScoreProduct:
     def __init__(self, layout: Layout, entries: np.ndarray, weights: np.ndarray) -> None:
         engine = NativeLatticeEngine(None, 1)
         key, tested = make_keys(engine, layout.parameters, "scores beside SEAL")
-        self.owner = lattice.Owner(key, layout)
+        self.owner = lattice.Owner(key, 1, layout)
         matrix = lattice.PrivateMatrix(engine, layout, entries)
-        self.evaluator = lattice.Evaluator(matrix, tested, SYSTEM_RANDOMNESS.draw(32), lattice.Register())
+        self.evaluator = lattice.Evaluator(matrix, tested, 1, SYSTEM_RANDOMNESS.draw(32), lattice.Register())
         self.values = np.stack([weights, np.zeros_like(weights)], axis=1)
 
     def run(self) -> float:

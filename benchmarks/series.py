@@ -58,6 +58,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
+from typing import Any
 from unittest.mock import patch
 
 import levels
@@ -184,7 +185,11 @@ def show_cost(rounds: int = 3) -> None:
 def shortened(harmonics: int) -> Iterator[None]:
     """Within: `shares` works with the first harmonics only."""
     amplitudes = sigmoids.AMPLITUDES[:harmonics]
-    short = {"HARMONICS": sigmoids.HARMONICS[:harmonics], "AMPLITUDES": amplitudes, "TERMS": 2 * harmonics}
+    short: dict[str, Any] = {
+        "HARMONICS": sigmoids.HARMONICS[:harmonics],
+        "AMPLITUDES": amplitudes,
+        "TERMS": 2 * harmonics,
+    }
     with patch.multiple(shape, **short), patch.multiple(series, **short):
         yield
 

@@ -120,9 +120,9 @@ def _settings(name: str) -> dict[str, Any]:
 def largest_difference(run: Run, other: Run) -> float:
     """Between two runs' weights."""
     return max(
-        float(np.abs(part.weights - other.model.parts[name].weights).max())
+        float(np.abs(part.weights - twin.weights).max())
         for name, part in run.model.parts.items()
-        if part.weights is not None and part.weights.size
+        if (twin := other.model.parts[name]).weights is not None and part.weights is not None and part.weights.size
     )
 
 

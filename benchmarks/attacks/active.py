@@ -19,7 +19,7 @@ import numpy as np
 
 from plumbob import datasets
 from plumbob.data import split_array
-from plumbob.lab.attacks import LabelClaim, View
+from plumbob.lab.attacks import LabelClaim, View, WeightsClaim
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.attacks.label_chosen_rows import ChosenRows, OpenedWeights
 from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
@@ -74,6 +74,7 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
     run = train(plan, tables, instead={case.by: hooked(party_class(plan.kind), spy)})
     seconds = time.perf_counter() - started
     claim = spy.claim(run.parties[case.by], View.of(run.transcripts[case.by]))
+    conditions = () if isinstance(claim, WeightsClaim) else claim.conditions
     is_encrypted_residual = plan.protocol == "exchange"
     return {
         "attack": case.name,
@@ -82,7 +83,7 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
         "residuals_read": sum(len(reading.rows) for reading in spy.readings),
         "most_in_one_step": max(len(reading.rows) for reading in spy.readings),
         "differ_from_released": misread(run, case.by, spy) if is_encrypted_residual else None,
-        "conditions": [(condition.name, condition.value, condition.is_met) for condition in claim.conditions],
+        "conditions": [(condition.name, condition.value, condition.is_met) for condition in conditions],
         "labels_right": labels_right(claim, y[:rows]) if isinstance(claim, LabelClaim) else None,
         "largest_change_of_a_final_weight": max(changes(run, honest)),
         "seconds": round(seconds, 1),

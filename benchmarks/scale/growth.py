@@ -131,7 +131,7 @@ def operations(engine: str) -> dict[str, float]:
         "randomisation": best_of(lambda: sent.randomised()) / rows,
         "decryption": best_of(lambda: key.decrypt(reply)) / rows,
         "admission": best_of(lambda: admit(key.public, sent.to_bytes(), rows)) / rows,
-        "embedding": best_of(lambda: key.public.embed(residuals.values.tolist(), residuals.bits)) / rows,
+        "embedding": best_of(lambda: key.public.embed(residuals.values.tolist())) / rows,
     }
 
 

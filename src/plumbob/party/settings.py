@@ -15,7 +15,7 @@ from plumbob.errors import DataError, SettingsError, TransportError
 from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import refuse_loose
 from plumbob.plan import PARTY_NAME, SettingKey, suggestion
-from plumbob.plan.keys import key
+from plumbob.plan.keys import PlanSection
 
 SETTINGS_FILE = "party.toml"
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
@@ -25,7 +25,7 @@ HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `ad
 
 
 def _setting(default: Any, meaning: str, **limits: float) -> Any:
-    return key("", default, meaning, **limits)
+    return PlanSection("").key(default, meaning, **limits)
 
 
 @dataclass(frozen=True, repr=False)
