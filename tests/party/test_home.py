@@ -97,6 +97,7 @@ def test_any_printable_text_survives(text: str) -> None:
         ('name = "bank"\n[peers.fund]\nadress = "x:1"', r'peers\.fund\.adress: unknown key; did you mean "address"'),
         ('name = "bank"\n[peers.fund]\naddress = 7', r"\[peers\.fund\] with address"),
         ('name = "bank"\n[peers.fund]\naddress = "x"', r"peers\.fund\.address: .*HOST:PORT"),
+        ('name = "bank"\n[table]\nduplicates = ""', "table: --duplicates : expected refuse, first, last, repeat"),
         ("name = ", "not valid TOML"),
     ],
 )

@@ -116,6 +116,7 @@ class HomeSettings:
 KEYS = tuple(SettingKey(item.name, **item.metadata) for item in fields(HomeSettings) if item.metadata)
 NAMES = tuple(key.name for key in KEYS)
 IN_FILE = {"gaps": "na", "stepped": "steps"}  # What the file calls otherwise than `ColumnChoices` does.
+EMPTY_IS_NONE = ("columns", "positive", "weight")
 MEANINGS = {
     "columns": "the features, in this order; [] = all columns",
     "drop": "columns that are no features",
@@ -148,8 +149,8 @@ class _TableSection(msgspec.Struct, forbid_unknown_fields=True, rename=IN_FILE):
 def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
     try:
         table = msgspec.convert(tree, _TableSection, strict=True)
-        said = {name: getattr(table, name) for name in table.__struct_fields__ if getattr(table, name)}
-        return ColumnChoices(**said)
+        said = {name: getattr(table, name) for name in table.__struct_fields__}
+        return ColumnChoices(**said | {name: said[name] or None for name in EMPTY_IS_NONE})
     except (msgspec.ValidationError, DataError) as error:
         mistakes.append(f"{TABLE}: {error}")
         return ColumnChoices()
