@@ -1,6 +1,7 @@
 """crypto/packing.py: replies laid out, masked, truncated and taken apart again, against plain integers."""
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -47,6 +48,30 @@ def test_truncated_replies_are_exact(key: PrivateKey, layout: Layout, sums: list
     slots = layout(key.public, len(sums), SLOT_BITS)
     mask = key.public.random_mask(slots.replies, slots.masked_bits)
     assert slots.unpack(in_the_clear(key.public, slots, sums, mask), mask) == sums
+
+
+PATTERNS: tuple[Callable[[int], int], ...] = (
+    lambda k: -1 - k,
+    lambda k: -LARGEST,
+    lambda k: LARGEST,
+    lambda k: LARGEST if k % 2 else -LARGEST,
+    lambda k: -1 if k % 2 else 1,
+    lambda k: -1 if k == 0 else 0,
+    lambda k: 0,
+)
+
+
+@layouts
+def test_borrows_are_carried(key: PrivateKey, layout: Layout) -> None:
+    """Negative slots borrow from their neighbours and are paid back, in full replies and in a shorter last one."""
+    for columns, pattern in product((1, 2, 29, 40, 71), PATTERNS):
+        slots, sums = layout(key.public, columns, SLOT_BITS), [pattern(k) for k in range(columns)]
+        random, largest = (
+            key.public.random_mask(slots.replies, slots.masked_bits),
+            [1 << (slots.masked_bits + 1)] * slots.replies,
+        )
+        for mask in (random, largest):
+            assert slots.unpack(in_the_clear(key.public, slots, sums, mask), mask) == sums, (columns, sums)
 
 
 def digit_by_digit(slots: Slots, packed: list[int]) -> list[int]:
