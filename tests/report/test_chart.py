@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from plumbob.report.chart import NARROW, Axis, Chart, Series, figure, standalone, svg
-from plumbob.report.chart_parts import colour, marker
+from plumbob.report.chart import Axis, Chart, Series
+from plumbob.report.drawing import NARROW, colour, figure, marker, standalone, svg
 from tests.report.support import bar_chart, hostile_names, line_chart, point_chart
 
 KINDS = [line_chart, point_chart, bar_chart]

@@ -14,8 +14,7 @@ from plumbob.checking.words import joined_names, sentence, spoken_names
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
-from plumbob.report.chart import asset
-from plumbob.report.markup import NOTHING, joined, shortened, tag
+from plumbob.report.markup import NOTHING, asset, joined, shortened, tag
 from plumbob.report.page import bullets, frame
 from plumbob.report.run import judged, warnings
 from plumbob.report.verdicts import class_of, remedy

@@ -6,11 +6,14 @@ are replaced where they enter.
 """
 
 import re
+from functools import cache
+from pathlib import Path
 
 from markupsafe import Markup, escape
 
 Attribute = str | int | float | None
 NOTHING = Markup("")
+ASSETS = Path(__file__).parent / "assets"
 
 # Control characters, marks that turn the direction of text around, half surrogates, and what no document may hold.
 _UNSEEN = re.compile(
@@ -50,3 +53,9 @@ def shortened(words: str, limit: int) -> str:
 def _plain(value: Attribute) -> str:
     """A value as text; numbers have a tenth of a pixel at most, so that drawings stay small."""
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of one of our own styles or scripts."""
+    return (ASSETS / name).read_text(encoding="utf-8")

@@ -18,8 +18,8 @@ from markupsafe import Markup
 from plumbob.checking.judgement import aligned
 from plumbob.counting import size
 from plumbob.errors import DataError
-from plumbob.report.chart import Chart, asset, figure
-from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.chart import Chart
+from plumbob.report.markup import NOTHING, asset, joined, tag
 
 # Longer cells are sentences: they are set as such, and may break.
 WORDS = 40
@@ -116,9 +116,15 @@ def frame(title: str, body: Markup, styles: Sequence[str] = ()) -> str:
     return f"<!DOCTYPE html>\n{tag('html', page, lang='en')}\n"
 
 
+def _drawn(chart: Chart, key: str) -> Markup:
+    from plumbob.report.drawing import figure  # Late: a page without charts, as after `party train`, needs no pen.
+
+    return figure(chart, key)
+
+
 def section_of(section: Section, key: str) -> Markup:
     """A section as markup; `key` is its id, and the start of its charts'."""
-    charts = (figure(chart, f"{key}-chart-{place}") for place, chart in enumerate(section.charts, 1))
+    charts = (_drawn(chart, f"{key}-chart-{place}") for place, chart in enumerate(section.charts, 1))
     return tag(
         "section",
         tag("h2", section.heading),

@@ -17,7 +17,8 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.rules import rule_for
 from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block
 from plumbob.plan import Plan
-from plumbob.report.chart import Axis, Chart, Series, figure
+from plumbob.report.chart import Axis, Chart, Series
+from plumbob.report.drawing import figure
 from plumbob.report.markup import tag
 
 METRICS = {

@@ -9,8 +9,9 @@ from markupsafe import Markup
 
 from plumbob import counting
 from plumbob.lab.paper.findings import COLUMNS, Book, Chapter, ClaimVerdict, Curve, Figure, Group, PaperClaim
-from plumbob.report.chart import Axis, Chart, Series, Unit, asset, figure, shown, standalone
-from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.chart import Axis, Chart, Series, Unit, shown
+from plumbob.report.drawing import figure, standalone
+from plumbob.report.markup import NOTHING, asset, joined, tag
 from plumbob.report.page import PageTable, Section, facts_list, render
 
 LOOKS: dict[ClaimVerdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from plumbob.report.chart_parts import Axis, nice_step
+from plumbob.report.chart import Axis, nice_step
 
 
 @example([5e-324], False)
