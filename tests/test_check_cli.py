@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.commands.estimate import TRIES, estimate, fastest, key_memory
+from plumbob.commands.estimate import TRIES, Trials, estimate, fastest, key_memory
 from plumbob.crypto import calibration
 from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
@@ -218,6 +218,22 @@ def test_the_estimate_knows_what_keys_take(split: tuple[int, ...]) -> None:
 
     trained(plan, instead={party.name: Weighing for party in plan.learners})
     assert sum(held) == key_memory(LatticeShape(plan, 40))
+
+
+def test_earlier_trials_are_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lab estimates after every change of a plan: what was timed for one plan of `shares` serves the next."""
+    trials, timed = Trials(), list[object]()
+
+    def seconds_of(work: object) -> float:
+        timed.append(work)
+        return 1e-3
+
+    monkeypatch.setattr("plumbob.commands.estimate.fastest", seconds_of)
+    first = estimate(lattice_plan(), rows=100, trials=trials)
+    measured = len(timed)
+    second = estimate(lattice_plan(epochs=2), rows=100, trials=trials)
+    assert (measured > 0, len(timed)) == (True, measured)
+    assert first.megabytes_sent != second.megabytes_sent
 
 
 def test_estimate_is_printed(cli: CommandLine) -> None:

@@ -84,6 +84,8 @@ class Trials:
     def __init__(self) -> None:
         self._keys: dict[tuple[object, ...], tuple[PrivateKey, float, float]] = {}
         self._costs: dict[tuple[object, ...], Costs] = {}
+        self._matrices: dict[tuple[object, ...], MatrixSeconds] = {}
+        self._slots: dict[tuple[object, ...], SlotSeconds] = {}
 
     def key(self, plan: Plan, engine: Engine) -> tuple[PrivateKey, float, float]:
         """A key as the plan wants it, with the seconds and the bytes that making it took."""
@@ -101,6 +103,20 @@ class Trials:
             self._costs[kind] = measured(key, shape)
         return self._costs[kind]
 
+    def matrix(self, parameters: lattice.ParameterSet, engine: lattice.LatticeEngine) -> "MatrixSeconds":
+        """The seconds of a product with a matrix."""
+        kind = (engine.name, parameters)
+        if kind not in self._matrices:
+            self._matrices[kind] = _measured_matrix(parameters, engine)
+        return self._matrices[kind]
+
+    def slots(self, parameters: lattice.ParameterSet, engine: lattice.LatticeEngine, is_turn: bool) -> "SlotSeconds":
+        """The seconds of a product in slots."""
+        kind = (engine.name, parameters, is_turn)
+        if kind not in self._slots:
+            self._slots[kind] = _measured_slots(parameters, engine, is_turn)
+        return self._slots[kind]
+
 
 def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None) -> Estimate:
     """Estimate by measuring on this machine now, unless earlier `trials` have it."""
@@ -110,13 +126,13 @@ def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trial
         return _estimate(
             figures, "none", 0.0, CLEAR_STEP_SECONDS * figures.steps + CLEAR_ENTRY_SECONDS * entries, 0, 0.0
         )
+    trials = trials or Trials()
     if plan.kind.has_lattices:
         native = lattice.choose("auto", jobs)
-        cost, sent = lattice_cost(figures, native), bytes_sent(figures)
+        cost, sent = lattice_cost(figures, native, trials), bytes_sent(figures)
         steps = cost.step_seconds + BYTE_SECONDS * sent
         return _estimate(figures, native.name, cost.setup_seconds, steps, sent, float(cost.key_memory))
     engine = engines.choose("auto", jobs or engines.cores())
-    trials = trials or Trials()
     key, setup, memory = trials.key(plan, engine)
     products = list(products_of(figures))
     costs = trials.costs(key, _shape(figures, products))
@@ -266,11 +282,12 @@ class LatticeCost:
     """Bytes of all keys before the first pass, in one process."""
 
 
-def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost:
-    """Measure the cost now, with products of a few polynomials."""
+def lattice_cost(figures: Figures, engine: lattice.LatticeEngine, trials: Trials) -> LatticeCost:
+    """The cost, from products of a few polynomials."""
     whole = LatticeShape(figures.plan, figures.rows)
-    of_matrix = _measured_matrix(whole, engine)
-    of_slots = {turn: _measured_slots(whole, engine, turn) for turn in {stage.is_turn for stage in whole.stages}}
+    of_matrix = trials.matrix(whole.gradients(figures.plan.feature_parties[0].name)[0].parameters, engine)
+    turns = {stage.is_turn for stage in whole.stages}
+    of_slots = {turn: trials.slots(whole.profile[2], engine, turn) for turn in turns}
     steps = 0.0
     for shape, passes in whole.levels:
         matrices = sum(map(of_matrix.of, _matrices(shape)))
@@ -313,8 +330,8 @@ class SlotSeconds(NamedTuple):
     key: float
 
 
-def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn: bool) -> SlotSeconds:
-    layout = SlotLayout(shape.profile[2], shape.profile[2].degree, TERMS, is_turn)
+def _measured_slots(parameters: lattice.ParameterSet, engine: lattice.LatticeEngine, is_turn: bool) -> SlotSeconds:
+    layout = SlotLayout(parameters, parameters.degree, TERMS, is_turn)
     started = time.perf_counter()
     key, tested = _tested(engine, layout, "slots")
     key_seconds = time.perf_counter() - started
@@ -345,9 +362,8 @@ class MatrixSeconds(NamedTuple):
         return counted * _size(layout.parameters) / self.size
 
 
-def _measured_matrix(shape: LatticeShape, engine: lattice.LatticeEngine) -> MatrixSeconds:
+def _measured_matrix(parameters: lattice.ParameterSet, engine: lattice.LatticeEngine) -> MatrixSeconds:
     """Measure three products: with many polynomials in the request, in the reply, and in both."""
-    parameters = shape.gradients(shape.plan.feature_parties[0].name)[0].parameters
     long, wide, both = (_product_seconds(parameters, engine, *one) for one in ((MANY, 1), (1, MANY), (MANY, MANY)))
     # Linear equations: `MANY` of the one, one of the other, and as many entries as both have together.
     reply_and_entries, request_and_entries = (both - long) / (MANY - 1), (both - wide) / (MANY - 1)
