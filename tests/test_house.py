@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -98,6 +99,12 @@ def broken_rules(tree: ast.Module, file: Path) -> list[str]:
         elif FLOOR_OF[target] <= FLOOR_OF[room]:
             found.append(f"{file} imports {name}: {room} stands no higher than {target}")
     return found
+
+
+def test_few_files_share_a_name() -> None:
+    """Whoever looks for a file by its name finds three at most; a package's own file is found by its folder."""
+    names = Counter(file.name for file in FILES if file.name != "__init__.py")
+    assert {name: count for name, count in names.items() if count > 3} == {}
 
 
 def test_every_file_is_in_a_known_room() -> None:

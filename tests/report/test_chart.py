@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from plumbob.report.chart import Axis, Chart, Series
-from plumbob.report.drawing import NARROW, colour, figure, marker, standalone, svg
+from plumbob.report.drawing import NARROW, figure, standalone, svg
+from plumbob.report.marks import colour, marker
 from tests.report.support import bar_chart, hostile_names, line_chart, point_chart
 
 KINDS = [line_chart, point_chart, bar_chart]

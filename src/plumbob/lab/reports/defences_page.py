@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from plumbob.counting import decimal, percent, seconds, size
 from plumbob.lab.audit.defences import AS_PLANNED, LABELS, VALUES, DefenceOutcome
 from plumbob.report.chart import Axis, Chart, Series
-from plumbob.report.drawing import COLOURS
+from plumbob.report.marks import COLOURS
 from plumbob.report.page import PageTable, Section, render
 from plumbob.report.verdicts import badge
 
