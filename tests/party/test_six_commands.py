@@ -199,7 +199,7 @@ def real(folder: Path, name: str, **sides: tuple[Sequence[str], Sequence[str]]) 
     if not data or not source.exists():
         pytest.skip(f"PLUMBOB_DATA names no folder with {name}/{name}.csv")
     with source.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))[:2500]
+        rows = list(csv.DictReader(file))
     found = bank_and_fund(folder)
     for side in found:
         columns, side.words = sides[side.name]

@@ -16,7 +16,7 @@ from plumbob.protocol.paillier.schedule import profile_of
 from tests.crypto.support import seeded
 
 MADE: dict[tuple[str, int], PrivateKey] = {}
-TABLES: dict[int, Any] = {}
+TABLES: dict[tuple[int, str], Any] = {}
 
 
 def made_key(name: str, plan: Plan) -> PrivateKey:
@@ -45,6 +45,8 @@ def _make_key(participant: Participant) -> PrivateKey:
 
 
 def _prepare(key: PublicKey) -> None:
-    if key.n not in TABLES:
-        TABLES[key.n] = key._table
-    vars(key)["_table"] = TABLES[key.n]
+    # One engine cannot read another's table.
+    kind = (key.n, key.engine.name)
+    if kind not in TABLES:
+        TABLES[kind] = key._table
+    vars(key)["_table"] = TABLES[kind]
