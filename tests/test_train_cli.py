@@ -151,7 +151,7 @@ def assert_same(one: Path, other: Path, *, is_noisy: bool) -> None:
 
 def test_killed_from_outside(cli: CommandLine, data: list[str], tmp_path: Path) -> None:
     """The installed program, killed once something was kept, resumes from there."""
-    command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "150", "--out", str(tmp_path), "--quiet"]
+    command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "400", "--out", str(tmp_path), "--quiet"]
     with subprocess.Popen([sys.executable, "-c", USUAL, *command]) as process:
         step = wait_for_a_step(tmp_path / UNFINISHED / JOURNAL)
         process.kill()

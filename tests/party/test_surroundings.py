@@ -74,7 +74,7 @@ def test_strangers_at_the_door(tmp_path: Path, opened: list[Organisations]) -> N
 
 def test_a_certificate_renewed_in_the_middle_of_a_run(tmp_path: Path, opened: list[Organisations]) -> None:
     """Refused until the peer has joined it, and then the run goes on as if nothing had happened."""
-    plan = PLAN.replace(epochs=25)
+    plan = PLAN.replace(epochs=60)
     organisations = Organisations(plan, tables_for(plan, *ROWS), tmp_path)
     opened.append(organisations)
     commands = [organisations.train(name) for name in organisations.names]
@@ -104,7 +104,7 @@ def test_a_certificate_renewed_in_the_middle_of_a_run(tmp_path: Path, opened: li
 
 def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisations]) -> None:
     """Status says it for an absent peer, for one that is stuck, and for nobody at the end; a dead run says so."""
-    plan = PLAN.replace(epochs=25)
+    plan = PLAN.replace(epochs=60)
     organisations = Organisations(plan, tables_for(plan, *ROWS), tmp_path)
     opened.append(organisations)
     label = organisations.train("label")
