@@ -1,11 +1,11 @@
-"""Parties as real processes over real TLS on loopback, that can be killed at a named point or at any moment."""
+"""Parties as real processes over real TLS on loopback, that kill themselves at named points of chosen steps."""
 
 import multiprocessing
 import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -32,6 +32,8 @@ QUICK = Timeouts(first_retry=0.05, longest_retry=0.2, give_way=0.05)
 SENT = ("before the journal", "in the journal, before its fsync", "after the fsync, before it leaves", "after it left")
 RECEIVED = ("before it is kept", "after it is kept")
 FINISHED = ("before the step is finished", "after the step is finished")
+Death = tuple[str, int]
+"""A named point, and the step in which a party kills itself there."""
 
 
 def points(kinds: tuple[Kind, ...]) -> list[str]:
@@ -86,19 +88,12 @@ class Company:
         for name in self.names:
             Identity.create(folder / name, name)
 
-    def start(self, name: str, dies_at: str = "", seeded: bool = False) -> None:
-        """Start a party; with `dies_at`, it kills itself at that point of its second step."""
-        arguments = (name, self.plan.to_toml(), self.tables.get(name), self.folder, self.ports, dies_at, seeded)
+    def start(self, name: str, deaths: Sequence[Death] = (), seeded: bool = False) -> None:
+        """Start a party, which kills itself at the first of `deaths` that it comes to."""
+        arguments = (name, self.plan.to_toml(), self.tables.get(name), self.folder, self.ports, deaths, seeded)
         process = context.Process(target=take_part, args=arguments, daemon=True)
         process.start()
         self.processes[name] = process
-
-    def kill(self, name: str) -> None:
-        """Kill a party as the kernel does when memory runs out: nothing of ours hears of it."""
-        pid = self.processes[name].pid
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-        self.processes[name].join()
 
     def wait_for(self, name: str) -> int | None:
         """The process's exit code, None if it is still at work after all patience."""
@@ -112,7 +107,13 @@ class Company:
 
 
 def take_part(
-    name: str, plan_text: str, table: Table | None, folder: Path, ports: dict[str, int], dies_at: str, seeded: bool
+    name: str,
+    plan_text: str,
+    table: Table | None,
+    folder: Path,
+    ports: dict[str, int],
+    deaths: Sequence[Death],
+    seeded: bool,
 ) -> None:
     """What a party's process does."""
     plan = Plan.from_toml(plan_text)
@@ -138,7 +139,7 @@ def take_part(
             timeouts=QUICK,
         )
 
-    mortal = Mortal(dies_at)
+    mortal = Mortal(deaths)
     journal = PointedJournal(folder / name / JOURNAL, mortal)
     mortal.watch_channels()
     party_run = PartyRun(
@@ -165,13 +166,13 @@ def root_of(name: str) -> bytes:
 
 
 class Mortal:
-    """Kills this process when the point comes at which it is to die."""
+    """Kills this process as the kernel does when memory runs out: nothing of ours hears of it."""
 
-    def __init__(self, dies_at: str) -> None:
-        self.dies_at = dies_at
+    def __init__(self, deaths: Sequence[Death]) -> None:
+        self.deaths = frozenset(deaths)
 
     def at(self, point: str, step: int) -> None:
-        if point == self.dies_at and step == 2:
+        if (point, step) in self.deaths:
             os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(PATIENCE)
 
@@ -186,9 +187,9 @@ class Mortal:
         def watched(channel: Channel, kind: Kind, step: int, body: bytes) -> None:
             send(channel, kind, step, body)
             # A moment for the link's thread, which is the one that writes to the socket.
-            if self.dies_at.endswith("after it left") and kind.name in self.dies_at:
+            if (f"{kind.name} {SENT[3]}", step) in self.deaths:
                 time.sleep(0.05)
-            self.at(f"{kind.name} after it left", step)
+            self.at(f"{kind.name} {SENT[3]}", step)
 
         setattr(Channel, "send", watched)  # noqa: B010  # A checker cannot see that it is the same function.
 

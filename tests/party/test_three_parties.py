@@ -43,7 +43,7 @@ def plan_of(**keys: Any) -> Plan:
 def run_killed(plan: Plan, victim: str, point: str, company: Company) -> None:
     """One process dies at a point of its second pass and is started again; all end with the simulation's numbers."""
     for name in company.names:
-        company.start(name, dies_at=point if name == victim else "", seeded=True)
+        company.start(name, deaths=[(point, 2)] if name == victim else (), seeded=True)
     assert company.wait_for(victim) == -signal.SIGKILL
     company.start(victim, seeded=True)
     assert [company.wait_for(name) for name in company.names] == [0] * len(company.names)

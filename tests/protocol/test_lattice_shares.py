@@ -1,6 +1,5 @@
 """`shares` by lattices: it is `clear` on shares, opens what it says and no more, and refuses what is not honest."""
 
-import traceback
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
@@ -456,22 +455,3 @@ def test_an_engine_that_fails_is_no_peers_fault() -> None:
         raise CiphertextRefusedError("a request of 3 bytes")
     with pytest.raises(EngineError, match="no cluster answers"), said_by("bank"):
         raise EngineError("engine 'ray': no cluster answers")
-
-
-def test_few_frames_lie_between_a_step_and_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever reads a traceback of a product sees the step, four functions of ours at most, and the kernel."""
-    kernel = pytest.importorskip("plumbob.crypto.engines._kernel")
-    between: dict[str, int] = {}
-
-    def watched(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        def count(*given: Any) -> Any:
-            names = [frame.name for frame in traceback.extract_stack() if "plumbob" in frame.filename]
-            between[name] = len(names) - names.index("step") - 1
-            return work(*given)
-
-        return count
-
-    for name in ("lattice_reply", "lattice_reply_slots"):
-        monkeypatch.setattr(kernel, name, watched(name, getattr(kernel, name)))
-    trained(lattice_plan(epochs=1))
-    assert between == {"lattice_reply": 4, "lattice_reply_slots": 4}
