@@ -71,6 +71,7 @@ class Measurement:
     minutes: float
     """How long it takes on two idle cores."""
     commit: str
+    """The code's commit when it was measured; empty where nobody knows it any more."""
     describes: tuple[str, ...]
     figures: dict[str, str]
     expected: tuple[Expected, ...] = ()
@@ -84,6 +85,8 @@ class Measurement:
 
     def age(self) -> str:
         """What changed since in the code that it describes; nothing if only words did."""
+        if not self.commit:
+            return "at which commit it was measured is not known"
         command = ["git", "diff", "--name-only", f"{self.commit}..HEAD", "--", *self.describes]
         finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if finished.returncode:
@@ -207,7 +210,8 @@ def old() -> None:
     """Print which figures are older than the code that they describe, and since when."""
     for one in read().measurements:
         if change := one.age():
-            print(f"old        {one.names}: measured at {one.commit}; {change}")
+            at = f"measured at {one.commit}; " if one.commit else ""
+            print(f"old        {one.names}: {at}{change}")
 
 
 def run(names: Sequence[str]) -> int:

@@ -56,6 +56,15 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
     assert [name for name in named if "NAME" not in name and not any((place / name).exists() for place in places)] == []
 
 
+@pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")]), ids=lambda page: page.stem)
+def test_every_row_of_a_table_has_a_head(page: Path) -> None:
+    """A blank line within a table makes the rest of it a paragraph: rows follow a head and its rule, without a gap."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+    tables = [found[0].splitlines() for found in re.finditer(r"(?m)(?:^\|[ -].*\|[ ]*\n?)+", text)]
+    headless = [rows[0][:40] for rows in tables if len(rows) < 3 or not re.fullmatch(r"\|(?: *:?-+:? *\|)+", rows[1])]
+    assert headless == []
+
+
 def test_the_protocol_lists_every_message() -> None:
     """Each kind stands in the table under its number, and nothing else does."""
     table = text_of("protocol.md").split("| kind | body |")[1].split("\n\n")[0]

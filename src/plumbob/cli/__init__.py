@@ -1,9 +1,4 @@
-"""The command line: parse, call, print.
-
-Exit codes: 0 done, 1 failed with a message, 2 wrong usage, 3 (`check`, `audit`) done and something leaks above the
-plan's tolerance, 4 (`audit`, `check`) done and nothing leaks, but attacks were not run (`--only`) or, with `--strict`,
-something degrades, 130 interrupted by Ctrl-C.
-"""
+"""The command line: parse, call, print. `cli.help.CODES` says what each exit code means."""
 
 import errno
 import logging

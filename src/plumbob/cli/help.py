@@ -19,7 +19,7 @@ CODES = {
     **DONE,
     3: "check, audit: something leaks above the plan's tolerance even if everyone keeps to the protocol",
     4: "check, audit: no all-clear: something leaks if someone cheats, attacks were left out (--only) or cut short, a "
-    "job is a program, or something degrades (--strict)",
+    "job does not say all that matters, or something degrades (--strict)",
     5: "party replay: a message does not follow from what was fixed before the run",
     130: "interrupted by Ctrl-C",
 }

@@ -1,7 +1,8 @@
-"""Where randomness enters: one function that asks the kernel. Nothing else in this package draws a secret.
+"""Uniform numbers from a source of random bytes: the kernel, or a run's own stream.
 
-Every draw is a system call, so a forked process never repeats its parent's randomness. A test hands in a source of its
-own; `is_kernel` is what the record reports.
+By default every draw is a system call, so a forked process never repeats its parent's randomness. A run draws from
+streams instead, whose root the kernel gave (`crypto.draws`). A test hands in a source of its own; `is_kernel` is what
+the record reports.
 """
 
 import os

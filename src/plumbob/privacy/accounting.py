@@ -7,7 +7,7 @@ rho = sensitivity**2 / (2 std**2), a run as many times that as a row is visited,
 The zCDP figure is a theorem for the discrete Gaussian that is really drawn. The analytic one (Balle and Wang 2018) is
 for the continuous Gaussian; on a grid as fine as ours the two hardly differ, but only the first is proved.
 
-scipy is imported where it is used: every party loads this module, and only noise for labels needs it.
+scipy is imported where it is used: of those who load this module, only noise for labels needs it.
 """
 
 import math

@@ -55,8 +55,9 @@ class Channel:
         self._incoming: DueMessages | None = None
 
     def follow(self, outgoing: Iterable[Due], incoming: Iterable[Due], *, may_skip: bool = False) -> None:
-        """Append these messages to those that are due; no others are sent or accepted.
+        """Append these messages to those that are due; from the first call on, no others are sent or accepted.
 
+        Before it, a message of any kind passes, of at most `LONGEST_TEXT` bytes: a greeting comes before any schedule.
         `may_skip`: an earlier start may have said the first of them.
         """
         self._outgoing, self._incoming = self._outgoing or DueMessages(), self._incoming or DueMessages()

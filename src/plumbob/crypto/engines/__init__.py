@@ -61,7 +61,7 @@ def native_is_built() -> bool:
 @cache
 def _say_once_that_native_is_missing() -> None:
     warnings.warn(
-        "the native kernel was not built; falling back to the Python engine, which is about fifty times slower. "
+        "the native kernel was not built; falling back to the Python engine, which is many times slower. "
         "Install a C++ compiler and reinstall plumbob for speed",
         RuntimeWarning,
         stacklevel=3,

@@ -31,7 +31,7 @@ nothing anywhere, even all of them on one node.
 PATIENCE = 10.0
 """Seconds that a cluster has to answer."""
 KEPT = 32
-"""How many moduli, tables and matrices a worker keeps; a party has about eight."""
+"""How many values a worker keeps; a party has about eight."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,7 +198,7 @@ def carry_out(task: Task) -> Any:
 
 
 def _opened(parcel: StoredValue) -> Any:
-    """A ring, a table or a matrix: kept, or made from what lies in the object store."""
+    """A value: kept, or made from what lies in the object store."""
     if parcel.digest not in _kept:
         while len(_kept) >= KEPT:
             del _kept[next(iter(_kept))]

@@ -61,7 +61,7 @@ class ReplyKeys:
 
 
 class LatticeEngine(Protocol):
-    """Small on purpose: the products of `owner` and `evaluator` are combinations of these."""
+    """Small on purpose: the products of `crypto.lattice.products` are combinations of these."""
 
     @property
     def name(self) -> str:

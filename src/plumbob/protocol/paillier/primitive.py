@@ -4,7 +4,7 @@
     learner -> helper   the packed sums v @ X plus a mask r, freshly randomised       lines 6 to 10
     helper              decrypts D = v @ X + r                                        line 11
 
-The learner's share is -r, the helper's D. `exchange` hands D back, truncated; `shares` leaves both where they are.
+The learner's share is -r, the helper's D. `exchange` hands D back, truncated.
 """
 
 from collections.abc import Collection, Sequence
