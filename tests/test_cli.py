@@ -47,7 +47,6 @@ VERBS = [
     ["lab"],
     ["plan", "new"],
     ["plan", "show"],
-    ["plan", "hash"],
     ["party", "init"],
     ["party", "invite"],
     ["party", "join"],
@@ -182,7 +181,7 @@ def test_plan_new_reads_back(cli: CommandLine, tmp_path: Path) -> None:
     assert [party.name for party in plan.learners] == ["bank", "fund"]
     assert (plan.protocol, plan.intercept, plan.heuristic.T, plan.l2) == ("exchange", False, 5, 0.5)
     assert made["hash"] == plan.hash()
-    assert cli.answer("plan", "hash", str(file)) == {"hash": plan.hash()}
+    assert cli.answer("plan", "show", str(file))["hash"] == plan.hash()
     assert cli("plan", "show", str(file)) == 0
     printed = cli.out
     assert Plan.from_toml(printed) == plan
@@ -690,7 +689,7 @@ def test_too_little_memory_is_said_in_a_sentence(
         raise MemoryError
 
     monkeypatch.setattr(Plan, "load", too_much)
-    assert cli("plan", "hash", str(tmp_path / "joint.toml")) == 1
+    assert cli("plan", "show", str(tmp_path / "joint.toml")) == 1
     assert "not enough memory" in cli.err
 
 

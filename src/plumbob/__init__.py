@@ -54,7 +54,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"plumbob.{name}")
     if name not in _OFFERED:
-        raise AttributeError(f"module 'plumbob' has no attribute {name!r}")
+        from plumbob.retired import no_attribute
+
+        raise no_attribute("plumbob", name)
     return getattr(import_module(_OFFERED[name]), name)
 
 

@@ -139,7 +139,7 @@ def test_the_examples_on_one_machine_work(tmp_path: Path, monkeypatch: pytest.Mo
     """Whoever types them one after the other in an empty folder gets what they promise."""
     monkeypatch.chdir(tmp_path)
     assert run_example("plan", "new") == 0
-    assert {run_example("plan", "show"), run_example("plan", "hash")} == {0}
+    assert run_example("plan", "show") == 0
     assert run_example("check") == 4
     # The same plan without cryptography, which takes a tenth of the time.
     Path("joint.toml").write_text(Plan.for_columns((5, 18), protocol="clear", epochs=3, **PAPER).to_toml())

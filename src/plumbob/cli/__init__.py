@@ -29,7 +29,7 @@ FIRST_TAB = '\n[[ $funcstack[1] == _plumbob ]] && _plumbob_completion "$@"\n'
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 HELP = {
-    "plan": "Write a plan, show it, or print its hash.",
+    "plan": "Write a plan, or show it with its hash.",
     "party": "Run your organisation's side: set it up, agree on a plan, train with peers.",
     "auditor": "Open one run's evidence, and sign what its replay found.",
 }

@@ -165,7 +165,7 @@ class CommandOfVerb(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            in_our_words(error, typed)
+            in_our_words(error, typed, ctx.command_path)
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -195,6 +195,8 @@ class VerbGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Tell whoever forgets the group, as in `plumbob doctor`, the whole command."""
         word = args[0] if args else ""
+        if word not in self.commands and (found := _gone(f"{ctx.command_path} {word}", "verb")):
+            ctx.fail(f"{word}: {found}")
         holders = [name for name, one in self.commands.items() if word in getattr(one, "commands", {})]
         if word not in self.commands and holders:
             ctx.fail(f"there is no verb '{word}'; type: {ctx.command_path} {holders[0]} {word}")
@@ -204,13 +206,20 @@ class VerbGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def in_our_words(error: Any, args: Sequence[str]) -> None:
+def _gone(words: str, what: str) -> str | None:
+    from plumbob.retired import gone  # Late: hardly anybody types what is gone.
+
+    return gone(words, what)
+
+
+def in_our_words(error: Any, args: Sequence[str], command: str) -> None:
     """Reword an error: what is wrong with a number or a flag, and what was expected; other errors stay as they are."""
     message = str(getattr(error, "message", ""))
     if flag := getattr(error, "option_name", None):
         if message.startswith("No such option"):
             close = suggestion(flag, getattr(error, "possibilities", None) or [])
-            error.message, error.possibilities = f"{flag}: there is no such flag{close}", None
+            answer = _gone(f"{command} {flag}", "flag") or f"there is no such flag{close}"
+            error.message, error.possibilities = f"{flag}: {answer}", None
         return
     names: Sequence[str] = getattr(getattr(error, "param", None), "opts", ())
     given = next((after for before, after in pairwise(args) if before in names), None)

@@ -57,19 +57,6 @@ class ShowPlan(Verb, words="plan show", section="Verbs", example="plan show join
 
 
 @dataclass(frozen=True)
-class HashPlan(Verb, words="plan hash", section="Verbs", example="plan hash joint.toml"):
-    """Print the plan's hash, which must be the same at every party."""
-
-    plan: PlanToRead
-
-    def do(self, caller: Caller) -> Result:
-        from plumbob.plan import Plan
-
-        found = Plan.load(self.plan).hash()
-        return {"hash": found, "lines": [found]}
-
-
-@dataclass(frozen=True)
 class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --estimate", codes=JUDGED):
     """Say before training what each party will be able to work out."""
 

@@ -24,7 +24,9 @@ __all__ = ["Home", "Outcome"]
 def __getattr__(name: str) -> Any:
     """Import `Home` late, because every module of this room passes through here."""
     if name not in __all__:
-        raise AttributeError(f"module 'plumbob.party' has no attribute {name!r}")
+        from plumbob.retired import no_attribute
+
+        raise no_attribute("plumbob.party", name)
     from plumbob.party import home
 
     return getattr(home, name)

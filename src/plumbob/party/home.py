@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
@@ -243,6 +243,13 @@ class Home:
         """The home with other settings, written to the disk too; comments that people added to the file are lost."""
         write_over(self.folder / SETTINGS_FILE, settings.to_toml().encode())
         return self._opened(self.folder, self.identity)
+
+    if not TYPE_CHECKING:  # A type checker would believe in every name.
+
+        def __getattr__(self, name: str) -> Any:
+            from plumbob.retired import no_attribute  # Late: hardly any name is missing.
+
+            raise no_attribute("plumbob.party.Home", name)
 
     # The verbs of `plumbob party`, for notebooks and schedulers. Each opens the folder again, as a command does.
 

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -92,7 +92,8 @@ class HomeSettings:
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{SETTINGS_FILE}: not valid TOML: {error}") from error
         known = (*NAMES, TABLE, PEERS)
-        mistakes = [f"{name}: unknown key{suggestion(name, known)}" for name in tree if name not in known]
+        strange = {name: value for name, value in tree.items() if name not in known}
+        mistakes = [line for name, value in strange.items() for line in _unknown_lines(name, value, known)]
         if "name" not in tree:
             mistakes.append("name: say who this party is")
         addresses = _read_peers(tree.get(PEERS, {}), mistakes)
@@ -152,7 +153,9 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
         said = {name: getattr(table, name) for name in table.__struct_fields__}
         return ColumnChoices(**said | {name: said[name] or None for name in EMPTY_IS_NONE})
     except (msgspec.ValidationError, DataError) as error:
-        mistakes.append(f"{TABLE}: {error}")
+        known = [IN_FILE.get(name, name) for name in _TableSection.__struct_fields__]
+        strange = [name for name in tree if name not in known] if isinstance(tree, Mapping) else []
+        mistakes += [_unknown(name, TABLE, known) for name in strange] or [f"{TABLE}: {error}"]
         return ColumnChoices()
 
 
@@ -189,11 +192,24 @@ def _read_peers(tree: object, mistakes: list[str]) -> dict[str, str]:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("address", ""), str):
             mistakes.append(f'peers.{name}: expected [peers.{name}] with address = "HOST:PORT"')
             continue
-        mistakes += [
-            f"peers.{name}.{key}: unknown key{suggestion(key, ['address'])}" for key in entry if key != "address"
-        ]
+        mistakes += [_unknown(key, f"{PEERS}.{name}", ["address"]) for key in entry if key != "address"]
         addresses[name] = entry.get("address", "")
     return addresses
+
+
+def _unknown_lines(name: str, value: object, known: Sequence[str]) -> list[str]:
+    """The mistakes about a key, or about each key of a section, that no settings have."""
+    inside = value if isinstance(value, Mapping) else {}
+    return [_unknown(inner, name, ()) for inner in inside] or [_unknown(name, "", known)]
+
+
+def _unknown(name: str, section: str, known: Sequence[str]) -> str:
+    """The mistake about a key that no settings have, or have no longer."""
+    from plumbob.retired import gone  # Late: most files have no such key.
+
+    place = f"[{PEERS}.NAME] " if section.startswith(f"{PEERS}.") else f"[{section}] " if section else ""
+    found = gone(f"{SETTINGS_FILE} {place}{name}", "setting") or f"unknown key{suggestion(name, known)}"
+    return f"{section}.{name}: {found}" if section else f"{name}: {found}"
 
 
 def _peer_section(name: str, address: str) -> str:

@@ -47,7 +47,7 @@ def flatten(tree: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         if name in TOP:
             values[name] = content
         elif name not in SECTIONS:
-            mistakes.append(_unknown(name, "", (*SECTIONS, *TOP)))
+            mistakes += _gone_with(name, content) or [_unknown(name, "", (*SECTIONS, *TOP))]
         elif not isinstance(content, Mapping):
             mistakes.append(f"{name}: expected a table [{name}], got {shown(content)}")
         elif name == "parties":
@@ -122,17 +122,39 @@ def named_parties(features: Sequence[int], with_arbiter: bool) -> tuple[Party, .
 
 def _unknown(name: str, section: str, known: Sequence[str]) -> str:
     path = f"{section}.{name}" if section else name
+    if found := _gone(name, section):
+        return f"{path}: {found}"
     elsewhere = [key for key in KEYS if name == key.in_file and key.section != section]
     if elsewhere:
         return f"{path}: unknown key; it belongs in [{elsewhere[0].section}]"
     return f"{path}: unknown key{suggestion(name, known) or _far_suggestion(name)}"
 
 
+def _gone_with(section: str, content: object) -> list[str]:
+    """A line for each key of a section that is gone, where something is known about the key."""
+    inside = content if isinstance(content, Mapping) else {}
+    found = {name: _gone(name, section) for name in inside}
+    return [f"{section}.{name}: {words}" for name, words in found.items() if words]
+
+
+def _gone(name: str, section: str) -> str | None:
+    from plumbob.retired import gone  # Late: most plans have no such key.
+
+    place = "parties.NAME" if section.startswith("parties.") else section
+    return gone(f"plan [{place}] {name}" if place else f"plan {name}", "key")
+
+
+def _unknown_flag(name: str, known: Sequence[str]) -> str:
+    from plumbob.retired import gone_from_plan  # As above.
+
+    return f"{name}: {gone_from_plan(name) or f'unknown key{suggestion(name, known)}'}"
+
+
 def unknown_flags(changes: Mapping[str, Any]) -> list[str]:
     """A line for each name that is no key of the plan."""
     known = (*FIELD_NAMES, "features")
     unknown = [name for name in changes if name not in known]
-    return [*(f"{name}: unknown key{suggestion(name, known)}" for name in unknown), *_unusable(changes)]
+    return [*(_unknown_flag(name, known) for name in unknown), *_unusable(changes)]
 
 
 def _unusable(values: Mapping[str, Any]) -> list[str]:

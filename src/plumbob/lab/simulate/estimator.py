@@ -40,6 +40,7 @@ from plumbob.protocol.party import AfterStep
 from plumbob.record import Finding
 from plumbob.report.page import ReportPage
 from plumbob.report.run import page_of
+from plumbob.retired import no_attribute, refuse_retired
 
 AUTO = "auto"  # The protocol's own default, looked up in `fit`.
 
@@ -57,6 +58,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     as they are: `decision_function(X)` is `X @ coef_.T + intercept_`.
     """
 
+    @refuse_retired("plumbob.VerticalLogisticRegression")
     def __init__(
         self,
         split: Split | None = None,
@@ -110,6 +112,12 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         for name, value in list(locals().items()):
             if name not in ("self", "__class__"):
                 setattr(self, name, value)
+
+    @refuse_retired("plumbob.VerticalLogisticRegression")
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, as scikit-learn does."""
+        super().set_params(**params)
+        return self
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train between the parties; X holds everybody's columns, y any two classes.
@@ -189,7 +197,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         """Explain why weights that stay shared are missing."""
         if name in ("coef_", "intercept_") and "model_" in self.__dict__:
             raise AttributeError(f"{name} does not exist: {self._why_no_coefficients()}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise no_attribute("plumbob.VerticalLogisticRegression", name)
 
     def _why_no_coefficients(self) -> str:
         plan = self.model_.plan

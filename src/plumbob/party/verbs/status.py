@@ -66,7 +66,7 @@ def _rows_left(home: Home, record: RunRecord) -> str:
 
 
 def _title(place: Path) -> str:
-    """What a folder's name stands for: it contains the hash that `plumbob plan hash` prints."""
+    """What a folder's name stands for: it contains the hash that `plumbob plan show` prints."""
     session, separator, _ = place.name.partition("-")
     if separator and session in SESSIONS:
         return f"{SESSIONS[session]} ({place.name})"

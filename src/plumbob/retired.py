@@ -1,0 +1,74 @@
+"""What 0.1.0 had and Plumbob no longer has, each with one sentence that says what to do instead.
+
+Every verb, flag, key of a plan, setting of party.toml and public Python name of 0.1.0 is a line of
+tests/frozen/surface.txt. Whoever deletes one copies its line into `RETIRED`, in the same commit, and writes a sentence
+beside the line. The command line, the readers of plans and settings, and the Python modules then answer with that
+sentence; tests/frozen/test_surface.py tries every row, and says which line has none. A module or class that loses its
+first name also gets a `__getattr__`, as plumbob/errors.py and `plumbob.party.Home` have one.
+
+A row also covers what was inside: the row of a verb covers the verb's flags, the row of a class its methods. One row
+`--flag` covers this flag, and `--no-flag`, at every verb. A sentence starts with a small letter and has no full stop,
+because the name and a colon or semicolon stand before it.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+RETIRED: dict[str, str] = {
+    "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
+}
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def advice(entry: str) -> str | None:
+    """What to do instead of a line of the surface, or None where nothing is known about it."""
+    return next((RETIRED[row] for row in _rows_about(entry) if row in RETIRED), None)
+
+
+def gone(entry: str, what: str) -> str | None:
+    """The words about a verb, flag, key or setting that is gone, or None; `what` names its kind."""
+    found = advice(entry)
+    return None if found is None else f"there is no such {what} any more; {found}"
+
+
+def gone_from_plan(name: str) -> str | None:
+    """The words about a key of the plan that is named without its section, as in Python, or None."""
+    rows = (row for row in RETIRED if row.startswith("plan ") and row.endswith(f" {name}"))
+    return next((gone(row, "key") for row in rows), None)
+
+
+def no_attribute(owner: str, name: str) -> AttributeError:
+    """The error about a name that a module or a class does not have, with the advice if it once had the name."""
+    found = advice(f"{owner}.{name}")
+    return AttributeError(f"{owner} has no attribute {name!r}" + (f" any more; {found}" if found else ""))
+
+
+def refuse_retired(owner: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """A function that answers a parameter which is gone with the advice instead of Python's own TypeError."""
+
+    def around(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        @wraps(function)
+        def called(*values: Given.args, **named: Given.kwargs) -> Result:
+            for name in named:
+                if found := advice(f"{owner}({name})"):
+                    raise TypeError(f"{owner} has no parameter {name!r} any more; {found}")
+            return function(*values, **named)
+
+        return called
+
+    return around
+
+
+def _rows_about(entry: str) -> Iterator[str]:
+    """The rows that may cover a line: the line itself, the same flag of every verb, and what the line is inside of."""
+    words, is_flag, flag = entry.rpartition(" --")
+    if not is_flag:
+        yield entry
+        yield entry.replace("(", ".").rpartition(".")[0]
+        return
+    for name in (flag, flag.removeprefix("no-")):
+        yield from (f"{words} --{name}", f"--{name}")
+    yield words
