@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from plumbob.commands.check import exit_code
 from plumbob.commands.estimate import TRIES, Trials, estimate, fastest, key_memory
 from plumbob.crypto import calibration
 from plumbob.crypto.lattice import sets
@@ -94,6 +95,13 @@ def test_what_degrades_is_exit_code_4_if_strict(cli: CommandLine) -> None:
     noisy = [*LEAKY, "--noise", "std", "--noise-std", "40", "--row-norm", "1", "--predicted", "0"]
     cli.answer("check", *noisy)
     cli.answer("check", *noisy, "--strict", code=4)
+
+
+@pytest.mark.parametrize(("attack", "code"), [("chosen-column", 0), ("chosen-labels", 4)])
+def test_what_no_plan_prevents_changes_no_exit_code(attack: str, code: int) -> None:
+    """If strict, every plan would fail by it, and the code would tell no plan from another."""
+    found = {"attack": attack, "verdict": "degrades", "assumes": "cheating"}
+    assert (exit_code({"findings": [found]}, False), exit_code({"findings": [found]}, True)) == (0, code)
 
 
 def test_flags_win_over_the_file(cli: CommandLine, tmp_path: Path) -> None:

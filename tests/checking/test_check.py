@@ -42,7 +42,7 @@ def labels(plan: Plan, attack: str, **keys: Any) -> str:
 
 CHEATING = {
     *("label-chosen-rows", "packing", "claimed-width", "off-the-circle", "garbage-replies", "altered-shares"),
-    *("masked-shares", "steering", "chosen-labels", "false-residual", "score-control"),
+    *("masked-shares", "steering", "chosen-labels", "chosen-column", "false-residual", "score-control"),
 }
 
 
@@ -56,11 +56,14 @@ def test_a_finding_says_whether_somebody_cheats(protocol: str) -> None:
     assert {one.assumes for one in findings} == {"honest", "cheating"}
 
 
+UNFIXED = ("score-control", "chosen-column")
+
+
 @pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
 def test_findings_are_whole(protocol: str) -> None:
     """One finding for each attack, attacker, victim and target, with numbers, a reference and, if needed, a fix.
 
-    Values are an input: no setting stops a party that chooses them for people who are scored.
+    Values and labels are an input: no setting stops a party that chooses them for people who are scored.
     """
     findings = check(plan_of(protocol=protocol))
     keys = Counter((one.attack, one.by, one.against, one.target) for one in findings)
@@ -69,7 +72,7 @@ def test_findings_are_whole(protocol: str) -> None:
         assert one.verdict in (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
         assert one.why.endswith(".")
         assert one.reference
-        assert bool(one.fix) is (one.verdict in (LEAKS, DEGRADES) and one.attack != "score-control")
+        assert bool(one.fix) is (one.verdict in (LEAKS, DEGRADES) and one.attack not in UNFIXED)
         assert one.rate is None
         assert "safe" not in one.why
 
@@ -220,6 +223,33 @@ def test_shares_that_never_open_leave_honest_parties_nothing_to_work_on() -> Non
     honest = {one.attack: one.verdict for one in found if one.stage == "training" and one.assumes == "honest"}
     assert honest.pop("label-counts") == BLOCKED
     assert set(honest.values()) == {NOT_APPLICABLE}
+
+
+@pytest.mark.parametrize(
+    ("keys", "scored", "labels", "column"),
+    [
+        # As many scored people as peer columns leave one weight open; one more closes it, however many are trained on.
+        ({}, 12, DEGRADES, DEGRADES),
+        ({}, 13, LEAKS, DEGRADES),
+        ({"rows": 10_000_000}, 13, LEAKS, DEGRADES),
+        ({"open": "own"}, 12, DEGRADES, DEGRADES),
+        ({"open": "own"}, 13, LEAKS, DEGRADES),
+        ({"protocol": "exchange"}, 13, LEAKS, DEGRADES),
+        ({"row_weights": "label party"}, 13, LEAKS, DEGRADES),
+        ({"noise": "rows", "epsilon": 4.0}, 27_000, BLOCKED, DEGRADES),
+        ({"noise": "rows", "epsilon": 4.01}, 27_000, DEGRADES, DEGRADES),
+        ({"noise": "rows", "epsilon": 4.0}, 0, NOT_APPLICABLE, NOT_APPLICABLE),
+        ({}, 0, NOT_APPLICABLE, NOT_APPLICABLE),
+    ],
+    ids=str,
+)
+def test_what_labels_of_its_choice_reach_depends_on_the_scored_rows_and_a_ranking_on_nothing(
+    keys: dict[str, Any], scored: int, labels: str, column: str
+) -> None:
+    """One person's row comes out of more scores than there are peer columns; a ranking comes out of any."""
+    found = verdicts(plan_of(**{"protocol": "shares", **keys}), predicted=scored)
+    assert found["chosen-labels", "label", "features"] == labels
+    assert found["chosen-column", "label", "features"] == column
 
 
 def test_opened_weights_leak_chosen_labels() -> None:

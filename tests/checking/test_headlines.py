@@ -58,9 +58,38 @@ def test_each_pair_and_target_has_one_line_at_most(split: tuple[int, ...], keys:
     assert " label can" not in shown
     short = short_lines(findings.headlines)
     # An audit's quality, report and what shows the rest take three of the fifteen lines.
-    assert len(short) <= 12
+    # What no plan prevents has a line of its own.
+    assert len(short) - len(findings.headlines.cheating.unprevented) <= 12
     assert all(any(line.says in one for one in short) for block in findings.headlines.blocks for line in block.lines)
     assert all("the-" not in one.why and "features can" not in one.why for one in findings)
+
+
+RANKED = (
+    "What no plan prevents: The label party chooses what is predicted. It could rank up to {scored} by one of {whose} "
+    "columns, if it already knows the values of that column for a few hundred people. It need not invent a label."
+)
+
+
+@pytest.mark.parametrize(
+    ("split", "keys", "scored", "whose"),
+    [
+        ((11, 12), {}, "27,000 scored people", "the feature party's"),
+        ((11, 12), {"noise": "rows", "epsilon": 0.5}, "27,000 scored people", "the feature party's"),
+        ((11, 12), {"protocol": "exchange", "most_rows": 1}, "1 scored person", "the feature party's"),
+        ((7, 8, 8), {"open": "own"}, "27,000 scored people", "feature party 1's or feature party 2's"),
+    ],
+    ids=str,
+)
+def test_what_no_plan_prevents_is_said_of_every_plan_that_scores_anybody(
+    split: tuple[int, ...], keys: dict[str, Any], scored: str, whose: str
+) -> None:
+    """It has one line of its own, counts as degrading, and is none of the lines that a plan can answer for."""
+    told = found(*split, **keys).headlines
+    assert text(told).count(RANKED.format(scored=scored, whose=whose)) == 1
+    assert "\n".join(short_lines(told)).count("What no plan prevents") == 1
+    assert all("chosen-column" not in line.attacks for block in told.blocks for line in block.lines)
+    assert told.cheating.verdict != "blocked"
+    assert not told.honest.unprevented
 
 
 def test_every_attack_has_words_of_its_own() -> None:

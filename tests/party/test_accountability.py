@@ -132,7 +132,9 @@ def test_every_attack_on_such_a_plan_is_played_here(split: tuple[int, ...]) -> N
     possible = {one.attack for one in check(keeping, 1000) if one.verdict in ("leaks", "degrades")}
     cheats = {name for name in possible if assumes(name) == "cheating"}
     assert {name for name in cheats if leaves_a_trace(name)} <= {name for name, *_ in CHEATS}
-    assert {name for name in cheats if not leaves_a_trace(name)} == {"chosen-labels", "score-control"}
+    assert {name for name in cheats if not leaves_a_trace(name)} == {
+        *("chosen-labels", "chosen-column", "score-control")
+    }
 
 
 @pytest.fixture(scope="module")

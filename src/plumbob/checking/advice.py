@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.row_notes import loss_in_words
-from plumbob.checking.rules import leaves_a_trace
+from plumbob.checking.rules import is_preventable, leaves_a_trace
 from plumbob.plan import Plan
 from plumbob.plan.protocols import MOST_SHARING
 from plumbob.plan.rules import fitting_delta
@@ -27,7 +27,7 @@ WITHOUT_ARBITER = " without an arbiter among the parties"
 
 def fix_for(plan: Plan, attack: str, target: str) -> str:
     """The flags that stop an attack, or make it leave a trace; empty where no flag does."""
-    if attack == "score-control":
+    if attack == "score-control" or not is_preventable(attack):
         return ""
     if attack in ("packing", "claimed-width") and plan.replies == "paper":
         return "--replies packed"

@@ -145,6 +145,15 @@ def _whole_row(case: _Case) -> str:
     return f"read {case.all_columns} for any one person, scored or not, {_if_known(case)}"
 
 
+def rank_by_column(figures: Figures | None, whose: str) -> str:
+    """What `chosen-column` gives, whatever a run measured."""
+    people = "scored people"
+    if figures is not None:
+        people = f"up to {counted(figures.scored, 'scored person', 'scored people')}"
+    known = "if it already knows the values of that column for a few hundred people"
+    return f"rank {people} by one of {whose} columns, {known}"
+
+
 def _difference(case: _Case) -> str:
     if case.finding.target == "labels":
         return "work out the labels of people who joined or left between two runs"
@@ -200,6 +209,7 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "garbage-replies": _whole_row,
     ONE_COLUMN: lambda case: f"read one of {case.whose} columns for {case.scored}",
     "chosen-labels": _whole_row,
+    "chosen-column": lambda case: rank_by_column(case.figures, case.whose),
     "false-residual": _whole_row,
     "masked-shares": _masked,
     "model-difference": _difference,

@@ -11,9 +11,9 @@ from dataclasses import replace
 from plumbob.checking.advice import flags_of, price_of, remedy
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
-from plumbob.checking.gains import gain
+from plumbob.checking.gains import gain, rank_by_column
 from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines, shown
-from plumbob.checking.rules import leaves_a_trace
+from plumbob.checking.rules import is_preventable, leaves_a_trace
 from plumbob.checking.rules.prediction_equations import RULE as EQUATIONS
 from plumbob.checking.words import (
     ASSUMPTIONS,
@@ -82,8 +82,11 @@ def short_lines(of: Headlines) -> list[str]:
 def _block(
     assumes: str, findings: Sequence[Finding], figures: Figures | None, reader: str, is_partial: bool
 ) -> HeadlineBlock:
-    lines = tuple(_lines(findings, figures, reader))
+    lines = tuple(_lines([one for one in findings if is_preventable(one.attack)], figures, reader))
+    unprevented = tuple(_unprevented(findings, figures, reader))
     nothing = _left_over(assumes, findings, lines, figures)
+    if unprevented:
+        nothing = nothing.replace("No known", "No other known")
     fixes = [one.fix for one in findings if one.verdict == LEAKS]
     helps = remedy(None if figures is None else figures.plan, fixes, assumes == CHEATING)
     place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
@@ -96,7 +99,8 @@ def _block(
         nothing + (PARTIAL if nothing and is_partial else ""),
         helps,
         "" if figures is None else price_of(figures, flags_of(helps)),
-        counts(findings, len(lines)),
+        counts(findings, len(lines) + len(unprevented)),
+        unprevented,
     )
 
 
@@ -153,6 +157,18 @@ def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) ->
     for place, line in enumerate(lines):
         if not any(_says_all(earlier, line) for earlier in lines[:place]):
             yield line
+
+
+def _unprevented(findings: Sequence[Finding], figures: Figures | None, reader: str) -> Iterator[str]:
+    """What no plan prevents, in the words of the plan: one line for each party, whatever a run measured."""
+    victims: dict[str, list[str]] = defaultdict(list)
+    for one in findings:
+        if one.verdict == DEGRADES and not is_preventable(one.attack) and "+" not in one.by:
+            victims[one.by].append(one.against)
+    for by, against in victims.items():
+        spoken = spoken_names([party.name for party in figures.plan.parties] if figures else [by, *against])
+        gained = rank_by_column(figures, _whose([by], against, spoken, reader))
+        yield sentence(f"{spoken[by]} chooses what is predicted. It could {gained}. It need not invent a label.")
 
 
 def _says_all(earlier: HeadlineLine, line: HeadlineLine) -> bool:

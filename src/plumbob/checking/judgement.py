@@ -9,6 +9,7 @@ from typing import Any
 
 from plumbob.checking.words import BLOCKED, CHEATING, DEGRADES, HONEST, HOW_OFTEN, LEAKS, MEANINGS
 
+UNPREVENTED = "What no plan prevents"
 HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
 FEW_PARTIES = 3
 """Up to this many parties, each pair has a line of its own."""
@@ -43,6 +44,8 @@ class HeadlineBlock:
     """Flags to type against what leaks; empty where nothing does, or no flag helps."""
     price: str
     counts: str
+    unprevented: tuple[str, ...] = ()
+    """What no plan prevents, one line for each party that could do it."""
 
     @property
     def leaks(self) -> bool:
@@ -50,7 +53,7 @@ class HeadlineBlock:
 
     @property
     def verdict(self) -> str:
-        return LEAKS if self.leaks else DEGRADES if self.lines else BLOCKED
+        return LEAKS if self.leaks else DEGRADES if self.lines or self.unprevented else BLOCKED
 
 
 @dataclass(frozen=True)
@@ -127,3 +130,4 @@ def shown(block: HeadlineBlock) -> Iterator[str]:
         yield from (f"  {line}" for line in block.agreed)
     if block.remedy:
         yield f"  What helps: {block.remedy}" + (f" (its price: {block.price})" if block.price else "")
+    yield from (f"  {UNPREVENTED}: {line}" for line in block.unprevented)

@@ -9,6 +9,7 @@ from plumbob.callbacks import Tell
 from plumbob.checking.check import assumptions, check, explain, notes, prices_of_noise
 from plumbob.checking.figures import AtHome
 from plumbob.checking.findings import Findings, lines_of
+from plumbob.checking.rules import is_preventable
 from plumbob.checking.words import DEGRADES, HONEST, LEAKS
 from plumbob.commands import CheckPlan
 from plumbob.commands.plans import job_in
@@ -142,4 +143,6 @@ def exit_code(result: Result, is_strict: bool) -> int:
         return LEAKING
     is_partial = any(result.get(name) for name in ("attacks_not_run", "attacks_cut_short", "no_all_clear"))
     open_ones = {LEAKS, DEGRADES} if is_strict else {LEAKS}
-    return UNDECIDED if is_partial or any(verdict in open_ones for verdict, _ in given) else 0
+    # What no plan prevents would make every plan fail, and so tell none from another.
+    decided = {one["verdict"] for one in result["findings"] if is_preventable(one["attack"])}
+    return UNDECIDED if is_partial or decided & open_ones else 0

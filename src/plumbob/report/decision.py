@@ -17,7 +17,7 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report.markup import NOTHING, asset, joined, shortened, tag
 from plumbob.report.page import bullets, frame
 from plumbob.report.run import judged, warnings
-from plumbob.report.verdicts import class_of, remedy
+from plumbob.report.verdicts import class_of, remedy, unprevented
 
 MOST_NAMES, MOST_LINES = 3, 3
 LONGEST_NAME, LONGEST_TITLE, LONGEST_LIST, LONGEST_SENTENCE = 24, 80, 150, 240
@@ -158,6 +158,7 @@ def _headline(block: HeadlineBlock) -> Markup:
         tag("ul", *(tag("li", line) for line in lines)) if lines else NOTHING,
         tag("p", shortened(block.nothing, LONGEST_SENTENCE)) if block.nothing else NOTHING,
         remedy(block),
+        unprevented(block),
         tag("p", block.counts, class_="note"),
         class_=f"headline {class_of(block.verdict)}",
     )

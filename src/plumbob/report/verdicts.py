@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines
+from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, UNPREVENTED, HeadlineBlock, HeadlineLine, Headlines
 from plumbob.checking.words import ASSUMPTIONS, BLOCKED, DEGRADES, HONEST, LEAKS, ORDER, sentence, spoken_names
 from plumbob.counting import percent, share
 from plumbob.plan import Plan
@@ -26,7 +26,9 @@ def _block(block: HeadlineBlock) -> Markup:
     lines = tag("ul", *(_row(line) for line in block.lines), class_="verdicts") if block.lines else NOTHING
     nothing = tag("p", block.nothing, class_="say") if block.nothing else NOTHING
     pieces = (agreed, lines, nothing) if block.assumes == HONEST else (lines, nothing, agreed)
-    return joined(tag("h3", block.heading), *pieces, remedy(block), tag("p", block.counts, class_="note"))
+    return joined(
+        tag("h3", block.heading), *pieces, remedy(block), unprevented(block), tag("p", block.counts, class_="note")
+    )
 
 
 def _row(line: HeadlineLine) -> Markup:
@@ -42,6 +44,11 @@ def remedy(block: HeadlineBlock) -> Markup:
         return NOTHING
     price = f" (its price: {block.price})" if block.price else ""
     return tag("p", "What helps: ", tag("code", block.remedy), price, class_="more")
+
+
+def unprevented(block: HeadlineBlock) -> Markup:
+    """What no plan prevents, a sentence or two for each party."""
+    return joined(*(tag("p", f"{UNPREVENTED}: {line}", class_="more") for line in block.unprevented))
 
 
 def badge(verdict: str) -> Markup:

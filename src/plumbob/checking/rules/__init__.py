@@ -54,6 +54,16 @@ def leaves_a_trace(name: str) -> bool:
     return any(rule.assumes == "cheating" and rule.is_named_by_replay for rule in RULES if rule.name == name)
 
 
+def is_preventable(name: str) -> bool:
+    """Whether some plan prevents an attack; a name that no rule has is no attack that none prevents."""
+    return all(rule.is_preventable for rule in RULES if rule.name == name)
+
+
+def is_floor(name: str) -> bool:
+    """Whether the plan's verdict stays where an attack reached less in one run."""
+    return any(rule.is_floor for rule in RULES if rule.name == name)
+
+
 def assumes(name: str) -> Assumes:
     """Whether an attack needs a party that cheats; a name that no rule has needs none."""
     return next((rule.assumes for rule in RULES if rule.name == name), "honest")

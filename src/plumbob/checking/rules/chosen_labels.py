@@ -69,4 +69,5 @@ RULE = AttackRule(
     draw=draw,
     assumes="cheating",
     is_named_by_replay=False,
+    is_floor=True,
 )

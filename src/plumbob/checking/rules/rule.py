@@ -51,6 +51,10 @@ class AttackRule:
     stage: Literal["training", "prediction"] = "training"
     is_named_by_replay: bool = True
     """Whether a replay of kept evidence names this cheat; it does not where all messages are honest."""
+    is_preventable: bool = True
+    """Whether some plan prevents it: what none does has a line of its own, and asks for no acceptance."""
+    is_floor: bool = False
+    """Whether a run in which the attack reached less changes nothing: its attacker chooses whom it brings."""
 
 
 def finding(

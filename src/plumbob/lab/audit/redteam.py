@@ -18,6 +18,7 @@ from plumbob.checking.check import all_findings, finished
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
+from plumbob.checking.rules import is_floor
 from plumbob.checking.rules.arbiter_key import ARBITER
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.counting import percent
@@ -54,6 +55,7 @@ CELLS = 50_000_000
 # Real Paillier and Okamoto-Uchiyama ciphertexts take about eight times as long as unhidden ones and as lattices.
 ENCRYPTED_COST = 8
 SECONDS_BETWEEN_LINES = 5.0
+NOT_LESS = "This run reached less than the plan allows, because the attacker chooses whom it brings:"
 OF_ALL_PARTIES = ("std", "heuristic")
 """The kinds of noise that every party adds to its residuals."""
 
@@ -90,7 +92,11 @@ def as_measured(expected: Sequence[Finding], measured: Sequence[Finding]) -> lis
 def _better_known(expected: Finding, measured: Finding) -> Finding:
     is_claimed = measured.rate is not None or measured.conditions or measured.verdict == LEAKS
     is_surprise = measured.verdict == NOT_APPLICABLE and expected.verdict in (LEAKS, DEGRADES)
-    return measured if is_claimed or is_surprise else expected
+    if not is_floor(expected.attack):
+        return measured if is_claimed or is_surprise else expected
+    if ORDER.index(measured.verdict) <= ORDER.index(expected.verdict):
+        return measured if is_claimed else expected
+    return replace(measured, verdict=expected.verdict, why=f"{measured.why} {NOT_LESS} {expected.why}")
 
 
 def _measured(truth: Truth, scored_rows: int, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:

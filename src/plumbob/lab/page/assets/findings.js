@@ -31,7 +31,7 @@ function worstOf(findings) {
   return honest !== "leaks" && findings.some((one) => one.verdict === "leaks") ? "degrades" : honest;
 }
 
-const worstOfBlock = (block) => worst(block.lines) ?? "blocked";
+const worstOfBlock = (block) => worst(block.lines) ?? (block.unprevented.length ? "degrades" : "blocked");
 
 // One of the two: what each party can work out, what stops it, and what that costs.
 function headline(block) {
@@ -39,8 +39,9 @@ function headline(block) {
   const around = h("p", {}, block.agreed.join(" "));
   const price = block.price ? ` (its price: ${block.price})` : "";
   const remedy = block.remedy ? h("p", {}, "What helps: ", h("code", {}, block.remedy), price) : null;
+  const unprevented = block.unprevented.map((line) => h("p", {}, `What no plan prevents: ${line}`));
   return h("article", { class: "group" }, h("h3", {}, block.heading), around,
-    lines, block.nothing ? h("p", {}, block.nothing) : null, remedy);
+    lines, block.nothing ? h("p", {}, block.nothing) : null, remedy, unprevented);
 }
 
 export class Findings {
