@@ -1,4 +1,9 @@
-"""What `check` says about a fixed set of plans and about other systems' jobs: one line for each finding, in a file."""
+"""What `check` says about a fixed set of plans and about other systems' jobs: one line for each finding, in a file.
+
+A second file holds the worst verdict for each party, target and assumption, whatever attack it comes from: it stays
+when rules are put together otherwise, and it may only get stricter, because a finding that is gone looks like an
+all-clear.
+"""
 
 import io
 import json
@@ -15,17 +20,27 @@ import plumbob
 from benchmarks.check_grid import cells
 from plumbob import cli
 from plumbob.plan import Plan
+from tests.frozen.boundaries import ATTACK_OF, BOUNDARIES
 
 TRAINED_ROWS = 27000
 HEADING = "## "
+STRICTNESS = ("not applicable", "blocked", "degrades", "leaks")
+"""The verdicts, the strictest last; where there is no finding, that is as good as the first."""
+LEFT_OUT = ("chosen-column", "score-control", "model-difference")
+"""Findings that the worst verdicts leave out: the first is in every plan and would hide what changes, and the other two
+may go, because they read nothing of a run, or need two."""
+Worst = dict[tuple[str, str, str, str], str]
+"""The worst verdict by plan, party, target and assumption."""
 
 
 def _grid() -> Iterator[tuple[str, Plan, int]]:
-    """The plans of benchmarks/check_grid.py, and those of several parties, openings and noises."""
+    """The plans of benchmarks/check_grid.py, those of several parties, openings and noises, and those of boundaries."""
     for cell in cells():
         yield f"grid {cell.number}: {cell.name}", cell.plan, cell.rows
     for name, (split, keys) in MORE.items():
         yield name, Plan.for_columns(split, **keys), TRAINED_ROWS
+    for boundary in BOUNDARIES:
+        yield from boundary.plans
 
 
 MORE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
@@ -33,6 +48,7 @@ MORE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "default, held out": ((11, 12), {"test_share": 0.2}),
     "default, opened": ((11, 12), {"open": "own"}),
     "default, few rows scored": ((11, 12), {"most_rows": 10}),
+    "default, one row scored": ((11, 12), {"most_rows": 1}),
     "default, opened, penalty": ((11, 12), {"open": "own", "l2": 0.01}),
     "default, flipped labels": ((11, 12), {"label_flip_epsilon": 1.0}),
     "default, rows 1": ((11, 12), {"noise": "rows", "epsilon": 1.0}),
@@ -59,15 +75,57 @@ MORE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 
 
 def of_plans() -> list[str]:
-    """Every finding of every plan."""
+    """Every finding of every plan; of a pair on a boundary, those that the boundary is about."""
     lines = []
     for name, plan, rows in _grid():
         lines.append(f"{HEADING}{name}")
         lines += [
             f"{found.attack} {found.by} {found.against} {found.target} {found.stage}: {found.verdict}"
             for found in plumbob.check(plan, rows=rows)
+            if ATTACK_OF.get(name, found.attack) == found.attack
         ]
     return lines
+
+
+def worst_of_plans() -> Worst:
+    """The worst verdict on every plan, where something degrades or leaks."""
+    worst: Worst = {}
+    for name, plan, rows in _grid():
+        for found in plumbob.check(plan, rows=rows):
+            key = name, found.by, found.target, found.assumes
+            if found.attack not in LEFT_OUT and found.verdict in STRICTNESS[2:]:
+                worst[key] = stricter(worst.get(key, ""), found.verdict)
+    return worst
+
+
+def stricter(*verdicts: str) -> str:
+    """The strictest of several verdicts; an empty one stands for no finding."""
+    return max(verdicts, key=lambda verdict: STRICTNESS.index(verdict or STRICTNESS[0]))
+
+
+def worst_as_lines(worst: Worst) -> Iterator[str]:
+    """One line for each plan and party."""
+    lines: dict[str, dict[str, list[str]]] = {}
+    for (plan, by, target, assumes), verdict in worst.items():
+        lines.setdefault(plan, {}).setdefault(by, []).append(f"{target} {assumes} {verdict}")
+    for plan, parties in lines.items():
+        yield f"{HEADING}{plan}"
+        for by, readings in parties.items():
+            yield f"{by}: {', '.join(sorted(readings))}"
+
+
+def worst_from_lines(lines: list[str]) -> Worst:
+    """The same, read back."""
+    worst: Worst = {}
+    plan = ""
+    for line in lines:
+        if line.startswith(HEADING):
+            plan = line.removeprefix(HEADING)
+            continue
+        by, _, readings = line.partition(": ")
+        for target, assumes, verdict in (reading.split() for reading in readings.split(", ")):
+            worst[plan, by, target, assumes] = verdict
+    return worst
 
 
 def real_jobs() -> Path | None:
