@@ -1,4 +1,4 @@
-"""Every theorem's experiment, quickly: what holds, holds, and what is known not to, does not."""
+"""The claims of the paper and beyond it, from the experiments of every theorem and of section 7."""
 
 from pathlib import Path
 
@@ -6,34 +6,32 @@ import pytest
 
 from plumbob.lab.paper.findings import ExperimentOutcome
 from plumbob.lab.paper.readings import Effort, ResultStore
-from plumbob.lab.paper.runs import Samples
 from plumbob.lab.paper.theory import EXPERIMENTS, Experiment, book_of, packing
+from tests.frozen.claims import COMMANDS, claims_of, frozen_claims
 from tests.lab.paper.support import QUICK, needs_data
-
-NOT_AS_STATED = {"printed-bound", "large-start", "stacked", "geometry", "batch-of-one"}
-"""The bound for rows of norm 1 on longer rows; large starts on short rows; and what goes beyond the paper."""
-ON_FEW_ROWS = {"stacked", "starts"}
-"""Experiments of which some hundred rows show as much as thousands."""
-
-
-class FewRows(Effort):
-    """The same effort on the first rows of the data."""
-
-    def credit(self, rows: int | None = None, column: int | None = None, is_first: bool = False) -> Samples:
-        return super().credit(min(rows or 640, 640), column, is_first)
 
 
 @needs_data
-@pytest.mark.parametrize("experiment", [one for one in EXPERIMENTS if one.name != "packing"], ids=lambda one: one.name)
-def test_experiments(experiment: Experiment) -> None:
-    """Each gives at least one figure with curves and one claim, with the expected verdict."""
-    outcome = experiment.run(FewRows(is_quick=True) if experiment.name in ON_FEW_ROWS else QUICK)
-    assert outcome.figures
-    assert all(curve.points for figure in outcome.figures for curve in figure.curves)
-    assert outcome.claims
-    for claim in outcome.claims:
-        allowed = {"agrees", "disagrees"} if claim.name == "large-start" else {"agrees"}
-        assert claim.verdict in ({"disagrees"} if claim.name in NOT_AS_STATED - {"large-start"} else allowed), claim
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "credit --quick",
+        "attacks --quick",
+        # All of it takes minutes.
+        pytest.param("attacks", marks=pytest.mark.soak),
+    ],
+)
+def test_claims_are_the_frozen_ones(tmp_path: Path, command: str) -> None:
+    """What holds, holds, and what is known not to, does not: statement, condition and verdict of every claim."""
+    assert claims_of(command, tmp_path / "paper") == frozen_claims()[command], (
+        "the commit that changes a claim says why"
+    )
+
+
+def test_every_command_is_frozen() -> None:
+    """The file holds these commands and no others."""
+    assert tuple(frozen_claims()) == COMMANDS
 
 
 @needs_data
