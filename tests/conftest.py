@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
@@ -96,13 +95,6 @@ def has_room_in_memory() -> bool:
 def browser_path() -> str | None:
     """The system's own; none is downloaded."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
-
-
-@pytest.fixture
-def no_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A comparison of defences measures no engine: its costs are made up."""
-    made_up = SimpleNamespace(minutes=1.0, bytes_sent=1)
-    monkeypatch.setattr("plumbob.lab.commands.attack.estimate", lambda *_: made_up)
 
 
 @pytest.fixture

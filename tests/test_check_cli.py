@@ -3,14 +3,12 @@
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from plumbob.commands.check import exit_code
-from plumbob.commands.estimate import TRIES, Trials, estimate, fastest, key_memory
-from plumbob.crypto import calibration
+from plumbob.commands.estimate import estimate, key_memory
 from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER, Kind
@@ -19,7 +17,7 @@ from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.run_folder import RunFolder
 from tests.command_line import CommandLine
-from tests.protocol.support import plan_for, trained
+from tests.protocol.support import trained
 from tests.protocol.test_lattice_shares import lattice_plan
 
 SAMPLES = Path(__file__).parent.parent / "examples" / "moving-in"
@@ -177,37 +175,12 @@ def without_signatures(plan: Plan) -> int:
     return estimate(plan, rows=40).bytes_sent - sum(HEADER.size + due.size for due in messages if due.kind is Kind.SEAL)
 
 
-def test_bytes_are_exact() -> None:
-    """Two runs that differ by one epoch differ by exactly what the estimate says of it, signatures apart.
-
-    It adds the schedule up, which `test_schedules` holds every kind of run to.
-    """
-    sent = {}
-    for epochs in (1, 2):
-        plan = plan_for((2, 3), epochs=epochs, protocol="exchange")
-        parties = trained(plan).record.parties
-        sent[epochs] = (sum(party.bytes_sent for party in parties), without_signatures(plan))
-    (first_real, first), (second_real, second) = sent[1], sent[2]
-    assert second_real - first_real == second - first
-    assert 0 <= first_real - first < 20_000
-
-
 def test_bytes_of_lattices_are_exact_but_for_repeated_tests() -> None:
     """Each key whose test is repeated, one in fifty, adds a challenge; nothing else is missing."""
     plan = Plan.for_columns((2, 3), protocol="shares", open="own", epochs=2, seed=3)
     sent = sum(party.bytes_sent for party in trained(plan).record.parties)
     repeated = sent - without_signatures(plan)
     assert 0 <= repeated < 8 * 2 * sets.SLOTS.polynomial_bytes
-
-
-def test_a_busy_machine_slows_no_estimate_by_one_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of several tries the fastest counts, whenever it comes."""
-    lengths = [5.0, 2.0, 3.0, 9.0, 4.0]
-    clock = iter(moment for start, length in enumerate(lengths) for moment in (100.0 * start, 100.0 * start + length))
-    monkeypatch.setattr("plumbob.commands.estimate.time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    tries: list[None] = []
-    assert fastest(lambda: tries.append(None)) == 2.0
-    assert len(tries) == TRIES == len(lengths)
 
 
 @pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
@@ -228,31 +201,15 @@ def test_the_estimate_knows_what_keys_take(split: tuple[int, ...]) -> None:
     assert sum(held) == key_memory(LatticeShape(plan, 40))
 
 
-def test_earlier_trials_are_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lab estimates after every change of a plan: what was timed for one plan of `shares` serves the next."""
-    trials, timed = Trials(), list[object]()
-
-    def seconds_of(work: object) -> float:
-        timed.append(work)
-        return 1e-3
-
-    monkeypatch.setattr("plumbob.commands.estimate.fastest", seconds_of)
-    first = estimate(lattice_plan(), rows=100, trials=trials)
-    measured = len(timed)
-    second = estimate(lattice_plan(epochs=2), rows=100, trials=trials)
-    assert (measured > 0, len(timed)) == (True, measured)
-    assert first.megabytes_sent != second.megabytes_sent
-
-
 def test_estimate_is_printed(cli: CommandLine) -> None:
-    """Minutes, megabytes and memory, from a calibration of two seconds."""
-    result = cli.answer("check", *LEAKY, "--estimate", code=3)
-    assert calibration.BUDGET <= 2.0
-    cost = result["estimate"]
-    assert cost["steps"] == 12_630
-    assert cost["megabytes_sent"] == pytest.approx(857, rel=0.001)
-    assert cost["minutes"] > 0.1
+    """Minutes, megabytes and memory of `shares`; any other protocol is refused in one sentence."""
+    cost = cli.answer("check", "--features", "11,12", "--rows", "27000", "--estimate", code=4)["estimate"]
+    assert cost["steps"] == 16
+    assert cost["megabytes_sent"] == pytest.approx(175, rel=0.01)
+    assert 0.0 < cost["minutes"] < 1.0
     assert 50 < cost["peak_memory_mib"] < 5_000
+    assert cli("check", *LEAKY, "--estimate") == 1
+    assert '--estimate: expected protocol = "shares", got "exchange"; leave --estimate out' in cli.err
 
 
 # Moving in.

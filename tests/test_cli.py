@@ -479,21 +479,6 @@ def test_a_partial_audit_settles_nothing(cli: CommandLine, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_audit_of_defences(cli: CommandLine, tmp_path: Path) -> None:
-    """One table of the same data under each defence; the findings at the top are the plan's own."""
-    flags = ["--batch-size", "15", "--epochs", "1", "--only", "label-toy", "--out", str(tmp_path)]
-    assert cli(*AUDIT, "--defences", *flags, "--json", "--quiet") in (3, 4)
-    result = json.loads(cli.out)
-    by_name = {one["defence"]: one for one in result["defences"]}
-    assert {"none", "fixed batches", "large start", "shares", "shares, never opened"} <= set(by_name)
-    assert by_name["none"]["advantages"]["label-toy"] is not None
-    assert [one["attack"] for one in result["findings"]] == ["label-toy"]
-    assert json.loads((tmp_path / "defences.json").read_text())["defences"] == result["defences"]
-    assert "Defences side by side" in (tmp_path / "report.html").read_text()
-    assert cli(*AUDIT, "--encrypted") == 2
-
-
-@pytest.mark.usefixtures("toy_attacks")
 def test_attack_on_a_recorded_run(cli: CommandLine, runs: Path) -> None:
     """The folder stays as it is; `--only a b` and `--only a --only b` mean the same."""
     folder = runs / "exchange"

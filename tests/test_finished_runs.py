@@ -7,10 +7,8 @@ import pytest
 
 from tests.command_line import CommandLine, call
 
-pytestmark = pytest.mark.usefixtures("no_estimates")
 TINY = ["--features", "15,15", "--protocol", "clear", "--epochs", "1", "--data", "breast-cancer", "--accept-leaks"]
 VERBS = {"train": ["train", *TINY], "audit": ["audit", "--only", "label-sign", *TINY]}
-DEFENCES = ["audit", "--defences", "--only", "label-sign", *TINY]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -32,7 +30,7 @@ def run(finished: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
-@pytest.mark.parametrize("words", [*VERBS.values(), DEFENCES], ids=["train", "audit", "defences"])
+@pytest.mark.parametrize("words", VERBS.values(), ids=VERBS)
 def test_a_finished_run_is_not_replaced_unasked(cli: CommandLine, words: list[str], run: Path) -> None:
     """Exit code 1, a sentence that names --new, and every file as it was."""
     before = contents(run)
@@ -42,7 +40,7 @@ def test_a_finished_run_is_not_replaced_unasked(cli: CommandLine, words: list[st
     assert not (run / "earlier-run").exists()
 
 
-@pytest.mark.parametrize("words", [*VERBS.values(), DEFENCES], ids=["train", "audit", "defences"])
+@pytest.mark.parametrize("words", VERBS.values(), ids=VERBS)
 def test_new_replaces_it(cli: CommandLine, words: list[str], run: Path) -> None:
     """--new replaces a run, with nothing of the old one left; without it the new one is refused."""
     before = contents(run)
@@ -89,17 +87,3 @@ def test_a_record_that_cannot_be_read_is_not_replaced_unasked(cli: CommandLine, 
     assert "holds a run whose run.json cannot be read; choose another --out, or add --new" in cli.err
     assert contents(run) == before
     assert cli(*VERBS["train"], "--out", str(run), "--new") == 0
-
-
-def test_a_comparison_of_defences_is_kept_too(cli: CommandLine, tmp_path: Path) -> None:
-    """It has no run.json, and its page would be lost to a run's or to another comparison's."""
-    out = tmp_path / "compared"
-    assert cli(*DEFENCES, "--out", str(out)) in {0, 3, 4}
-    before = contents(out)
-    for words in (*VERBS.values(), DEFENCES):
-        assert cli(*words, "--out", str(out)) == 1
-        assert "holds a finished comparison of defences; choose another --out" in cli.err
-    assert contents(out) == before
-    assert cli(*VERBS["train"], "--out", str(out), "--new") == 0
-    assert not (out / "defences.json").exists()
-    assert not (out / "earlier-run").exists()

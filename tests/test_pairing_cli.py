@@ -39,7 +39,7 @@ def by_place(files: list[str], folder: Path) -> list[str]:
     return bare
 
 
-@pytest.mark.parametrize("verb", [["train"], ["audit", "--only", "label-sign"], ["audit", "--defences"]], ids=" ".join)
+@pytest.mark.parametrize("verb", [["train"], ["audit", "--only", "label-sign"]], ids=" ".join)
 def test_files_without_an_id_are_refused(cli: CommandLine, verb: list[str], files: list[str], tmp_path: Path) -> None:
     """Files of one length say nothing about their order: a column that could be meant is named, nothing is written."""
     out = tmp_path / "run"
@@ -105,17 +105,6 @@ def test_pairing_by_place_is_shown_everywhere(cli: CommandLine, files: list[str]
     assert PAIRED not in cli.out
     assert json.loads((tmp_path / "ids" / "run.json").read_text())["by_place"] is False
     assert "by their place" not in (tmp_path / "ids" / "report.html").read_text()
-
-
-@pytest.mark.usefixtures("no_estimates")
-def test_a_comparison_of_defences_shows_it_too(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
-    """A comparison of defences shows it on its screen, its page and in its file."""
-    out = tmp_path / "compared"
-    words = ["audit", "--defences", "--only", "label-sign", "--data", *by_place(files, tmp_path), "--by-place", *WORDS]
-    assert cli(*words, "--out", str(out)) in {0, 3, 4}
-    assert PAIRED in cli.out
-    assert json.loads((out / "defences.json").read_text())["by_place"] is True
-    assert "Rows were paired by their place" in (out / "report.html").read_text()
 
 
 def test_an_id_and_no_id_together_are_refused(cli: CommandLine, files: list[str], tmp_path: Path) -> None:

@@ -277,8 +277,7 @@ def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
     assert RunFolder(tmp_path).record().findings
 
 
-@pytest.mark.usefixtures("no_estimates")
-@pytest.mark.parametrize("verb", ["train", "audit --only label-sign", "audit --only label-sign --defences"])
+@pytest.mark.parametrize("verb", ["train", "audit --only label-sign"])
 def test_rows_that_are_left_out_are_told(cli: CommandLine, verb: str, data: list[str], tmp_path: Path) -> None:
     """They are told once, like progress, so that --quiet keeps it back; not where all rows are common."""
     command = [*verb.split(), *SMALL, "--protocol", "clear", *data, "--epochs", "1", "--out", str(tmp_path / "run")]

@@ -16,6 +16,8 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 RETIRED: dict[str, str] = {
+    "--defences": "audit one plan for each defence, and read their reports side by side",
+    "--encrypted": "`audit` always runs the protocol that the plan names",
     "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
 }
 

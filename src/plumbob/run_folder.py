@@ -5,7 +5,6 @@
       summary.html                               the decision sheet: the same on one page, for whoever says yes or no
       parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
-      defences.json                              of `audit --defences`, in place of run.json
       receipt.json                               on a network, the record signed by whoever kept it
       signatures/NAME.signature                  on a network, everybody's word for the plan
       journal.db, status.json                    on a network, while the run lasts
@@ -35,8 +34,7 @@ STATUS = "status.json"
 RECEIPT = "receipt.json"
 UNFINISHED = ".unfinished"
 EARLIER = "earlier-run"
-COMPARISON = "defences.json"
-RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, COMPARISON, "parties", "signatures")
+RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, "parties", "signatures")
 
 
 class FileHere:
@@ -64,7 +62,6 @@ class RunFolder:
     receipt_file = FileHere(RECEIPT)
     unfinished = FileHere(UNFINISHED)
     """What a simulated run needs to resume; readable by its owner alone, because keys are made from draws."""
-    comparison_file = FileHere(COMPARISON)
     """The result of `audit --defences`, beside its page."""
 
     def party_folder(self, name: str) -> Path:
@@ -147,9 +144,7 @@ class RunFolder:
             is_finished = self.is_finished()
         except DataError:
             return f"a run whose {RECORD} cannot be read"
-        if is_finished:
-            return "a finished run"
-        return "a finished comparison of defences" if self.comparison_file.exists() else ""
+        return "a finished run" if is_finished else ""
 
     def set_finished_run_aside(self) -> None:
         """Set a finished run aside: hours of training must not be lost to a mistake in the next call."""

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page
 
 from plumbob.checking.check import check, notes
-from plumbob.lab.reports import compared_runs, defences_page, paper
+from plumbob.lab.reports import compared_runs, paper
 from plumbob.plan import Party, Plan
 from plumbob.record import Finding
 from plumbob.report import run as run_report
@@ -74,7 +74,6 @@ def pages() -> dict[str, Callable[[], str]]:
         "summary of an own side": lambda: summary_of(own_side(noisy_record())),
         "findings": lambda: findings_of(PLANS["exchange"]),
         "three ways": lambda: compared_runs.page_of("Three ways", "About.", ["How."], three_ways()),
-        "defences": lambda: defences_page.page_of("Defences", [way.outcome for way in three_ways()]),
         "paper": lambda: paper.page_of(BOOK, 12.3),
     }
 

@@ -197,7 +197,7 @@ def finished(witness: Witness, words: Mapping[str, tuple[str, ...]]) -> Iterator
 def test_check_imports_the_party_floor_only(tmp_path: Path, witness: Witness, options: tuple[str, ...]) -> None:
     """A verdict from a plan's numbers needs no code of an attack."""
     plan = tmp_path / "plan.toml"
-    plan.write_text(plan_for((11, 12), rows=27_000, batch_size=256).to_toml())
+    plan.write_text(Plan.for_columns((11, 12), rows=27_000).to_toml())
     process = witness.start("check", "check", str(plan), *options)
     _, complaint = process.communicate(timeout=PATIENCE)
     assert process.returncode in {0, 3, 4}, complaint

@@ -81,7 +81,7 @@ class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --
     def do(self, caller: Caller) -> Result:
         from plumbob.commands.check import run
 
-        return run(self, caller.tell)
+        return run(self)
 
     def exit_code(self, result: Result) -> int:
         from plumbob.commands.check import exit_code

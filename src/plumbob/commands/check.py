@@ -5,7 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbob.callbacks import Tell
 from plumbob.checking.check import assumptions, check, explain, notes, prices_of_noise
 from plumbob.checking.figures import AtHome
 from plumbob.checking.findings import Findings, lines_of
@@ -28,7 +27,7 @@ LEAKING, UNDECIDED = 3, 4
 """The exit codes for something that leaks, and for no all-clear."""
 
 
-def run(options: CheckPlan, tell: Tell) -> Result:
+def run(options: CheckPlan) -> Result:
     """Report findings, notes and, where asked, a story and an estimate."""
     plan, job = _plan_and_job(options)
     home = known_at_home(plan, options.own_data, options.id_words, options.label_column) if options.own_data else None
@@ -62,7 +61,6 @@ def run(options: CheckPlan, tell: Tell) -> Result:
     if options.estimate:
         from plumbob.commands.estimate import estimate, estimate_lines
 
-        tell("measuring the engine on this machine, about two seconds")
         cost = estimate(plan)
         result["estimate"] = asdict(cost)
         lines = [*lines, "", *estimate_lines(cost, plan)]

@@ -1,65 +1,70 @@
-"""The cost of a plan: bytes exactly from the schedule, minutes from a short measurement here.
+"""The cost of a `shares` plan: bytes exactly as they are sent, memory by what is held, minutes from constants.
 
 An estimate is for all parties on this machine, as `train` runs them; parties on machines of their own share the work.
-The times of single operations are measured (`crypto.calibration`).
+Minutes are right within a factor of two on a machine that has nothing else to do.
 """
 
 import resource
 import sys
-import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-
 from plumbob.checking.check import figures_of
 from plumbob.checking.figures import Figures
 from plumbob.counting import counted, seconds, size
-from plumbob.crypto import SYSTEM_RANDOMNESS, PrivateKey, engines, lattice, paillier, profiles
-from plumbob.crypto.calibration import Costs, measured
-from plumbob.crypto.engines import Engine, ProductShape
-from plumbob.crypto.lattice import KeyContext, KeyProof, KeyTest, Layout, OwnerKey, SlotLayout, TestedKey
-from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.engines import cores
+from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout
+from plumbob.crypto.lattice.native import available_paths
 from plumbob.data import store
+from plumbob.errors import PlanError
 from plumbob.party.evidence import evidence_bytes
 from plumbob.plan import Plan, in_words
-from plumbob.protocol.paillier.schedule import slots_for
 from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.shares.shape import TERMS, LatticeShape
 
 MEBIBYTE = 2**20
-CLEAR_STEP_SECONDS = 2e-4
-CLEAR_ENTRY_SECONDS = 1.5e-8
-OVERHEAD_SECONDS = 0.01
-"""Seconds of a step for messages and everything else that is not arithmetic."""
 BYTE_SECONDS = 5e-9
-"""Seconds per byte that lattices send: hashed at both ends and copied, with the work on its rows at home."""
+"""Seconds per byte that is sent: hashed at both ends and copied, with the work on its rows at home."""
 LIBRARIES = 30 * MEBIBYTE
 """Memory that training loads beyond what a check has loaded."""
 COPIES_OF_DATA = 3
 """How often tables are in memory: as read, aligned, and scaled."""
 BYTES_OF_IDS = 200
 """Bytes per row, at each party, while tables are aligned."""
-COPIES_OF_CIPHERTEXTS = 4
-"""How often ciphertexts are in memory: as limbs, as bytes, on the way, and with the peer."""
+COPIES_OF_MESSAGES = 2
+"""How often the messages of a pass over all rows are in memory: with their sender and with their receiver."""
 
 
-@dataclass(frozen=True)
-class ProductCost:
-    """One use of the primitive in a step: `terms` ciphertexts to the learner, `sums` back, packed into replies."""
+class PolynomialSeconds(NamedTuple):
+    """Seconds of one thread for each number of a polynomial (degree times primes), by the work that is done on it."""
 
-    terms: int
-    sums: int
-    replies: int
+    request: float
+    """A polynomial of a request is encrypted."""
+    reply: float
+    """A polynomial of a reply is hidden and opened."""
+    entry: float
+    """A polynomial of a matrix is multiplied with one of a request."""
+    slots: float
+    """A block of rows goes through a product in slots."""
+    turn: float
+    """A block of rows goes through a complex product in slots."""
+    key: float
+    """A key is made and tested."""
+
+
+SECONDS = {
+    "avx512ifma": PolynomialSeconds(15e-9, 29e-9, 5e-9, 270e-9, 770e-9, 190e-9),
+    "avx2": PolynomialSeconds(21e-9, 36e-9, 8e-9, 480e-9, 1170e-9, 250e-9),
+    "portable": PolynomialSeconds(48e-9, 107e-9, 22e-9, 1340e-9, 3000e-9, 350e-9),
+}
+"""Measured once, one thread on a server's processor of 2024, by the kernel's instruction set."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """The cost of one run of a plan on this machine."""
 
-    engine: str
     steps: int
     setup_seconds: float
     step_seconds: float
@@ -78,81 +83,23 @@ class Estimate:
     """How many passes there are, on how many rows, in words."""
 
 
-class Trials:
-    """Measurements on this machine, kept so that the next plan that needs the same need not wait."""
-
-    def __init__(self) -> None:
-        self._keys: dict[tuple[object, ...], tuple[PrivateKey, float, float]] = {}
-        self._costs: dict[tuple[object, ...], Costs] = {}
-        self._matrices: dict[tuple[object, ...], MatrixSeconds] = {}
-        self._slots: dict[tuple[object, ...], SlotSeconds] = {}
-
-    def key(self, plan: Plan, engine: Engine) -> tuple[PrivateKey, float, float]:
-        """A key as the plan wants it, with the seconds and the bytes that making it took."""
-        kind = (engine.name, plan.key_bits, plan.test_only_keys)
-        if kind not in self._keys:
-            before, started = _resident(), time.perf_counter()
-            key = _key(plan, engine)
-            self._keys[kind] = key, time.perf_counter() - started, _resident() - before
-        return self._keys[kind]
-
-    def costs(self, key: PrivateKey, shape: ProductShape) -> Costs:
-        """The costs of single operations, measured again at each doubling of a shape: overhead then weighs less."""
-        kind = (id(key), shape.rows.bit_length(), shape.columns.bit_length(), shape.bits)
-        if kind not in self._costs:
-            self._costs[kind] = measured(key, shape)
-        return self._costs[kind]
-
-    def matrix(self, parameters: lattice.ParameterSet, engine: lattice.LatticeEngine) -> "MatrixSeconds":
-        """The seconds of a product with a matrix."""
-        kind = (engine.name, parameters)
-        if kind not in self._matrices:
-            self._matrices[kind] = _measured_matrix(parameters, engine)
-        return self._matrices[kind]
-
-    def slots(self, parameters: lattice.ParameterSet, engine: lattice.LatticeEngine, is_turn: bool) -> "SlotSeconds":
-        """The seconds of a product in slots."""
-        kind = (engine.name, parameters, is_turn)
-        if kind not in self._slots:
-            self._slots[kind] = _measured_slots(parameters, engine, is_turn)
-        return self._slots[kind]
-
-
-def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None) -> Estimate:
-    """Estimate by measuring on this machine now, unless earlier `trials` have it."""
+def estimate(plan: Plan, rows: int | None = None) -> Estimate:
+    """Estimate the cost of a `shares` plan; PlanError for any other."""
+    if not plan.kind.has_lattices:
+        raise PlanError(f'--estimate: expected protocol = "shares", got "{plan.protocol}"; leave --estimate out')
     figures = figures_of(plan, rows)
-    if not plan.kind.is_encrypted:
-        entries = plan.columns * sum(level.passes * level.rows for level in figures.levels)
-        return _estimate(
-            figures, "none", 0.0, CLEAR_STEP_SECONDS * figures.steps + CLEAR_ENTRY_SECONDS * entries, 0, 0.0
-        )
-    trials = trials or Trials()
-    if plan.kind.has_lattices:
-        native = lattice.choose("auto", jobs)
-        cost, sent = lattice_cost(figures, native, trials), bytes_sent(figures)
-        steps = cost.step_seconds + BYTE_SECONDS * sent
-        return _estimate(figures, native.name, cost.setup_seconds, steps, sent, float(cost.key_memory))
-    engine = engines.choose("auto", jobs or engines.cores())
-    key, setup, memory = trials.key(plan, engine)
-    products = list(products_of(figures))
-    costs = trials.costs(key, _shape(figures, products))
-    # Each party has a key of its own and tables for every peer's; an arbiter's is everybody's.
-    keys = 1 if plan.arbiter is not None else len(plan.learners)
-    holders = len(plan.parties)
-    seconds = step_seconds(figures, products, costs) * figures.steps
-    return _estimate(figures, engine.name, keys * setup, seconds, bytes_sent(figures), memory * (keys * holders - 1))
-
-
-def _estimate(figures: Figures, engine: str, setup: float, steps: float, sent: int, tables: float) -> Estimate:
+    shape, sent = LatticeShape(plan, figures.rows), bytes_sent(figures)
+    threads, path = cores(), SECONDS[available_paths()[0]]
+    setup = setup_work(shape, path) / threads
+    steps = step_work(shape, path) / threads + BYTE_SECONDS * sent
     return Estimate(
-        engine=engine,
         steps=figures.steps,
         setup_seconds=setup,
         step_seconds=steps / figures.steps,
         minutes=(setup + steps) / 60.0,
         bytes_sent=sent,
         megabytes_sent=sent / 1e6,
-        peak_memory_mib=(peak_memory(figures) + tables) / MEBIBYTE,
+        peak_memory_mib=(peak_memory(figures, sent) + key_memory(shape)) / MEBIBYTE,
         temporary_files_mib=sum(size for size in data_bytes(figures) if size >= store.MAPPED_FROM)
         * COPIES_OF_DATA
         / MEBIBYTE,
@@ -165,7 +112,7 @@ def _estimate(figures: Figures, engine: str, setup: float, steps: float, sent: i
 def estimate_lines(cost: Estimate, plan: Plan) -> list[str]:
     """The estimate as lines for a terminal."""
     return [
-        f"estimate for {counted(cost.rows, 'training row')}, all parties on this machine, engine {cost.engine}:",
+        f"estimate for {counted(cost.rows, 'training row')}, all parties on this machine:",
         f"  about {cost.minutes:.1f} minutes ({counted(cost.steps, *plan.step_nouns)} of {seconds(cost.step_seconds)})",
         f"  {cost.passes}",
         f"  {size(cost.bytes_sent)} sent, all parties together",
@@ -186,73 +133,63 @@ def most_evidence(figures: Figures) -> int:
     return max(evidence_bytes(plan.replace(test_share=0.0), party.name, figures.rows) for party in plan.learners)
 
 
-# Shapes.
-
-
 def bytes_sent(figures: Figures) -> int:
     """The bytes that all parties send by the schedule, headers included, without held-out rows."""
     return training_schedule(figures.plan.replace(test_share=0.0), figures.rows).total_bytes
 
 
-def products_of(figures: Figures) -> Iterator[ProductCost]:
-    """Every use of the primitive in a usual step."""
-    plan = figures.plan
-    for learner in plan.learners:
-        columns = figures.columns(learner.name)
-        if not columns:
-            continue
-        slots = slots_for(plan, figures.widths, columns, figures.rows)
-        helpers = 1 if plan.kind.has_arbiter else len(plan.learners) - 1
-        for _ in range(helpers):
-            yield ProductCost(figures.batch, columns, slots.replies)
+# Time, of one thread.
 
 
-# Time.
+def setup_work(whole: LatticeShape, path: PolynomialSeconds) -> float:
+    """Seconds for all keys of products in slots; those of matrices are few."""
+    return sum(path.key * _numbers(layout.parameters) for _, shape in whole.keyed_passes for layout in _slots(shape))
 
 
-def step_seconds(figures: Figures, products: list[ProductCost], costs: Costs) -> float:
-    """Seconds of all parties' work in one step, one after the other on all cores."""
-    per_reply = costs.randomisation + costs.decryption
-    seconds = OVERHEAD_SECONDS + sum(
-        product.terms * product.sums * costs.entry + product.replies * per_reply for product in products
-    )
-    if figures.plan.kind.has_arbiter:
-        # Everybody encrypts under a key of which only the arbiter has the secret. Then the label party randomises the
-        # joint residuals for each of the others, on its part of the cores, while they wait.
-        learners = len(figures.plan.learners)
-        joint = (learners - 1) * learners * costs.randomisation
-        return seconds + figures.batch * (learners * costs.foreign_encryption + joint)
-    # One encryption serves all learners.
-    return seconds + len(figures.plan.learners) * figures.batch * costs.encryption
+def step_work(whole: LatticeShape, path: PolynomialSeconds) -> float:
+    """Seconds for all passes, all parties together."""
+    seconds = 0.0
+    for shape, passes in whole.levels:
+        of_matrices = sum(_matrix_work(layout, path) for layout in _matrices(shape))
+        of_slots = sum(_slot_work(layout, path) for layout in _slots(shape))
+        seconds += passes * (of_matrices + of_slots)
+    return seconds
 
 
-def _shape(figures: Figures, products: list[ProductCost]) -> ProductShape:
-    rows, columns = (max(getattr(product, side) for product in products) for side in ("terms", "sums"))
-    return ProductShape(rows, columns, figures.widths.features.bits)
+def _matrix_work(layout: Layout, path: PolynomialSeconds) -> float:
+    requests, replies = layout.requests, layout.replies
+    work = requests * path.request + replies * path.reply + requests * replies * path.entry
+    return work * _numbers(layout.parameters)
 
 
-def _key(plan: Plan, engine: Engine) -> PrivateKey:
-    test_only = plan.test_only_keys
-    profile = profiles.insecure_for_tests(plan.key_bits) if test_only else profiles.for_key_bits(plan.key_bits)
-    key = paillier.generate(profile, engine)
-    # Both make their tables on first use.
-    key.encrypt([0])
-    key.public.randomisers(1)
-    return key
+def _slot_work(layout: SlotLayout, path: PolynomialSeconds) -> float:
+    return layout.requests / TERMS * (path.turn if layout.is_turn else path.slots) * _numbers(layout.parameters)
+
+
+def _numbers(parameters: ParameterSet) -> int:
+    """How many numbers a polynomial modulo q has."""
+    return parameters.degree * len(parameters.primes)
 
 
 # Memory.
 
 
-def peak_memory(figures: Figures) -> float:
-    """The peak memory in bytes: this process with keys and tables, plus data, sums and one step's ciphertexts."""
-    plan = figures.plan
+def peak_memory(figures: Figures, sent: int) -> float:
+    """The peak memory in bytes, but for the keys: this process, data, ids, and the messages of one pass."""
     in_memory = sum(size for size in data_bytes(figures) if size < store.MAPPED_FROM)
-    data = COPIES_OF_DATA * in_memory + BYTES_OF_IDS * figures.rows * len(plan.learners)
-    sums = 8.0 * figures.steps * (plan.columns + 1)
-    size = plan.key_bits / 4 if plan.kind.is_encrypted else 0.0
-    ciphertexts = len(plan.learners) * figures.longest_batch * size
-    return _resident() + LIBRARIES + data + sums + COPIES_OF_CIPHERTEXTS * ciphertexts
+    ids = BYTES_OF_IDS * figures.rows * len(figures.plan.learners)
+    largest_pass = sent * figures.rows / sum(level.passes * level.rows for level in figures.levels)
+    return _resident() + LIBRARIES + COPIES_OF_DATA * in_memory + ids + COPIES_OF_MESSAGES * largest_pass
+
+
+def key_memory(whole: LatticeShape) -> int:
+    """The bytes of all keys, which are tested before the first pass; each is kept at its owner and its evaluators."""
+    ends = []
+    for _, shape in whole.keyed_passes:
+        ends += [layout.parameters for layout in _matrices(shape)] * 2
+        for stage in shape.stages:
+            ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
+    return sum(8 * _numbers(parameters) + parameters.polynomial_bytes for parameters in ends)
 
 
 def data_bytes(figures: Figures) -> list[float]:
@@ -265,46 +202,7 @@ def _resident() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
 
 
-TRIES = 5
-"""How often a product is timed."""
-MANY = 8
-"""How many polynomials the request or reply of a timed product has."""
-
-
-@dataclass(frozen=True)
-class LatticeCost:
-    """The cost of one run for all parties together."""
-
-    setup_seconds: float
-    step_seconds: float
-    """The seconds of all steps together."""
-    key_memory: int
-    """Bytes of all keys before the first pass, in one process."""
-
-
-def lattice_cost(figures: Figures, engine: lattice.LatticeEngine, trials: Trials) -> LatticeCost:
-    """The cost, from products of a few polynomials."""
-    whole = LatticeShape(figures.plan, figures.rows)
-    of_matrix = trials.matrix(whole.gradients(figures.plan.feature_parties[0].name)[0].parameters, engine)
-    turns = {stage.is_turn for stage in whole.stages}
-    of_slots = {turn: trials.slots(whole.profile[2], engine, turn) for turn in turns}
-    steps = 0.0
-    for shape, passes in whole.levels:
-        matrices = sum(map(of_matrix.of, _matrices(shape)))
-        staged = sum(layout.requests * of_slots[layout.is_turn].block for layout in _slots(shape)) / TERMS
-        steps += passes * (staged + matrices)
-    setup = sum(of_slots[layout.is_turn].key for _, shape in whole.keyed_passes for layout in _slots(shape))
-    return LatticeCost(setup, steps, key_memory(whole))
-
-
-def key_memory(whole: LatticeShape) -> int:
-    """The bytes of all keys, which are tested before the first pass; each is kept at its owner and its evaluators."""
-    ends = []
-    for _, shape in whole.keyed_passes:
-        ends += [layout.parameters for layout in _matrices(shape)] * 2
-        for stage in shape.stages:
-            ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
-    return sum(8 * len(one.primes) * one.degree + one.polynomial_bytes for one in ends)
+# Layouts of a run.
 
 
 def _matrices(shape: LatticeShape) -> list[Layout]:
@@ -321,94 +219,3 @@ def _slots(shape: LatticeShape) -> list[SlotLayout]:
         for piece in shape.pieces
         for _ in range(stage.pairs)
     ]
-
-
-class SlotSeconds(NamedTuple):
-    """Seconds for one block of rows, and for one key with its test."""
-
-    block: float
-    key: float
-
-
-def _measured_slots(parameters: lattice.ParameterSet, engine: lattice.LatticeEngine, is_turn: bool) -> SlotSeconds:
-    layout = SlotLayout(parameters, parameters.degree, TERMS, is_turn)
-    started = time.perf_counter()
-    key, tested = _tested(engine, layout, "slots")
-    key_seconds = time.perf_counter() - started
-    ones = np.ones((TERMS, layout.rows), dtype=np.int32)
-
-    def multiply() -> None:
-        owner = lattice.SlotOwner(key, 1, layout)
-        draw = SYSTEM_RANDOMNESS.draw(SEED_BYTES)
-        evaluator = lattice.SlotEvaluator(engine, layout, tested, 1, draw, lattice.Register())
-        owner.open(evaluator.reply(owner.request(ones), ones).reply)
-
-    return SlotSeconds(fastest(multiply), key_seconds)
-
-
-class MatrixSeconds(NamedTuple):
-    """Seconds of a product with a matrix: per polynomial of the request, of the reply, and of the matrix."""
-
-    request: float
-    reply: float
-    entry: float
-    size: int
-    """The size of the polynomials that this was measured with."""
-
-    def of(self, layout: Layout) -> float:
-        """Seconds of one product."""
-        requests, replies = layout.requests, layout.replies
-        counted = requests * self.request + replies * self.reply + requests * replies * self.entry
-        return counted * _size(layout.parameters) / self.size
-
-
-def _measured_matrix(parameters: lattice.ParameterSet, engine: lattice.LatticeEngine) -> MatrixSeconds:
-    """Measure three products: with many polynomials in the request, in the reply, and in both."""
-    long, wide, both = (_product_seconds(parameters, engine, *one) for one in ((MANY, 1), (1, MANY), (MANY, MANY)))
-    # Linear equations: `MANY` of the one, one of the other, and as many entries as both have together.
-    reply_and_entries, request_and_entries = (both - long) / (MANY - 1), (both - wide) / (MANY - 1)
-    request, reply = max(0.0, long - reply_and_entries) / MANY, max(0.0, wide - request_and_entries) / MANY
-    return MatrixSeconds(request, reply, max(0.0, reply_and_entries - reply) / MANY, _size(parameters))
-
-
-def _size(parameters: lattice.ParameterSet) -> int:
-    """How many numbers a polynomial modulo q has."""
-    return parameters.degree * len(parameters.primes)
-
-
-def _product_seconds(
-    parameters: lattice.ParameterSet, engine: lattice.LatticeEngine, requests: int, replies: int
-) -> float:
-    layout = Layout(parameters, "gradients", requests * parameters.degree, replies, 1, 128, 104)
-    key, tested = _tested(engine, layout, "gradients")
-    entries, values = np.ones((layout.rows, layout.columns), np.int32), np.ones((layout.inputs, 2), np.uint64)
-
-    def multiply() -> None:
-        owner = lattice.Owner(key, 1, layout)
-        matrix = lattice.PrivateMatrix(engine, layout, entries)
-        evaluator = lattice.Evaluator(matrix, tested, 1, SYSTEM_RANDOMNESS.draw(SEED_BYTES), lattice.Register())
-        owner.open(evaluator.reply(owner.request(values)).reply)
-
-    return fastest(multiply)
-
-
-def fastest(work: Callable[[], None]) -> float:
-    """Seconds of the fastest try: the first one fills caches, and other programs on the machine only ever add."""
-    seconds = []
-    for _ in range(TRIES):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
-
-
-def _tested(engine: lattice.LatticeEngine, layout: Layout | SlotLayout, kind: str) -> tuple[OwnerKey, TestedKey]:
-    context = KeyContext(b"estimate", "owner", "evaluator", kind, 1)
-    key = OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(SEED_BYTES))
-    public = key.public_bytes()
-    while True:
-        test = KeyTest(engine, layout.parameters, context, public, SYSTEM_RANDOMNESS.draw(SEED_BYTES))
-        proof = KeyProof(key, public, SYSTEM_RANDOMNESS.draw(SEED_BYTES))
-        nonce = proof.reveal(test.reveal(proof.commit(test.challenge())))
-        if nonce is not None:
-            return key, test.finish(nonce)

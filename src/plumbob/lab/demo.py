@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from plumbob.data import Batch
 from plumbob.datasets import LOANS_PARTIES
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import in_clear
-from plumbob.lab.audit.defences import outcome_of
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import passive_names
 from plumbob.lab.audit.truth import Truth
@@ -103,7 +102,7 @@ def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | Non
         "seconds": took,
         "engine": compared[0].record.engine,
         "largest_weight_difference": difference,
-        "runs": [one.outcome.to_dict() for one in compared],
+        "runs": [_as_json(run) for run in compared],
         "lines": [
             about,
             *_lines(compared),
@@ -139,8 +138,20 @@ def _attack(name: str, settings: DemoSettings, loaded: LoadedTables, progress: C
 
 
 def _compare(name: str, run: Run, read: LabelsRead) -> ComparedRun:
-    outcome = outcome_of(run, run.record.findings, name, measured=True)
-    return ComparedRun(name, f"{STORIES[name]}.", run.record, outcome, read, f"{FOLDERS[name]}/{REPORT}")
+    return ComparedRun(name, f"{STORIES[name]}.", run.record, read, f"{FOLDERS[name]}/{REPORT}")
+
+
+def _as_json(compared: ComparedRun) -> dict[str, object]:
+    return {
+        "name": compared.name,
+        "protocol": compared.record.protocol,
+        "labels": compared.verdict,
+        "labels_read": asdict(compared.labels),
+        **compared.quality,
+        "seconds": compared.record.seconds,
+        "bytes": compared.bytes_sent,
+        "findings": [asdict(finding) for finding in compared.record.findings],
+    }
 
 
 def _save(run: Run, folder: Path) -> None:
@@ -230,7 +241,7 @@ def _lines(compared: Sequence[ComparedRun]) -> Iterator[str]:
 
 
 def _row(one: ComparedRun) -> list[str]:
-    costs = decimal(one.outcome.auc), seconds(one.outcome.seconds), size(one.outcome.bytes)
+    costs = decimal(one.quality["auc"]), seconds(one.record.seconds), size(one.bytes_sent)
     return [one.name, percent(one.labels.guessed), percent(one.labels.read), *costs]
 
 

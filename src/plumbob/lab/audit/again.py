@@ -19,6 +19,7 @@ from plumbob.lab.simulate import Run, train
 from plumbob.plan import KEYS, Plan
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.party import party_class
+from plumbob.protocol.transcript import Transcript
 
 NO_EVIDENCE = {"evidence": "none", "days": 0, "auditors": {}}
 """Nobody replays a run that an attack has to itself, and what is calculated in the clear cannot be replayed."""
@@ -66,6 +67,28 @@ def in_clear(plan: Plan) -> Plan:
     same["epochs"] = plan.epochs if plan.follows_rule else plan.passes_without_sample
     plain = {"replies": "packed", "open": "own", "unmasked_gradients_for_the_arbiter": False}
     return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain, **NO_EVIDENCE})
+
+
+def as_seen_under(plan: Plan, run: Run) -> Run:
+    """A run of `clear` with the views that the plan's own protocol would have given."""
+    transcripts = {name: _as_seen(plan, transcript) for name, transcript in run.transcripts.items()}
+    record = replace(
+        run.record,
+        plan=plan.to_toml(),
+        parsed_plan=plan,
+        plan_hash=plan.hash(),
+        protocol=plan.protocol,
+        transcripts=transcripts,
+    )
+    return Run(record, transcripts, run.model)
+
+
+def _as_seen(plan: Plan, transcript: Transcript) -> Transcript:
+    seen = replace(transcript, plan=plan.to_toml())
+    if plan.kind.shows_gradients:
+        return seen
+    weights = transcript.weights if plan.opens_weights else np.zeros(0)
+    return replace(seen, sums=np.zeros((len(transcript.sums), 0)), weights=weights)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -145,12 +145,6 @@ class Audit(
     """
 
     only: flags.Only = ()
-    defences: Annotated[
-        bool, Flag("Train with one defence after the other on the same data, and compare them in one table.")
-    ] = False
-    encrypted: Annotated[
-        bool, Flag("With --defences: run the encrypted protocols, measure them, and include active attacks.")
-    ] = False
     predicted: flags.Predicted = None
     strict: flags.Strict = False
     verbose: flags.ShowsAll = field(default=False, kw_only=True)
@@ -158,8 +152,6 @@ class Audit(
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands import attack
 
-        if self.defences:
-            return attack.compare_defences(self, caller.at)
         return attack.audit_plan(self, caller)
 
     def exit_code(self, result: Result) -> int:

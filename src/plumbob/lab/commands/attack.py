@@ -1,12 +1,9 @@
 """`attack`: runs the red team on a recorded run. `audit`: makes a run for it, and keeps its findings in the record."""
 
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-
-import typer
 
 from plumbob.callbacks import Tell
 from plumbob.checking.facts import SaidWhere, said
@@ -14,23 +11,20 @@ from plumbob.checking.filing import Agreement, agreements, figures_of_run
 from plumbob.checking.findings import Findings
 from plumbob.checking.findings import lines_of as findings_lines
 from plumbob.checking.headlines import headlines, short_lines
-from plumbob.commands.estimate import estimate
 from plumbob.counting import counted
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import plan_again, tables_again
 from plumbob.lab.audit.canaries import canary_sentence
-from plumbob.lab.audit.defences import DefenceComparison, compare
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import budget_note, cut_short, cut_short_sentence, names, not_run, refuse_unknown
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.commands import Audit, train
-from plumbob.lab.reports.defences_page import defences_table, page_of, sentences
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report import results
 from plumbob.report.audit import conditions_table, kept_sentence, theorems_table
 from plumbob.report.page import as_text
-from plumbob.report.run import WARNING_BY_PLACE, partial_sentence
+from plumbob.report.run import partial_sentence
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
@@ -77,8 +71,6 @@ def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
 
 def audit_plan(asked: Audit, caller: Caller) -> Result:
     """Train, attack, score, report."""
-    if asked.encrypted:
-        raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
     paths, only = told_apart(asked.paths, asked.only)
     plan, drafted = train.plan_for(asked, paths)
     # Before hours of training, not after them.
@@ -161,59 +153,3 @@ def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:
     lines = [partial_sentence(left_out)] if left_out else []
     lines += [cut_short_sentence(short)] if short else []
     return lines
-
-
-# One defence after the other on the same data: a table, defences.json and a page.
-
-
-def compare_defences(asked: Audit, tell: Tell) -> Result:
-    """Train and attack under each defence; the findings at the top are those of the plan as it is."""
-    paths, only = told_apart(asked.paths, asked.only)
-    plan, drafted = train.plan_for(asked, paths)
-    refuse_unknown(only)
-    out = asked.out
-    if not asked.is_new:
-        train.refuse_finished(out)
-    loaded = train.load(plan, asked, drafted)
-    if loaded.left_out:
-        tell(loaded.left_out)
-    results.make_folder(out)
-    comparison = DefenceComparison(
-        loaded.tables, loaded.test, asked.encrypted, only, asked.engine, asked.jobs, _cost_with(asked.jobs), tell
-    )
-    outcomes = compare(plan, comparison)
-    # Only now: until here it may fail, and what lay there before is still in its place.
-    folder = RunFolder(out)
-    folder.set_finished_run_aside()
-    warned = [WARNING_BY_PLACE] if loaded.is_by_place else []
-    report = folder.report_file
-    report.write_text(page_of(plan.title or "Defences side by side", outcomes, warned), encoding="utf-8")
-    result = {
-        "out": str(out),
-        "report": str(report),
-        "data": asked.source,
-        "plan_hash": plan.hash(),
-        "by_place": loaded.is_by_place,
-        "findings": [asdict(finding) for one in outcomes if one.is_plan for finding in one.findings],
-        "attacks_not_run": not_run(comparison.attacks(), plan),
-        "defences": [one.to_dict() for one in outcomes],
-        "notes": [*warned, *sentences(outcomes)],
-    }
-    folder.comparison_file.write_text(json.dumps(result, indent=2, allow_nan=False), encoding="utf-8")
-    folder.earlier.remove_run()
-    lines = [*warned, *as_text(defences_table(outcomes)), "", *sentences(outcomes), str(report)]
-    return {**result, "lines": lines}
-
-
-def _cost_with(jobs: int | None) -> Callable[[Plan, int], tuple[float, int]]:
-    """Measures costs once for each shape of the work, so that defences of one shape do not differ by chance."""
-    measured: dict[tuple[object, ...], tuple[float, int]] = {}
-
-    def cost(plan: Plan, rows: int) -> tuple[float, int]:
-        shape = (plan.protocol, plan.batches == "full", plan.batch_size)
-        if shape not in measured:
-            found = estimate(plan, rows, jobs)
-            measured[shape] = 60 * found.minutes, found.bytes_sent
-        return measured[shape]
-
-    return cost

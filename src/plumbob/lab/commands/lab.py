@@ -75,15 +75,12 @@ def refuse_without_extra() -> None:
 
 
 def _estimator() -> Callable[[Plan], dict[str, Any]]:
-    """An estimator that measures once for each kind of key and shape; imported late, because it loads the engines."""
-    trials: list[Any] = []
+    """An estimator, imported late, because it loads the kernel."""
 
     def estimated(plan: Plan) -> dict[str, Any]:
-        from plumbob.commands.estimate import Trials, estimate
+        from plumbob.commands.estimate import estimate
 
-        if not trials:
-            trials.append(Trials())
-        return asdict(estimate(plan, trials=trials[0]))
+        return asdict(estimate(plan))
 
     return estimated
 

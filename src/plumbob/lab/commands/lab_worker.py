@@ -21,8 +21,7 @@ from plumbob.checking.filing import with_predictions
 from plumbob.checking.words import ORDER
 from plumbob.counting import seconds
 from plumbob.errors import PlumbobError
-from plumbob.lab.audit.again import in_clear
-from plumbob.lab.audit.defences import as_seen_under
+from plumbob.lab.audit.again import as_seen_under, in_clear
 from plumbob.lab.audit.redteam import audit, passive_names, usual_names
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.commands import train as training

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from plumbob.checking.judgement import HEADINGS
-from plumbob.checking.words import ASSUMPTIONS, BLOCKED, LEAKS, ORDER
+from plumbob.checking.words import ASSUMPTIONS, BLOCKED, LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.counting import decimal, percent, seconds, size
-from plumbob.lab.audit.defences import LABELS, DefenceOutcome
 from plumbob.record import Finding, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.markup import joined, tag
@@ -43,10 +42,26 @@ class ComparedRun:
     name: str
     story: str
     record: RunRecord
-    outcome: DefenceOutcome
     labels: LabelsRead
     page: str
     """The address of its own page, from this one."""
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict about labels."""
+        found = (finding.verdict for finding in self.record.findings if finding.target == "labels")
+        return min(found, key=ORDER.index, default=NOT_APPLICABLE)
+
+    @property
+    def quality(self) -> Mapping[str, float | None]:
+        """How good the joint model is."""
+        (models,) = self.record.quality.values()
+        return models["joint"]
+
+    @property
+    def bytes_sent(self) -> int:
+        """The bytes that all parties sent."""
+        return sum(party.bytes_sent for party in self.record.parties)
 
 
 def page_of(title: str, about: str, sentences: Sequence[str], runs: Sequence[ComparedRun]) -> str:
@@ -73,13 +88,13 @@ def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterat
 
 def _card(run: ComparedRun) -> Markup:
     """A card: what is read in one sentence, how that came about, and what the run is worth and costs."""
-    verdict = run.outcome.verdicts[LABELS]
+    verdict = run.verdict
     is_ranked = verdict == LEAKS and run.labels.read == run.labels.guessed
     numbers = (
         ("labels right by attack", percent(run.labels.read)),
-        ("AUC", decimal(run.outcome.auc)),
-        ("time", seconds(run.outcome.seconds)),
-        ("traffic", size(run.outcome.bytes)),
+        ("AUC", decimal(run.quality["auc"])),
+        ("time", seconds(run.record.seconds)),
+        ("traffic", size(run.bytes_sent)),
     )
     listed = (part for what, value in numbers for part in (tag("dt", what), tag("dd", value)))
     return tag(
