@@ -73,7 +73,6 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
         "garbage-replies",
         "false-residual",
         "chosen-labels",
-        "chosen-column",
         "prediction-equations",
         "score-control",
     }

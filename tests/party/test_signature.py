@@ -33,7 +33,8 @@ from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
 SCREEN = 40  # Lines of 80 characters, for a plan with many leaks.
-PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batches="full")
+PLAN = plan_for((2, 3), protocol="shares", epochs=1, seed=0)
+SHORT_KEYS = plan_for((2, 3), protocol="exchange", epochs=1, batches="full")
 
 
 @pytest.mark.parametrize("what", signature.ACCEPTED)
@@ -123,9 +124,10 @@ def organisations(tmp_path: Path) -> Iterator[Organisations]:
 
 
 @pytest.mark.usefixtures("nobody_waits")
-def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> None:
+def test_short_keys_need_a_word_of_their_own(tmp_path: Path) -> None:
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
-    home, plan = organisations.home("label"), organisations.plan_file
+    place = Organisations(SHORT_KEYS, tables_for(SHORT_KEYS, *made_up(columns=SHORT_KEYS.columns)), tmp_path)
+    home, plan = place.home("label"), place.plan_file
     with pytest.raises(UnsafePlanError, match="break the short keys"):
         Home.open(home).sign(plan, accept_cheating=True)
     with pytest.raises(UnsafePlanError, match="--allow-test-keys"):
