@@ -29,7 +29,7 @@ FINDING = Finding(
 )
 RECORD = replace(
     unfinished_record(Plan.for_columns((1, 2)), 10, "finished"),
-    parties=[PartyRecord("label", "label", ["age"], [0.5], 0.1, 1, 2, 3, 4, 5, 6, {}, {})],
+    parties=[PartyRecord("label", "label", ["age"], [0.5], 0.1, 1, 2, 3, {}, {})],
     findings=[FINDING],
     predicted=[replace(FINDING, rate=None)],
     ledger=[LedgerCurve("features", "labels", "label", 10, [1, 2], [2, 4], [2, 3], True, False)],

@@ -116,9 +116,6 @@ class PartyRecord:
     offset: float
     messages_sent: int
     bytes_sent: int
-    encryptions: int
-    decryptions: int
-    randomisations: int
     noise_draws: int
     streams: dict[str, str]
     """The hash over all bytes sent to each peer; it must equal the peer's hash over what it received."""

@@ -146,7 +146,7 @@ def test_a_run_that_two_parties_recorded_is_one_run(tmp_path: Path) -> None:
     """The peer's record is named below the first one; another seed is another run."""
     for place, seed in (("bank", "a1"), ("fund", "a1"), ("other", "b2")):
         record = with_predictions(unfinished_record(PLAN, 1000, FINISHED))
-        side = PartyRecord(place, "features", [], None, 0.0, 0, 0, 0, 0, 0, 0, {}, {})
+        side = PartyRecord(place, "features", [], None, 0.0, 0, 0, 0, {}, {})
         folder = tmp_path / place / "runs" / "abc"
         folder.mkdir(parents=True)
         RunFolder(folder).keep(replace(record, seed=seed, parties=[side]))

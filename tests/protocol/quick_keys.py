@@ -40,7 +40,6 @@ def _make_key(participant: Participant) -> PrivateKey:
     public = PublicKey(made.public.n, made.public.profile, participant.engine, participant.draws.of("own key"))
     key = PrivateKey(int(made._p), int(made._q), public)
     vars(key)["_own_bases"] = made._own_bases
-    participant.keys.append(key)
     return key
 
 

@@ -364,20 +364,6 @@ def test_many_rows_are_accepted(split: tuple[int, ...], rows: int, keys: dict[st
         LatticeShape(plan, most + 1).prove()
 
 
-def test_polynomials_are_counted() -> None:
-    """What each party encrypted, decrypted and answered is in its record; one's answers are what the other decrypts."""
-    run = trained(lattice_plan())
-    label, features = run.record.parties
-    shape = LatticeShape(run.model.plan, 40)
-    slots = shape.slots(shape.pieces[0])
-    matrices = {name: [shape.scores(name), *shape.gradients(name)] for name in ("label", "features")}
-    asked = sum(each.requests for each in matrices["features"]) + slots.requests
-    assert label.encryptions == run.model.plan.epochs * asked
-    assert features.encryptions == run.model.plan.epochs * sum(each.requests for each in matrices["label"])
-    assert label.decryptions == features.randomisations > 0
-    assert features.decryptions == label.randomisations > 0
-
-
 def test_the_end_of_a_run_depends_on_51_bits_of_a_share() -> None:
     """Own products and requests of prediction are the same whatever a weight's share is beyond one period."""
     shape = LatticeShape(lattice_plan((2, 3), open="never"), 40)

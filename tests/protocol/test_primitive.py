@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from plumbob.crypto import Encoded, Encoding, PrivateKey, PublicKey, Slots, engines, paillier, profiles
+from plumbob.crypto import Encoded, Encoding, EncryptedVector, PrivateKey, PublicKey, Slots, engines, paillier, profiles
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError
 from plumbob.net import Link, linked_pair
 from plumbob.protocol.channel import Channel
@@ -128,17 +128,20 @@ def test_sums_are_freshly_randomised(key: PrivateKey) -> None:
     ],
     ids=["our own ciphertext", "zero", "not reduced"],
 )
-def test_a_helper_never_decrypts_what_is_no_masked_sum(key: PrivateKey, answer: Callable[[bytes, int], bytes]) -> None:
+def test_a_helper_never_decrypts_what_is_no_masked_sum(
+    monkeypatch: pytest.MonkeyPatch, key: PrivateKey, answer: Callable[[bytes, int], bytes]
+) -> None:
     """Our own ciphertext sent back, 0, or a number out of range is refused before the secret key is touched."""
     pair, (vector, _) = paired(key), operands()
     lent = key.encrypt(vector)
     pair.helper.lend(1, lent)
     size = pair.slots.replies * key.public.ciphertext_bytes
     pair.to_helper.send(Message(Kind.MASKED_SUMS, 1, 0, answer(lent.to_bytes(), size)).encode())
-    before = key.decryptions
+    decrypted: list[EncryptedVector] = []
+    monkeypatch.setattr(PrivateKey, "decrypt", lambda self, vector: decrypted.append(vector))
     with pytest.raises(CiphertextRefusedError, match=r"^learner: "):
         pair.helper.open(1)
-    assert key.decryptions == before
+    assert decrypted == []
 
 
 def test_more_sums_than_agreed_are_refused(key: PrivateKey) -> None:

@@ -42,7 +42,7 @@ def tags_of(page: str) -> Tags:
 
 def record(title: str = "A run", column: str = "age") -> RunRecord:
     """A record with this title, and this name wherever a name can stand."""
-    party = PartyRecord("bank", "label", [column], [0.5], 0.1, 1, 2, 3, 4, 5, 6, {}, {})
+    party = PartyRecord("bank", "label", [column], [0.5], 0.1, 1, 2, 3, {}, {})
     base = unfinished_record(Plan.for_columns((1, 1), title=title), 10, "finished")
     quality = {column: {column: {"auc": 0.5, "ks": None}}}
     finding = Finding(column, column, column, column, column, column, column, column, conditions=(condition(column),))

@@ -309,7 +309,7 @@ def _fingerprint_lines(signatures: Sequence[Signed]) -> list[str]:
 
 
 def _counts(party: PartyRecord) -> dict[str, object]:
-    shown = "name role messages_sent bytes_sent encryptions decryptions randomisations noise_draws"
+    shown = "name role messages_sent bytes_sent noise_draws"
     return {name: getattr(party, name) for name in shown.split()}
 
 

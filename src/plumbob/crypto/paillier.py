@@ -9,7 +9,6 @@ last thing that was done to them, and anything calculated from one is an `Encryp
 outside enters through `admit` only, so every vector holds units in range and a secret key never meets anything else.
 """
 
-import struct
 from collections.abc import Collection, Sequence
 from functools import cached_property
 
@@ -30,7 +29,6 @@ SPARE_BITS = 128  # Exponents are this much longer than the group's order, so th
 FEWEST_BASES = 272  # For a distance of 2**-56 from uniform over all n-th residues, whatever n is.
 FEW = 16  # Numbers that are multiplied one after the other.
 Plain = Sequence[int]
-COUNTER, COUNTERS = struct.Struct("<Q"), struct.Struct("<QQ")
 
 
 class PublicKey:
@@ -45,7 +43,6 @@ class PublicKey:
         self.profile = profile
         self.engine = engine
         self.randomness = randomness
-        self.randomisations = 0  # How many were made, for the receipt.
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.profile.name}, {self.profile.key_bits} bits)"
@@ -82,19 +79,6 @@ class PublicKey:
         """Draw the bases now rather than at the first use."""
         _ = self._table
 
-    def counted(self) -> tuple[int, int, int]:
-        """Encryptions, decryptions and randomisations so far."""
-        return 0, 0, self.randomisations
-
-    def counters(self) -> bytes:
-        """The counts so far, for `restore_counters`."""
-        return COUNTER.pack(self.randomisations)
-
-    def restore_counters(self, data: bytes) -> bytes:
-        """Read this key's counts from the front and return the rest."""
-        (self.randomisations,) = COUNTER.unpack_from(data)
-        return data[COUNTER.size :]
-
     def encrypt(self, values: Encoded | Plain) -> "Sendable":
         """Encrypt under this key without owning it."""
         return EncryptedVector(self, self.embed(plaintexts(values))).randomised()
@@ -104,7 +88,6 @@ class PublicKey:
 
         One base, or short exponents, would be read by an owner whose p - 1 is smooth.
         """
-        self.randomisations += count
         digits = self.randomness.digits(count, self._bases)
         return self.engine.look_up(self._table, digits)
 
@@ -126,8 +109,6 @@ class PrivateKey:
         self.public = public
         self._rings = Ring(p, 2), Ring(q, 2)
         self._p, self._q = mpz(p), mpz(q)
-        self.encryptions = 0  # How many were made, for the receipt.
-        self.decryptions = 0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.public.profile.name}, {self.public.profile.key_bits} bits)"
@@ -135,19 +116,6 @@ class PrivateKey:
     def prepare(self) -> None:
         """Draw the bases now rather than at the first use."""
         _ = self._own_bases
-
-    def counted(self) -> tuple[int, int, int]:
-        """Encryptions, decryptions and randomisations so far."""
-        return self.encryptions, self.decryptions, self.public.randomisations
-
-    def counters(self) -> bytes:
-        """The counts so far, for `restore_counters`."""
-        return COUNTERS.pack(self.encryptions, self.decryptions) + self.public.counters()
-
-    def restore_counters(self, data: bytes) -> bytes:
-        """Read this key's counts from the front and return the rest."""
-        self.encryptions, self.decryptions = COUNTERS.unpack_from(data)
-        return self.public.restore_counters(data[COUNTERS.size :])
 
     def encrypt(self, values: Encoded | Plain) -> "Sendable":
         """Encrypt under the party's own key, with full-length fresh randomness drawn modulo the two factors."""
@@ -157,14 +125,12 @@ class PrivateKey:
             key.engine.look_up(table, key.randomness.digits(len(plain), self._own_digits)) for table in self._own_bases
         ]
         fresh = key.engine.join(*self._rings, *drawn)
-        self.encryptions += len(plain)
         return Sendable(key, key.engine.multiply(key.ring, key.embed(plain), fresh))
 
     def decrypt(self, vector: "EncryptedVector") -> list[int]:
         """The plaintexts in [0, n)."""
         if vector.key.n != self.public.n:
             raise CryptoError("expected ciphertexts under this key; these belong to another one")
-        self.decryptions += len(vector)
         return self._open(vector.limbs)
 
     def _open(self, ciphertexts: Limbs) -> list[int]:

@@ -4,7 +4,6 @@ Every step is one message to every peer and one from every peer. Whatever differ
 """
 
 import hmac
-import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,11 +26,9 @@ from plumbob.protocol.openings import PairMasks
 from plumbob.protocol.schedules import Due
 
 if TYPE_CHECKING:
-    from plumbob.crypto import PrivateKey, PublicKey
     from plumbob.privacy.rows import RowSpending
 
 NONCE_BYTES = 32
-COUNTS = struct.Struct("<QQQ")
 SHOWN = 80  # Characters of a peer's own words that an error repeats.
 WHAT_IDS_SAY = "its ids, their order or its seed"
 
@@ -52,21 +49,6 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The hash of what the party fixed before the session (`account`); an alignment has none."""
 
 
-@dataclass
-class PolynomialCounts:
-    """How many polynomials a party encrypted, decrypted, and answered with fresh randomness, for the receipt."""
-
-    encryptions: int = 0
-    decryptions: int = 0
-    randomisations: int = 0
-
-    def to_bytes(self) -> bytes:
-        return COUNTS.pack(self.encryptions, self.decryptions, self.randomisations)
-
-    def restore(self, data: bytes) -> None:
-        self.encryptions, self.decryptions, self.randomisations = COUNTS.unpack(data)
-
-
 @dataclass(frozen=True, repr=False)
 class Participant:
     """What a party works with: its name, the plan, a channel to each peer, an engine and what it draws from."""
@@ -76,9 +58,6 @@ class Participant:
     channels: Mapping[str, Channel]
     engine: Engine
     draws: Draws
-    keys: list["PrivateKey | PublicKey"] = field(default_factory=list)
-    """Every key that this party made or admitted, for the receipt; lattice keys are only counted."""
-    polynomials: PolynomialCounts = field(default_factory=PolynomialCounts)
     journal: Journal = NO_JOURNAL
     account: SessionAccount = field(default_factory=SessionAccount)
     spend_rows: "Callable[[RowSpending], None]" = lambda spending: None
@@ -217,19 +196,15 @@ class Participant:
 
     def finish_step(self, step: int, result: State, state: State) -> None:
         """Write into the journal what the step left, and everything that the next one depends on."""
-        counters = b"".join(key.counters() for key in self.keys)
-        kept = {**state, **self.channel_states(), "counters": counters, "draws": self.draws.advance(self._carried())}
+        kept = {**state, **self.channel_states(), "draws": self.draws.advance(self._carried())}
         self.journal.finish(step, result, kept)
 
     def take_up(self) -> Resumed | None:
-        """Restore channels and counters from the last start; None if no step was finished."""
+        """Restore the channels from the last start; None if no step was finished."""
         resumed = self.journal.resumed()
         if resumed is None:
             return None
         self.restore_channels(resumed.state)
-        counters = resumed.state["counters"]
-        for key in self.keys:
-            counters = key.restore_counters(counters)
         return resumed
 
     def channel_states(self) -> dict[str, bytes]:

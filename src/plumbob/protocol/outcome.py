@@ -20,7 +20,7 @@ from plumbob.model.logistic import fit_logistic
 from plumbob.plan import Plan
 from plumbob.protocol import schedules
 from plumbob.protocol.account import LAST
-from plumbob.protocol.handshake import Participant, PolynomialCounts
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AnyParty, TrainingParty
@@ -91,9 +91,6 @@ def party_record(
     is_open = part is not None and part.weights is not None
     coefficients, offset = part.in_input_units() if part is not None and is_open else (None, 0.0)
     channels = {} if participant is None else participant.channels
-    keys = [] if participant is None else participant.keys
-    counted = [key.counted() for key in keys]
-    polynomials = PolynomialCounts() if participant is None else participant.polynomials
     return PartyRecord(
         name=name,
         role=plan.party(name).role,
@@ -102,9 +99,6 @@ def party_record(
         offset=offset,
         messages_sent=sum(channel.traffic.messages_sent for channel in channels.values()),
         bytes_sent=sum(channel.traffic.bytes_sent for channel in channels.values()),
-        encryptions=sum(counts[0] for counts in counted) + polynomials.encryptions,
-        decryptions=sum(counts[1] for counts in counted) + polynomials.decryptions,
-        randomisations=sum(counts[2] for counts in counted) + polynomials.randomisations,
         noise_draws=noise_draws,
         streams={peer: channel.sent_hash.hex() for peer, channel in channels.items()},
         received_streams={peer: channel.received_hash.hex() for peer, channel in channels.items()},

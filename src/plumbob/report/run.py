@@ -305,11 +305,10 @@ def weights_of(party: PartyRecord) -> Markup:
 
 def work_table(record: RunRecord) -> PageTable:
     """A table of what each party did and sent."""
-    header = ["party", "encryptions", "decryptions", "randomisations", "noise draws", "messages", "sent"]
+    header = ["party", "noise draws", "messages", "sent"]
     rows = [
         [
             party.name,
-            *(f"{count:,}" for count in (party.encryptions, party.decryptions, party.randomisations)),
             *(f"{count:,}" for count in (party.noise_draws, party.messages_sent)),
             size(party.bytes_sent),
         ]

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import engines
-from plumbob.crypto.paillier import PrivateKey
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, JournalError, LocalProtocolError
 from plumbob.lab.simulate import Run, checkpoint, train
 from plumbob.lab.simulate.checkpoint import unfinished
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.paillier.party import GradientParty
+from plumbob.protocol.party import AnyParty
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, UNFINISHED
 from tests.party.test_full_disk import files_up_to
@@ -199,13 +199,14 @@ def test_what_was_drawn_once_is_not_drawn_again(tmp_path: Path) -> None:
         started(plan, tmp_path, "first", 2)
     resumed, expected = started(plan, tmp_path, "second"), whole(plan)
     for name, party in expected.parties.items():
-        assert moduli(resumed.parties[name].participant) == moduli(party.participant)
+        assert moduli(resumed.parties[name]) == moduli(party)
         assert resumed.model.parts[name].run == expected.model.parts[name].run
 
 
-def moduli(participant: Participant) -> list[int]:
+def moduli(party: AnyParty) -> list[int]:
     """The moduli of every key that the party holds."""
-    return [int(key.public.n if isinstance(key, PrivateKey) else key.n) for key in participant.keys]
+    assert isinstance(party, ExchangeParty)
+    return [int(key.n) for key in (party.key.public, *party.peer_keys.values())]
 
 
 @pytest.mark.usefixtures("every_step")

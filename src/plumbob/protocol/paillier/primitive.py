@@ -96,7 +96,6 @@ def make_key(participant: Participant) -> PrivateKey:
     """Make this party's Paillier key."""
     key = paillier.generate(profile_of(participant.plan), participant.engine, participant.draws.of("own key"))
     key.prepare()
-    participant.keys.append(key)
     return key
 
 
@@ -121,5 +120,4 @@ def admit_key(participant: Participant, session: Session, peer: str, known: Coll
     except KeyRefusedError as error:
         raise KeyRefusedError(f"{peer}: {error}") from None
     key.prepare()
-    participant.keys.append(key)
     return key

@@ -30,7 +30,7 @@ from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel, said_by
-from plumbob.protocol.handshake import Participant, PolynomialCounts, Session
+from plumbob.protocol.handshake import Participant, Session
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.shares.keys import Keys, key_context
@@ -114,7 +114,6 @@ class Products:
     """Called with each named quantity of this party before it is used; an honest party changes nothing."""
     answering_key: bytes = b""
     """The key that replies and masks of a pass are drawn from; a new one for each pass."""
-    counts: PolynomialCounts = field(default_factory=PolynomialCounts)
     register: lattice.Register = field(default_factory=lattice.Register)
 
     def key_for(self, kind: str, number: int, owner: str, *evaluators: str) -> KeyContext:
@@ -139,7 +138,6 @@ class Products:
         # All are asked before any is answered, so that everybody works at the same time.
         for peer, channel in channels.items():
             channel.send(Kind.LATTICE_REQUEST, number, owners[peer].request(lent[peer]))
-            self.counts.encryptions += owners[peer].layout.requests
         answered = {}
         for peer, channel in channels.items():
             request = channel.receive_view(Kind.LATTICE_REQUEST, number)
@@ -147,13 +145,11 @@ class Products:
             evaluator = Evaluator(matrix, key, number, self.answering_key, self.register)
             with said_by(peer):
                 answer = evaluator.reply(request)
-            self.counts.randomisations += matrix.layout.replies
             channel.send(Kind.LATTICE_REPLY, number, self.use(f"replies for {kind}", number, answer.reply))
             answered[peer] = answer.share
         return {peer: (answered[peer], self._opened(number, peer, owner)) for peer, owner in owners.items()}
 
     def _opened(self, number: int, peer: str, owner: Owner | SlotOwner) -> Pairs:
-        self.counts.decryptions += owner.layout.replies
         return owner.open(self.holders.channels[peer].receive_view(Kind.LATTICE_REPLY, number))
 
     def layout(self, kind: str, evaluator: str, block: int = 0) -> Layout:
@@ -176,7 +172,6 @@ class Products:
         # One request for all evaluators.
         own = SlotOwner(self.keys.own[self.key_for(kind, number, self.holders.name, *evaluators)], number, layout)
         request = own.request(values)
-        self.counts.encryptions += layout.requests
         for name in evaluators:
             self.holders.channels[name].send(Kind.LATTICE_REQUEST, number, request)
         return SlotEnds(layout, values, dict.fromkeys(evaluators, own))
@@ -191,7 +186,6 @@ class Products:
             request = self.holders.channels[peer].receive_view(Kind.LATTICE_REQUEST, number)
             with said_by(peer):
                 answer = end.reply(request, begun.values)
-            self.counts.randomisations += begun.layout.replies
             self.holders.channels[peer].send(Kind.LATTICE_REPLY, number, answer.reply)
             shares.append(answer.share)
         return reduce(partial(pairs.add_modulo, modulus=begun.layout.parameters.slot_modulus), shares)

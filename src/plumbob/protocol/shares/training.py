@@ -105,8 +105,7 @@ class LatticeParty(TrainingParty):
         self.pair_masks = agree_pair_masks(self.participant, self.session)
         self.share_start()
         keys = settled_keys(self.participant, self.engine, self.holders.channels, self._listed_products())
-        counts = self.participant.polynomials
-        self.products = Products(self.holders, self.session, self.shape, self.engine, keys, self.use, counts=counts)
+        self.products = Products(self.holders, self.session, self.shape, self.engine, keys, self.use)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
@@ -340,11 +339,8 @@ class LatticeParty(TrainingParty):
             for prefix, held in kept.items()
             for name, share in held.items()
         }
-        products = {
-            "register": msgspec.msgpack.encode(self.products.register.entries),
-            "polynomials": self.products.counts.to_bytes(),
-        }
-        return {**super().state(), **shares, **products}
+        register = msgspec.msgpack.encode(self.products.register.entries)
+        return {**super().state(), **shares, "register": register}
 
     def restore(self, state: State) -> None:
         super().restore(state)
@@ -352,7 +348,6 @@ class LatticeParty(TrainingParty):
             {name: self._reduced(unpacked(state[prefix + name], ELEMENT_BYTES)) for name in self.holders.names}
             for prefix in (WEIGHTS_OF, VELOCITY_OF)
         )
-        self.products.counts.restore(state["polynomials"])
         self.products.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
 
     def finish(self) -> None:

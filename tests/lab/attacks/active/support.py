@@ -66,11 +66,8 @@ class Staged:
         return sum(int((~is_right).sum()) for is_right in exact_readings(self.run, self.by, self.spy))
 
     def outward(self, run: Run) -> list[tuple[int, ...]]:
-        """What the honest parties could count: messages, bytes, their own work."""
-        return [
-            (party.messages_sent, party.bytes_sent, party.encryptions, party.decryptions, party.noise_draws)
-            for party in run.record.parties
-        ]
+        """What the honest parties could count: messages, bytes, draws of noise."""
+        return [(party.messages_sent, party.bytes_sent, party.noise_draws) for party in run.record.parties]
 
 
 def trained_quickly(plan: Plan, data: tuple[Matrix, Labels], **options: Any) -> Run:

@@ -76,12 +76,19 @@ def test_unchecked_zero_gives_the_key_and_every_label(monkeypatch: pytest.Monkey
     assert party.labels.tolist() == (2 * Y - 1).tolist()
 
 
-def test_zero_is_refused_before_the_key_is_touched() -> None:
+def test_zero_is_refused_before_the_key_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shipped helper names the peer, decrypts nothing, and the attacker ends with nothing."""
+    touched, decrypt = [], PrivateKey.decrypt
+
+    def noting(key: PrivateKey, vector: EncryptedVector) -> list[int]:
+        touched.append(key.public.n)
+        return decrypt(key, vector)
+
+    monkeypatch.setattr(PrivateKey, "decrypt", noting)
     run = attacked()
     parties: dict[str, Any] = dict(run.parties)
     assert isinstance(run.ends["label"], CiphertextRefusedError)
     assert str(run.ends["label"]).startswith("features: ")
     assert isinstance(run.ends["features"], RemoteProtocolError | TransportError)
-    assert parties["label"].key.decryptions == 0
+    assert parties["label"].key.public.n not in touched
     assert parties["features"].labels is None
