@@ -12,12 +12,11 @@ EXTRAS := test export lab ray docs wheel
 # Several test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo picture claims test freeze soak fuzz check format docs reference bench bench-peers wheel test-wheel sanitize clean
+.PHONY: help demo picture test freeze soak fuzz check format docs reference wheel test-wheel sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
 	@echo "make picture      the pictures of the demo's report and decision sheet"
-	@echo "make claims       measure the figures of the pages again, for an hour at most, and say what no longer holds"
 	@echo "make test         the whole test suite"
 	@echo "make freeze       write the messages and verdicts that a test compares with, after a change that was meant"
 	@echo "make soak         tests that take long"
@@ -25,9 +24,7 @@ help:
 	@echo "make check        format, lint and types"
 	@echo "make format       reformat the code"
 	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
-	@echo "make reference    write the pages, pictures and notebook that are made from the code"
-	@echo "make bench        the engines that are installed"
-	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
+	@echo "make reference    write the pages and the notebook that are made from the code"
 	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/ (PYTHONS=\"python3.12 python3.13\" for more)"
 	@echo "make test-wheel   install that wheel into a bare environment and run the demo"
 	@echo "make sanitize     the kernel under sanitizers, and its work with secrets under valgrind"
@@ -41,9 +38,6 @@ picture: demo
 	@$(PYTHON) tools/env.py test
 	@$(BIN)/python tools/picture.py demo/report.html docs/pictures/report.png
 	@$(BIN)/python tools/picture.py --printed demo/shares/summary.html docs/pictures/decision-sheet.png
-
-claims: picture
-	@$(BIN)/python tools/claims.py run
 
 test:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
@@ -79,17 +73,7 @@ docs:
 reference:
 	@$(PYTHON) tools/env.py test
 	@$(BIN)/python tools/reference.py
-	@$(BIN)/python tools/drawings.py
 	@$(BIN)/python tools/notebook.py
-
-bench:
-	@$(PYTHON) tools/env.py
-	@$(BIN)/plumbob bench
-
-bench-peers:
-	@$(PYTHON) tools/env.py
-	@$(BIN)/python benchmarks/peers/run.py
-	@$(BIN)/python benchmarks/lattice.py --paillier
 
 wheel:
 	@$(PYTHON) tools/env.py wheel
@@ -104,5 +88,5 @@ sanitize:
 	@bash tools/sanitize.sh
 
 clean:
-	rm -rf .venv .venv.lock .bench build dist demo .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv.lock build dist demo .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,7 @@
 """How often `check` is right: its verdicts on a grid of plans against the red team on real runs of the same plans.
 
-    python benchmarks/check_grid.py --out benchmarks/results/check_grid.jsonl [--part 0/2] [--only 12 13] [--table]
-    python benchmarks/check_grid.py --fresh 7 --out benchmarks/results/fresh.jsonl
+    python -m benchmarks.check_grid --out benchmarks/results/check_grid.jsonl [--part 0/2] [--only 12 13] [--table]
+    python -m benchmarks.check_grid --fresh 7 --out benchmarks/results/fresh.jsonl
 
 No attack that `check` calls blocked may succeed (advantage above the plan's tolerance), and of those that it says will
 leak at least 97 % must. Findings that had nothing to gain are counted apart (`has_room`). A cell that is in the file

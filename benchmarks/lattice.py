@@ -1,178 +1,97 @@
-"""Lattice products beside SEAL, interleaved: `python benchmarks/lattice.py [--large]`.
+"""Lattice products on every path of the kernel: `python -m benchmarks.lattice [--rounds 5] [--shape 12665,392,392]`.
 
-- the transform of one polynomial of degree 8192 modulo a prime of 50 bits, and one encryption, against SEAL's
-- the scores of 27,000 rows and 12 columns from encrypted weights, against SEAL, with whose results ours are compared
-  row by row; SEAL's product ends in the clear, ours in shares, with fresh randomness in every reply
-- one pass (scores, sigmoid, gradients, both parties) on every path of the kernel
-- two threads against one
-- with --large, wider and longer data, with the memory that it takes
+- the transform of one polynomial of degree 8192 modulo a prime of 50 bits, and one encryption modulo three primes
+- one pass of `shares` (scores, sigmoid and gradients, both parties) over credit's shape and a wide one
 
-But for the line about threads, everything runs on one. Times are the best of the rounds. SEAL's worker and our paths
-take turns.
+Everything runs on one thread. Times are the best of the rounds, because other programs only ever add to a run, and the
+paths take turns. Matrices are transformed, and keys are made and tested, before the clock starts.
 """
 
-from __future__ import annotations
-
 import argparse
-import json
 import os
-import resource
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
+from plumbob.crypto import SYSTEM_RANDOMNESS
+from plumbob.crypto.lattice import (
+    Evaluator,
+    KeyContext,
+    KeyProof,
+    KeyTest,
+    LatticeEngine,
+    Layout,
+    Owner,
+    OwnerKey,
+    ParameterSet,
+    PrivateMatrix,
+    Register,
+    SlotEvaluator,
+    SlotLayout,
+    SlotOwner,
+    TestedKey,
+    angles,
+    pairs,
+    sets,
+)
+from plumbob.crypto.lattice.interface import RequestKeys
+from plumbob.crypto.lattice.layout import Direction
+from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths
 
-from catalogue import Environment  # noqa: E402  # Found through the line above.
-from environments import DidNotInstallError, ensure  # noqa: E402  # Found through the line above.
-
-from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402  # After what the environment needs.
-from plumbob.crypto.lattice import Layout, pairs, sets  # noqa: E402  # As above.
-from plumbob.crypto.lattice.interface import RequestKeys  # noqa: E402  # As above.
-from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402  # As above.
-from plumbob.lab.bench import Pass, Stopwatch, best_of, make_keys  # noqa: E402  # As above.
-
-SEAL = Environment("seal", (("seal-python==4.4.0", "numpy"),), "import seal")
-CREDIT = (27_000, (11, 12))
-LARGE = ((12_665, (392, 392)), (1_000_000, (20, 20)))
+SHAPES = ("27000,11,12", "12665,392,392")
 REPEATS = 400
-SCORE_BITS, OPENED_BITS = 51, 32
+HARMONICS = tuple(range(1, 16, 2))
+AMPLITUDES = tuple(1 / harmonic for harmonic in HARMONICS)
+BITS: dict[Direction, tuple[int, int]] = {"scores": (51, 32), "gradients": (104, 88)}
+SETS: dict[Direction, ParameterSet] = {"scores": sets.SCORES, "gradients": sets.GRADIENTS}
+DIRECTIONS: tuple[Direction, ...] = ("scores", "gradients")
 
 
-def main() -> None:
-    options = parse()
-    if options.shape:
-        rows, first, second = map(int, options.shape.split(","))
-        large(rows, (first, second))
-        return
-    beside_seal(options.rounds)
-    scores_beside_seal(options.rounds)
-    passes(options.rounds)
-    threads(options.rounds)
-    if options.large:
-        for rows, columns in LARGE:
-            # A process of its own, so that its peak of memory is that of this shape.
-            command = [sys.executable, __file__, "--shape", f"{rows},{columns[0]},{columns[1]}"]
-            subprocess.run(command, check=True)
+@dataclass
+class Cost:
+    """CPU seconds per stage, and the bytes in both directions."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    sent: int = 0
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Adds what the block takes."""
+        started = time.process_time()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - started
+
+    @property
+    def total(self) -> float:
+        """Of all stages."""
+        return sum(self.seconds.values())
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+def main(words: Sequence[str]) -> None:
+    """Measure, and print two tables."""
+    parser = argparse.ArgumentParser(description="lattice products on every path of the kernel")
     parser.add_argument("--rounds", type=int, default=5, help="the best is taken of these")
-    parser.add_argument("--large", action="store_true", help="also wide and long data: some minutes")
-    parser.add_argument("--shape", default="", help="rows,columns,columns: one pass over this shape only")
-    return parser.parse_args()
+    parser.add_argument("--shape", action="append", help="rows,columns,columns of one pass; may be repeated")
+    options = parser.parse_args(words)
+    engines = {path: NativeLatticeEngine(path, 1) for path in available_paths()}
+    print_operations(engines)
+    print_passes(engines, options.shape or SHAPES, options.rounds)
 
 
-def beside_seal(rounds: int) -> None:
-    """Transform and encryption, in turns."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    with seal_worker() as ask:
-        if ask is None:
-            return
-        for _ in range(rounds):
-            answer = ask({"repeats": REPEATS})
-            found.setdefault("SEAL", []).append((answer["transform"], answer["encryption"]))
-            for path in available_paths():
-                found.setdefault(path, []).append(own_times(NativeLatticeEngine(path, 1)))
-    print("degree 8192: transform modulo one prime, encryption modulo three, microseconds, and SEAL's divided by it")
-    seal = [min(column) for column in zip(*found["SEAL"], strict=True)]
-    for name, times in found.items():
-        best = [min(column) for column in zip(*times, strict=True)]
-        ratios = ", ".join(f"{1e6 * own:.1f} ({other / own:.1f})" for own, other in zip(best, seal, strict=True))
-        print(f"  {name:>12}  {ratios}")
+def print_operations(engines: dict[str, NativeLatticeEngine]) -> None:
+    """One transform and one encryption of a polynomial, on each path."""
+    print("| degree 8192 | transform, one prime of 50 bits | encryption, three primes |\n|---|---|---|")
+    for path, engine in engines.items():
+        transform, encryption = seconds_of(engine)
+        print(f"| {path} | {1e6 * transform:.1f} us | {1e6 * encryption:.0f} us |", flush=True)
 
 
-def scores_beside_seal(rounds: int) -> None:
-    """Encryption, product with a private matrix, and decryption, in turns; every result is compared."""
-    layout = Layout.choose(sets.SCORES_OPENED, "scores", CREDIT[0], CREDIT[1][1], SCORE_BITS, OPENED_BITS)
-    generator = np.random.default_rng(2)
-    entries = generator.integers(-(2**15), 2**15, (layout.rows, layout.columns))
-    weights = generator.integers(0, 2**SCORE_BITS, layout.columns, dtype=np.uint64)
-    shape = {"rows": layout.rows, "group": layout.group, "bits": SCORE_BITS}
-    product = ScoreProduct(layout, entries, weights)
-    times: dict[str, list[float]] = {"SEAL": [], "ours": []}
-    with tempfile.TemporaryDirectory() as folder, seal_worker() as ask:
-        if ask is None:
-            return
-        np.savez(Path(folder) / "inputs.npz", entries=entries, weights=weights)
-        for _ in range(rounds):
-            times["SEAL"].append(ask({"product": folder, **shape})["seconds"])
-            times["ours"].append(product.run())
-        theirs = np.load(Path(folder) / "outputs.npy")
-    # Theirs modulo 2**51, ours the upper 32 of these bits: right to a unit, and to the noise in the dropped ones.
-    unit = SCORE_BITS - OPENED_BITS
-    difference = ((product.total << np.uint64(unit)) - theirs) << np.uint64(64 - SCORE_BITS)
-    agree = int((np.abs(difference.astype(np.int64) / 2.0 ** (64 - OPENED_BITS)) < 1.5).sum())
-    best = {name: min(each) for name, each in times.items()}
-    print(
-        f"scores of {layout.rows} x {layout.columns}: SEAL {1e3 * best['SEAL']:.0f} ms, "
-        f"ours {1e3 * best['ours']:.0f} ms, {best['SEAL'] / best['ours']:.1f} times; "
-        f"{agree} of {layout.rows} results agree within a unit and a half"
-    )
-
-
-class ScoreProduct:
-    """One product, ready to run on one thread."""
-
-    total: np.ndarray
-
-    def __init__(self, layout: Layout, entries: np.ndarray, weights: np.ndarray) -> None:
-        engine = NativeLatticeEngine(None, 1)
-        key, tested = make_keys(engine, layout.parameters, "scores beside SEAL")
-        self.owner = lattice.Owner(key, 1, layout)
-        matrix = lattice.PrivateMatrix(engine, layout, entries)
-        self.evaluator = lattice.Evaluator(matrix, tested, 1, SYSTEM_RANDOMNESS.draw(32), lattice.Register())
-        self.values = np.stack([weights, np.zeros_like(weights)], axis=1)
-
-    def run(self) -> float:
-        start = time.process_time()
-        answer = self.evaluator.reply(self.owner.request(self.values))
-        self.total = self.owner.open(answer.reply)[:, 0] + answer.share[:, 0]
-        return time.process_time() - start
-
-
-Ask = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-@contextmanager
-def seal_worker() -> Iterator[Ask | None]:
-    """Asks a process that has SEAL; None where it does not install."""
-    try:
-        python = ensure(SEAL, ROOT / ".bench")
-    except DidNotInstallError as reason:
-        print(f"SEAL did not install: {reason}")
-        yield None
-        return
-    script = ROOT / "benchmarks" / "peers" / "workers" / "seal_worker.py"
-    worker = subprocess.Popen(
-        [str(python), str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    )
-
-    def ask(question: dict[str, Any]) -> dict[str, Any]:
-        assert worker.stdin
-        assert worker.stdout
-        worker.stdin.write(json.dumps(question) + "\n")
-        worker.stdin.flush()
-        answer: dict[str, Any] = json.loads(worker.stdout.readline())
-        return answer
-
-    yield ask
-    assert worker.stdin
-    worker.stdin.close()
-    worker.wait()
-
-
-def own_times(engine: NativeLatticeEngine) -> tuple[float, float]:
-    """Of one transform, and of one encryption of a polynomial."""
+def seconds_of(engine: NativeLatticeEngine) -> tuple[float, float]:
+    """The least of many: a transform, and an encryption."""
     one = sets.insecure_for_tests(8192, 1)
     values = np.random.default_rng(0).integers(0, one.primes[0], (1, 8192), dtype=np.uint64)
     transform = encryption = float("inf")
@@ -188,44 +107,99 @@ def own_times(engine: NativeLatticeEngine) -> tuple[float, float]:
     return transform, encryption
 
 
-def passes(rounds: int) -> None:
-    """One pass on every path, in turns."""
-    rows, columns = CREDIT
-    prepared = {path: Pass(NativeLatticeEngine(path, 1), rows, columns) for path in available_paths()}
-    costs: dict[str, list[Stopwatch]] = {path: [] for path in prepared}
-    for _ in range(rounds):
-        for path, each in prepared.items():
-            costs[path].append(each.run())
-    print(f"one pass over {rows} x ({columns[0]}+{columns[1]}), both parties, CPU milliseconds and megabytes")
-    for path, runs in costs.items():
-        best = min(runs, key=lambda cost: cost.total)
-        stages = ", ".join(f"{stage} {1e3 * seconds:.1f}" for stage, seconds in best.seconds.items())
-        print(f"  {path:>12}  {1e3 * best.total:.1f}  {best.sent / 1e6:.1f} MB  ({stages})")
+def print_passes(engines: dict[str, NativeLatticeEngine], shapes: Sequence[str], rounds: int) -> None:
+    """One pass of each shape on each path, in turns."""
+    print("\n| one pass, both parties: scores, sigmoid, gradients | CPU ms | MB | stages, ms |\n|---|---|---|---|")
+    for shape in shapes:
+        rows, *columns = map(int, shape.split(","))
+        prepared = {path: Pass(engine, rows, columns) for path, engine in engines.items()}
+        costs: dict[str, list[Cost]] = {path: [] for path in prepared}
+        for _ in range(rounds):
+            for path, each in prepared.items():
+                costs[path].append(each.run())
+        for path, runs in costs.items():
+            best = min(runs, key=lambda cost: cost.total)
+            stages = ", ".join(f"{stage} {1e3 * seconds:.1f}" for stage, seconds in best.seconds.items())
+            name = f"{rows:,} x ({'+'.join(map(str, columns))}), {path}"
+            print(f"| {name} | {1e3 * best.total:.0f} | {best.sent / 1e6:.1f} | {stages} |", flush=True)
 
 
-def threads(rounds: int) -> None:
-    """Wall seconds of a pass on one and on two threads, in turns."""
-    rows, columns = CREDIT
-    both = {count: Pass(lattice.choose(threads=count), rows, columns) for count in (1, 2)}
-    seconds = {1: float("inf"), 2: float("inf")}
-    for _ in range(2 * rounds):
-        for count, each in both.items():
-            start = time.perf_counter()
-            each.run()
-            seconds[count] = min(seconds[count], time.perf_counter() - start)
-    print(
-        f"two threads: {1e3 * seconds[2]:.1f} ms instead of {1e3 * seconds[1]:.1f}, {seconds[1] / seconds[2]:.2f} times"
-    )
+class Pass:
+    """All products of one pass between two parties, ready to run."""
+
+    def __init__(self, engine: LatticeEngine, rows: int, columns: Sequence[int]) -> None:
+        self.products: list[MatrixProduct | SlotProduct] = [
+            MatrixProduct(engine, direction, rows, width, number)
+            for number, width in enumerate(columns)
+            for direction in DIRECTIONS
+        ]
+        self.products.append(SlotProduct(engine, rows))
+
+    def run(self) -> Cost:
+        """What it took."""
+        cost = Cost()
+        for product in self.products:
+            product.run(cost)
+        return cost
 
 
-def large(rows: int, columns: tuple[int, int]) -> None:
-    """One shape, with the peak of memory."""
-    best = best_of(Pass(lattice.choose(threads=1), rows, columns), 2)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(f"{rows} x ({columns[0]}+{columns[1]}): {1e3 * best.total:.0f} CPU ms, {best.sent / 1e6:.1f} MB, "
-          f"peak memory of both parties {peak / 1e9:.2f} GB", flush=True)  # fmt: skip
+class MatrixProduct:
+    """One direction for one party's columns."""
+
+    def __init__(self, engine: LatticeEngine, direction: Direction, rows: int, columns: int, number: int) -> None:
+        generator = np.random.default_rng(number)
+        parameters, self.direction = SETS[direction], direction
+        self.layout = Layout.choose(parameters, direction, rows, columns, *BITS[direction])
+        matrix = PrivateMatrix(engine, self.layout, generator.integers(-(2**15), 2**15, (rows, columns)))
+        key, tested = make_keys(engine, parameters, f"{direction} {number}")
+        self.owner = Owner(key, 1, self.layout)
+        self.evaluator = Evaluator(matrix, tested, 1, SYSTEM_RANDOMNESS.draw(32), Register())
+        drawn = generator.integers(0, 2**64, (self.layout.inputs, 2), dtype=np.uint64)
+        self.values = pairs.reduce(drawn, self.layout.input_bits)
+
+    def run(self, cost: Cost) -> None:
+        """Request, reply, opening."""
+        with cost.stage(self.direction):
+            request = self.owner.request(self.values)
+            answer = self.evaluator.reply(request)
+            self.owner.open(answer.reply)
+        cost.sent += len(request) + len(answer.reply)
+
+
+class SlotProduct:
+    """The sigmoid of all rows."""
+
+    def __init__(self, engine: LatticeEngine, rows: int) -> None:
+        self.engine, self.layout = engine, SlotLayout(sets.SLOTS, rows, 2 * len(HARMONICS))
+        key, tested = make_keys(engine, sets.SLOTS, "sigmoid")
+        self.owner = SlotOwner(key, 1, self.layout)
+        self.evaluator = SlotEvaluator(engine, self.layout, tested, 1, SYSTEM_RANDOMNESS.draw(32), Register())
+        self.angles = np.random.default_rng(0).integers(0, 2**32, rows).astype(np.uint32)
+
+    def run(self, cost: Cost) -> None:
+        """Request, reply, opening, and both sides' shares in the larger modulus."""
+        with cost.stage("sigmoid"):
+            request = self.owner.request(angles.owner_factors(self.engine, self.angles, HARMONICS))
+            factors = angles.evaluator_factors(self.engine, self.angles, HARMONICS, AMPLITUDES)
+            answer = self.evaluator.reply(request, factors)
+            for share, is_first in ((self.owner.open(answer.reply), True), (answer.share, False)):
+                pairs.lift(share, sets.SLOTS.slot_modulus, is_first)
+        cost.sent += len(request) + len(answer.reply)
+
+
+def make_keys(engine: LatticeEngine, parameters: ParameterSet, kind: str) -> tuple[OwnerKey, TestedKey]:
+    """A key on both sides, tested until it passes."""
+    context = KeyContext(SYSTEM_RANDOMNESS.draw(16), "first", "second", kind, 1)
+    key = OwnerKey(engine, parameters, context, SYSTEM_RANDOMNESS.draw(32))
+    public = key.public_bytes()
+    while True:
+        test = KeyTest(engine, parameters, key.context, public, SYSTEM_RANDOMNESS.draw(32))
+        proof = KeyProof(key, public, SYSTEM_RANDOMNESS.draw(32))
+        nonce = proof.reveal(test.reveal(proof.commit(test.challenge())))
+        if nonce is not None:
+            return key, test.finish(nonce)
 
 
 if __name__ == "__main__":
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    main()
+    main(sys.argv[1:])

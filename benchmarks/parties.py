@@ -1,4 +1,4 @@
-"""`shares` with more parties beside two, on the same rows: `python benchmarks/parties.py [--parties 2,3,5]`.
+"""`shares` with more parties beside two, on the same rows: `python -m benchmarks.parties [--parties 2,3,5]`.
 
 Credit's columns are dealt out to two, three and five parties, who train in one process. Rounds take turns, CPU time is
 that of all parties together, and each figure is the median of its rounds. A whole run has the plan's own number of
@@ -7,7 +7,9 @@ passes; `--passes` makes runs shorter and the figures coarser.
 
 import argparse
 import statistics
+import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,8 +34,8 @@ class Measured:
     log_loss: float = 0.0
 
 
-def main() -> None:
-    options = parse()
+def main(words: Sequence[str]) -> None:
+    options = parse(words)
     counts = [int(count) for count in options.parties.split(",")]
     (X, y), (X_test, y_test) = (datasets.load("credit", part) for part in ("train", "test"))
     rows = options.rows or len(X)
@@ -45,13 +47,13 @@ def main() -> None:
     print_table(measured, rows)
 
 
-def parse() -> argparse.Namespace:
+def parse(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--parties", default="2,3,5", help="how many, separated by commas; ratios are to the first")
     parser.add_argument("--rounds", type=int, default=3, help="the median is taken of these")
     parser.add_argument("--passes", type=int, default=0, help="instead of the plan's own number")
     parser.add_argument("--rows", type=int, default=0, help="the first rows only")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def dealt(columns: int, parties: int) -> tuple[int, ...]:
@@ -90,4 +92,4 @@ def print_table(measured: dict[int, Measured], rows: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """How good the default plan's model is, against pooled scikit-learn and against the label party's own columns.
 
-    PLUMBOB_DATA=... python benchmarks/quality.py [--splits 5] [--only credit hmeq telco breast-cancer correlated]
+    PLUMBOB_DATA=... python -m benchmarks.quality [--splits 5] [--only credit hmeq telco breast-cancer correlated]
 
 Each split holds out a fifth of the rows. The joint model is trained in `clear` with the settings of the default plan,
 which `shares` reproduces to the sixth decimal of a weight (tests/protocol/test_lattice_shares.py). Pooled and local
@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +34,12 @@ from plumbob.plan import Plan
 Data = tuple[NDArray[np.float64], NDArray[np.int64], tuple[int, int]]
 
 
-def main() -> None:
+def main(words: Sequence[str]) -> None:
     """One line for each data set."""
     parser = argparse.ArgumentParser(description="quality of the default plan")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=list(LOADERS), default=list(LOADERS))
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     print("| data | columns | pooled AUC / log loss | joint: AUC less pooled, log loss / pooled | local-only |")
     print("|---|---|---|---|---|")
     for name in options.only:
@@ -117,4 +118,4 @@ LOADERS: dict[str, Callable[[], Data]] = {
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

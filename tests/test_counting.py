@@ -7,7 +7,7 @@ import pytest
 
 import plumbob
 from plumbob.counting import Written, counted, decimal, percent, plain, seconds, size
-from tools import claims
+from tests.docs.pages import pages
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,6 @@ def test_numbers_with_units_are_written_in_one_place() -> None:
 def test_pages_write_numbers_alike() -> None:
     """A space before a percent sign and a digit before a point, as in output; code and addresses are left out."""
     code = re.compile(r"```.*?```|`[^`]*`|https?://\S+", re.DOTALL)
-    prose = {page.name: code.sub("", page.read_text(encoding="utf-8")) for page in claims.pages()}
+    prose = {page.name: code.sub("", page.read_text(encoding="utf-8")) for page in pages()}
     others = re.compile(r"\d%|(?<![\w.…/)\]])\.\d")
     assert {name: found for name, text in prose.items() if (found := others.findall(text))} == {}

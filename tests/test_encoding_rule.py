@@ -1,4 +1,4 @@
-"""The rule for the encoding of a drafted plan: what `benchmarks/encoding_study.py` found, kept as it was found."""
+"""The rule for the encoding of a drafted plan: what the study of encodings found, kept as it was found."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -24,7 +24,7 @@ FLOORS = (
     {"cli"},
     # The lab: nothing below it may import it, so that a party's process never loads an attack.
     {"lab.commands"},
-    {"lab.bench", "lab.demo"},
+    {"lab.demo"},
     {"lab.page"},
     {"lab.reports"},
     {"lab.paper"},
@@ -130,7 +130,7 @@ def test_imports_go_one_way() -> None:
         ("checking/check.py", "def late():\n    from plumbob.lab.attacks import PASSIVE"),
         ("report/run.py", "from plumbob import attacks"),
         ("errors.py", "from . import plan"),
-        ("lab/page/page.py", "from plumbob.lab.bench import run"),
+        ("lab/page/page.py", "from plumbob.lab.demo import run"),
         ("data/table.py", "from plumbob import VerticalLogisticRegression"),
         ("data/table.py", "import plumbob"),
     ],
@@ -143,7 +143,7 @@ def test_a_wrong_import_is_seen(file: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("cli/root.py", "from plumbob import __version__\nfrom plumbob.lab import bench"),
+        ("cli/root.py", "from plumbob import __version__\nfrom plumbob.lab import demo"),
         ("crypto/keys.py", "from plumbob.errors import CryptoError\nfrom . import fixed_point\nimport numpy.linalg"),
         ("crypto/engines/native.py", "from ..keys import PublicKey\nfrom ...errors import CryptoError"),
         ("__init__.py", "from plumbob.lab.simulate import VerticalLogisticRegression"),

@@ -1,4 +1,4 @@
-"""The public rule for nested samples of rows, as benchmarks/levels.py measured it, and what a plan makes of it."""
+"""The public rule for nested samples of rows, as it was measured, and what a plan makes of it."""
 
 from itertools import pairwise
 from typing import Any

@@ -21,8 +21,6 @@ GUESTS = {
     ROOT / "examples" / "two-machines" / "README.md": "two-machines.md",
 }
 LINK = re.compile(r"(?<=\]\()(?!https://|#)([^)#\s]+)(?=[)#])")
-# Around a figure that tools/claims.py fills in; on a line of its own around a whole table.
-MARK = re.compile(r"^<!--(?:=[\w-]+|/)-->\n|<!--(?:=[\w-]+|/)-->", re.MULTILINE)
 EMPTY_HEADER = re.compile(r"<th([^>]*)>\s*</th>")
 
 
@@ -56,7 +54,7 @@ def without_empty_headers(page: str) -> str:
 
 
 def linked(source: Path) -> str:
-    """The page's text without marks of figures, and with links that lead to where pages are on the site."""
+    """The page's text with links that lead to where pages are on the site."""
     names = sources()
 
     def moved(link: re.Match[str]) -> str:
@@ -67,7 +65,7 @@ def linked(source: Path) -> str:
             return target.relative_to(DOCS).as_posix()
         sys.exit(f"plumbob: {source.name} links to {link[0]}, which is no page of the site")
 
-    return LINK.sub(moved, MARK.sub("", source.read_text(encoding="utf-8")))
+    return LINK.sub(moved, source.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import ParamSpec, TypeVar
 RETIRED: dict[str, str] = {
     "--defences": "audit one plan for each defence, and read their reports side by side",
     "--encrypted": "`audit` always runs the protocol that the plan names",
+    "plumbob bench": "`python -m benchmarks` in the source folder prints the tables of docs/benchmarks.md",
     "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
 }
 

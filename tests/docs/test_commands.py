@@ -9,9 +9,8 @@ import pytest
 import typer
 
 from plumbob.cli import app
-from tools import claims
+from tests.docs.pages import ROOT, pages
 
-ROOT = claims.ROOT
 PROGRAM: Any = typer.main.get_command(app)
 NO_COMMANDS = {"plumbob party ...", "plumbob signature 1"}
 # Names and numbers of the examples, and whatever a page leaves out.
@@ -30,7 +29,7 @@ def commands_in(page: Path) -> list[str]:
     return [line for line in typed if line not in NO_COMMANDS]
 
 
-@pytest.mark.parametrize("page", claims.pages(), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
 def test_every_command_can_be_typed(page: Path) -> None:
     """Each names a verb that there is, with arguments and flags that it takes; N stands for a number."""
     for line in commands_in(page):

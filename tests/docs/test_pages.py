@@ -14,10 +14,8 @@ from plumbob.net.reliable import FRAME, REMEMBERED
 from plumbob.net.websocket import PATH
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from tools import claims, drawings, reference
-
-ROOT = claims.ROOT
-DOCS = ROOT / "docs"
+from tests.docs.pages import DOCS, ROOT, pages
+from tools import reference
 
 
 def text_of(page: str) -> str:
@@ -35,12 +33,6 @@ def test_the_references_are_current(page: str, written: object) -> None:
     assert text_of(page) == written(), "run: python tools/reference.py"
 
 
-def test_the_pictures_are_current() -> None:
-    """They are what `python tools/drawings.py` draws today, with the ledger's own numbers."""
-    for name, drawn in drawings.drawings().items():
-        assert (DOCS / "pictures" / name).read_text(encoding="utf-8") == drawn, "run: python tools/drawings.py"
-
-
 FILE = re.compile(
     r"(?<![\w/.…])(?!secretflow/|python/|docs/reference/)"  # Other systems' own.
     r"((?:src|tests|docs|tools|benchmarks|examples|native)/[\w./-]*\w|[a-z_]+/[\w/]+\.py)(?![\w*])"
@@ -48,7 +40,7 @@ FILE = re.compile(
 """A path in the repository, or a module below src/plumbob."""
 
 
-@pytest.mark.parametrize("page", claims.pages(), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
 def test_files_that_a_page_names_exist(page: Path) -> None:
     """What was moved, merged or renamed stands under its new name."""
     named = set(FILE.findall(re.sub(r"https?://\S+", "", page.read_text(encoding="utf-8"))))

@@ -26,7 +26,7 @@ from plumbob.privacy.rows import MOMENTUM, rho_at_home, row_rule
 
 DELTA = 1e-6
 # (rows, columns, epsilon, passes, loss of AUC): means of 10 to 40 draws, everything charged, by
-# benchmarks/row_privacy.py --forecast. No constant of the forecast was chosen on these tables.
+# benchmarks/row_privacy.py of commit ae113e8c, with --forecast. No constant of the forecast was chosen on these tables.
 MEASURED: dict[str, list[Any]] = json.loads(Path(__file__).with_name("row_losses.json").read_text())
 LEAST_CLOSE = {"made-up": 0.9, "various": 0.85, "real": 0.85}
 """How often the forecast is within .01. Some real tables gain by noise; some various ones have hardly any signal."""

@@ -1,4 +1,4 @@
-"""The rule for the encoding of a plan drafted from tables: found by `benchmarks/encoding_study.py`.
+"""The rule for the encoding of a plan drafted from tables: found by benchmarks/encoding_study.py of commit ae113e8c.
 
 Two numbers decide. How many rows there are for a column says how many bins can be fitted beside the plain column: a
 table with few rows has none. How many columns training sees says how strong the penalty is. A penalty of 1 / (C rows)

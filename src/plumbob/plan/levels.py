@@ -1,8 +1,8 @@
 """Levels of training: first a sample of the rows, then all of them, by a public rule for passes and rows.
 
 The first passes only have to find the neighbourhood of the optimum. The rule depends on rows, columns and parties
-alone: no row, column or party may change a level, because that would tell something. benchmarks/levels.py has the
-tables on which it was tuned and judged, docs/scale.md what came out.
+alone: no row, column or party may change a level, because that would tell something. benchmarks/levels.py of commit
+ae113e8c has the tables on which it was tuned and judged, docs/scale.md what came out.
 """
 
 from collections.abc import Sequence

@@ -6,8 +6,8 @@ every rounding respects. Every party adds a discrete Gaussian of the full deviat
 docs/privacy.md has the proofs; each lemma there names its function here and the test that drives it to its bound.
 
 The public rule of passes and of the budget's parts follows from numbers in the plan alone; its constants come from
-made-up tables (benchmarks/row_privacy.py), not from those that results are reported on. What parties learn from their
-own rows for scaling is paid for too: see `privacy/home.py`.
+made-up tables (benchmarks/row_privacy.py of commit ae113e8c), not from those that results are reported on. What parties
+learn from their own rows for scaling is paid for too: see `privacy/home.py`.
 """
 
 import math

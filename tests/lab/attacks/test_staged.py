@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks.attacks import study
 from plumbob.checking.check import check
 from plumbob.lab.attacks.chosen_labels import read_rows
 from plumbob.lab.attacks.model_difference import PEOPLE
@@ -33,8 +32,10 @@ def doubtful_run(open: str, noise: str = "none") -> Run:
     """Labels that columns do not settle, so that everybody's residual is far from 0."""
     keys = {"noise": noise, "epsilon": 1.0, "delta": 1e-5} if noise == "rows" else {}
     plan = lattice_plan(SPLIT, open=open, scale="whitened", start="zero", learning_rate=0.0, epochs=0, **keys)
-    X = study.made_up(ROWS, plan.columns, 1)
-    return trained(plan, (X, study.labels_of(X, 1)))
+    generator = np.random.default_rng(1)
+    X, weights = generator.standard_normal((ROWS, plan.columns)), generator.standard_normal(plan.columns)
+    chances = 1.0 / (1.0 + np.exp(-2.0 * X @ weights / np.linalg.norm(weights)))
+    return trained(plan, (X, (generator.random(ROWS) < chances).astype(np.int8)))
 
 
 def found(run: Run, attack: str, predicted: int | None = None) -> Finding:

@@ -16,7 +16,7 @@ from plumbob.checking.rules.shared import than_a_coin
 from plumbob.counting import counted
 
 MOST_EPSILON = 4.0
-"""The epsilon up to which noise for rows left only chance of a chosen row (benchmarks/attacks/chosen_labels.py)."""
+"""Noise for rows left only chance of a chosen row up to this epsilon (study: benchmarks/attacks of commit ae113e8c)."""
 
 
 def judge(figures: Figures, party: str) -> Judgement:

@@ -2,8 +2,8 @@
 
 Both runs are honest. A person who joins moves the weights along that person's row, by the person's residual. Whoever
 sees its own weights of both runs reads labels of those who joined; whoever has known rows scored by both models reads
-their rows. Noise for whole rows covers it, and the budget counts both runs. benchmarks/attacks/model_difference.py
-measures it.
+their rows. Noise for whole rows covers it, and the budget counts both runs. benchmarks/attacks of commit
+ae113e8c measures it.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """`score-control`: how many decisions a feature party can turn round with values of its choice, inside the clip.
 
 It reads nothing; it moves scores. Values are an input, so nothing in a message shows it, and noise on a model does not
-stop it. benchmarks/attacks/score_control.py measures it.
+stop it. benchmarks/attacks/score_control.py of commit ae113e8c measures it.
 """
 
 from collections.abc import Iterator

@@ -211,7 +211,7 @@ def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:
 # Li, arXiv 2210.06771, there for the first layer of a network), so such columns come out without a known row. The
 # search is our own: from random directions it goes to where the fourth moment is least, which for whitened independent
 # columns is where values are two, and then rounds and verifies. Columns with three or four values are told in the same
-# way, by their distance to a grid. benchmarks/attacks/binary_columns.py measures it.
+# way, by their distance to a grid. benchmarks/attacks/binary_columns.py of commit ae113e8c measures it.
 
 
 def columns_with_few_values(rotated: Matrix, starts: int) -> dict[int, list[Vector]]:

@@ -213,18 +213,6 @@ class Paper(Verb, words="paper", section=TOOLS, example="paper attacks --quick -
         return run(self, caller.tell)
 
 
-@dataclass(frozen=True)
-class Bench(Verb, words="bench", section=TOOLS, example="bench --quick"):
-    """Time one training iteration with each engine that is installed."""
-
-    quick: Annotated[bool, Flag("Fewer repetitions: seconds, not minutes.")] = False
-
-    def do(self, caller: Caller) -> Result:
-        from plumbob.lab import bench
-
-        return bench.run(self.quick, caller.at)
-
-
 def one_run(folders: Sequence[str]) -> Path:
     """The folder of the run that was named."""
     if len(folders) != 1:

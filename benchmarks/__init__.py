@@ -1,0 +1,1 @@
+"""What docs/benchmarks.md shows, and how often `check` is right: a module for each table."""
