@@ -1,9 +1,11 @@
 """The folder of one run: which files it holds, whose they are, and when they are really on the disk.
 
     RUN/
-      plan.toml, run.json, report.html           what may be shown
-      summary.html                               the decision sheet: the same on one page, for whoever says yes or no
-      parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
+      plan.toml, run.json                        what may be shown
+      report.html, summary.html                  in a simulation, or after `plumbob report`: the page, and the decision
+                                                 sheet, the same on one page for whoever says yes or no
+      parties/NAME/part.json                     one party's part of the model, for its owner alone
+      parties/NAME/transcript.npz                in a simulation: what each party saw
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
       receipt.json                               on a network, the record signed by whoever kept it
       signatures/NAME.signature                  on a network, everybody's word for the plan
@@ -62,7 +64,6 @@ class RunFolder:
     receipt_file = FileHere(RECEIPT)
     unfinished = FileHere(UNFINISHED)
     """What a simulated run needs to resume; readable by its owner alone, because keys are made from draws."""
-    """The result of `audit --defences`, beside its page."""
 
     def party_folder(self, name: str) -> Path:
         return self.path / "parties" / name

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from plumbob import datasets
+from plumbob.commands import report
 from plumbob.model import metrics
 from tests.docs.test_tutorial import pattern
 from tests.party.processes import free_port
@@ -89,6 +90,7 @@ def test_the_tutorial_from_end_to_end(tmp_path: Path) -> None:
         [run] = (tmp_path / side / "party" / "runs").iterdir()
         assert (run / "parties" / side / "part.json").exists()
         assert not (run / "parties" / SIDES[1 - SIDES.index(side)]).exists()
+        assert report.run(run, None)["report"] == str(run / "report.html")
         assert "If someone cheats" in (run / "report.html").read_text(encoding="utf-8")
 
 

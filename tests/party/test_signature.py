@@ -4,16 +4,13 @@ import json
 import shutil
 import textwrap
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
 
-from plumbob.checking import filing
 from plumbob.checking.check import check, notes
-from plumbob.checking.filing import with_predictions
 from plumbob.checking.headlines import headlines
 from plumbob.cli import app
 from plumbob.cli.commands import show
@@ -23,10 +20,8 @@ from plumbob.party import receipts, signature
 from plumbob.party.home import Home, Outcome
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
-from plumbob.party.signature import judged_record
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan
-from plumbob.protocol.outcome import unfinished_record
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller
 from tests.party.verbs import Organisations
@@ -148,25 +143,6 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
     assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
     assert "--rows" not in " ".join(noted)
     assert any(noted[0] in line for line in cast("list[str]", before["lines"]))
-
-
-def test_a_run_shows_what_was_signed(organisations: Organisations, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is judged again, unless for other rows, by another version, or because the file is gone or damaged."""
-    home = Home.open(organisations.home("label"))
-    accepted(home.folder, organisations.plan_file)
-    record = unfinished_record(PLAN, len(organisations.tables["label"]), "finished")
-    fresh = with_predictions(record)
-    with monkeypatch.context() as patch:
-        patch.setattr(filing, "with_predictions", None)
-        assert judged_record(home, record) == (fresh, filing.judgement_of_run(fresh))
-    [kept] = home.signed.glob("*.judged.json")
-    for other in (replace(record, rows=record.rows - 1), replace(record, plumbob="0.0.9")):
-        judged, judgement = judged_record(home, other)
-        assert judgement == filing.judgement_of_run(judged)
-        assert judged.predicted == with_predictions(other).predicted
-    for damage in (lambda: kept.write_text("{}"), kept.unlink):
-        damage()
-        assert judged_record(home, record) == (fresh, filing.judgement_of_run(fresh))
 
 
 def test_signing_fits_on_one_screen(organisations: Organisations) -> None:

@@ -31,6 +31,11 @@ def with_predictions(record: RunRecord) -> RunRecord:
     return replace(record, predicted=predictions(plan, record.rows), ledger=planned_ledger(plan, record.rows))
 
 
+def with_verdicts(record: RunRecord) -> RunRecord:
+    """The record with verdicts: a party's own has none, because beside its keys no rule is loaded."""
+    return record if record.findings or record.predicted else with_predictions(record)
+
+
 def predictions(plan: Plan, training_rows: int) -> list[Finding]:
     """The findings of `check` for a plan on this many rows, all of them for training, whatever was held out."""
     return check(_of_training_rows(plan), training_rows)

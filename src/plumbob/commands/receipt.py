@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from plumbob.checking.filing import with_verdicts
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import counted
 from plumbob.errors import DataError, IdentityError, SettingsError
@@ -87,7 +88,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
     """Everything that the record says about protection; the module explains `consistent` and `verified`."""
     own = RunFolder(folder)
     refuse_unsettled(own)
-    record, signed = own.record(), signature_of(own)
+    record, signed = with_verdicts(own.record()), signature_of(own)
     plan, begun, judgement = record.parsed_plan, runs_begun(folder), judged(record)
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from plumbob.checking.filing import with_verdicts
 from plumbob.errors import DataError
 from plumbob.report.decision import summary_of
 from plumbob.report.run import page_of
@@ -18,7 +19,7 @@ def run(folder: Path, out: Path | None, prints: bool = False) -> dict[str, objec
     With `prints`, both also as PDF files of the same names.
     """
     place = RunFolder(folder)
-    record = place.record()
+    record = with_verdicts(place.record())
     target = out or place.report_file
     # Elsewhere it takes the report's own name: no other file there may be written over.
     beside = place.summary_file if out is None else target.with_name(f"{target.stem}-summary.html")

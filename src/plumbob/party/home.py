@@ -5,8 +5,8 @@
       certificate.pem     0600  what peers pin
       party.toml          0600  settings; the proxy may have a password in it
       peers/NAME.pem      0600  the certificates of the peers
-      signed/             plans that this party agreed to: HASH.signature, HASH.leaks.signature with their leaks, and
-                          HASH.judged.json, what `check` said then
+      signed/             plans that this party agreed to: HASH.signature, and HASH.leaks.signature,
+                          HASH.cheating.signature and HASH.evidence.signature with what it accepted
       aligned/            the common ids: PARTIES.json, for every plan between these parties
       answered/           how many rows of a plan were answered: HASH.json
       ledger.db           what runs have spent of each row and of each label

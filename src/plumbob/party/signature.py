@@ -3,26 +3,21 @@
 The signature is over the plan's hash, by the key of the party's certificate, which the peers have pinned. It is kept
 with the run, so that each can show later what the others agreed to. What a party accepts beside the plan (its leaks,
 what cheating could reach without a trace, evidence that outlives noise) is a word of the same kind each, which stays at
-home and is named in the party's own record. Beside it lies what `check` said of the plan then, which the run's page
-shows.
+home and is named in the party's own record.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
-from plumbob import __version__
-from plumbob.checking.judgement import PlanJudgement
 from plumbob.errors import IdentityError, RemoteProtocolError, UnsignedPlanError
-from plumbob.net.identity import Certificate, Identity, make_private_folder, write_over, write_private
+from plumbob.net.identity import Certificate, Identity, make_private_folder, write_private
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from plumbob.record import Finding, LedgerCurve, RunRecord
 
 PURPOSE = "plan"
 MESSAGES = "messages of a session"
@@ -116,54 +111,3 @@ def swap_signatures(channels: Mapping[str, Channel], own: PlanSignature, plan: P
 def _file(home: Home, plan: Plan, purpose: str) -> Path:
     accepted = "" if purpose == PURPOSE else f".{purpose.split()[0]}"
     return home.signed / f"{plan.hash()}{accepted}.signature"
-
-
-# What `check` said of it.
-
-
-class KeptJudgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `check` said of a run with this many rows, by the rules of one version."""
-
-    plumbob: str
-    rows: int
-    test_rows: int
-    predicted: list[Finding]
-    ledger: list[LedgerCurve]
-    judgement: PlanJudgement
-
-    def is_about(self, record: RunRecord) -> bool:
-        return (self.plumbob, self.rows, self.test_rows) == (record.plumbob, record.rows, record.test_rows)
-
-
-def keep_judgement(home: Home, plan: Plan, rows: int) -> None:
-    """Of a plan that is being signed, on the aligned rows."""
-    from plumbob.checking.filing import judgement_of_run, with_predictions
-    from plumbob.protocol.outcome import unfinished_record
-
-    held_out = plan.held_out(rows)
-    # As in the run's record: whoever gets no score has tested no row.
-    test_rows = held_out if home.identity.name == plan.label_party.name else 0
-    run = with_predictions(replace(unfinished_record(plan, rows - held_out, ""), test_rows=test_rows))
-    kept = KeptJudgement(__version__, run.rows, test_rows, run.predicted, run.ledger, judgement_of_run(run))
-    file = _judgement_file(home, plan)
-    make_private_folder(file.parent)
-    write_over(file, msgspec.json.encode(kept))
-
-
-def judged_record(home: Home, record: RunRecord) -> tuple[RunRecord, PlanJudgement]:
-    """With what `check` predicts; judged again only where it was signed for other rows, or by another version."""
-    try:
-        kept = msgspec.json.decode(_judgement_file(home, record.parsed_plan).read_bytes(), type=KeptJudgement)
-    except (OSError, msgspec.DecodeError):
-        kept = None
-    if kept is not None and kept.is_about(record):
-        return replace(record, predicted=kept.predicted, ledger=kept.ledger), kept.judgement
-    # Late: no rule is needed to show what was judged before.
-    from plumbob.checking.filing import judgement_of_run, with_predictions
-
-    judged = with_predictions(record)
-    return judged, judgement_of_run(judged)
-
-
-def _judgement_file(home: Home, plan: Plan) -> Path:
-    return home.signed / f"{plan.hash()}.judged.json"

@@ -24,7 +24,6 @@ from plumbob.protocol.outcome import (
 )
 from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 
@@ -51,8 +50,8 @@ def train(
         with party_run.talk("train", journal, status) as talk:
             participant = _agreed(party_run, talk, journal, draws)
             party = party_at(participant, party_run.table, _follow(status, progress))
-            transcript, scores = run_to_its_quality(party)
-            record, absurd = _filed(party_run, journal, party, transcript, scores)
+            _, scores = run_to_its_quality(party)
+            record, absurd = _filed(party_run, journal, party, scores)
             folder.keep(replace(record, seconds=time.perf_counter() - started))
             folder.settle()
             journal.note(OVER, b"")
@@ -114,17 +113,15 @@ def _filed(
     party_run: PartyRun,
     journal: SqliteJournal,
     party: AnyParty,
-    transcript: Transcript | ArbiterTranscript,
     scores: Vector | None,
 ) -> tuple[RunRecord, DivergenceError | None]:
-    """Write evidence, transcript and model part into the folder; returns the record, and what is wrong with it."""
+    """Write evidence and model part into the folder; returns the record, and what is wrong with it."""
     folder, participant = RunFolder(party_run.folder), party.participant
     part = party.model_part() if isinstance(party, TrainingParty) else None
     if party_run.keeping is not None:
         party_run.keeping.close(journal, participant, None if part is None else part.brought())
     shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
     folder.make_party_folder(party_run.name)
-    transcript.save(folder.transcript_file(party_run.name))
     alone = weights_alone(party) if isinstance(party, TrainingParty) else None
     if part is not None and scores is not None and isinstance(party, TrainingParty):
         part = replace(part, balanced_threshold=threshold_at_home(party, scores))

@@ -19,6 +19,7 @@ from plumbob.checking.judgement import aligned
 from plumbob.counting import size
 from plumbob.errors import DataError
 from plumbob.report.chart import Chart
+from plumbob.report.drawing import figure
 from plumbob.report.markup import NOTHING, asset, joined, tag
 
 # Longer cells are sentences: they are set as such, and may break.
@@ -117,8 +118,6 @@ def frame(title: str, body: Markup, styles: Sequence[str] = ()) -> str:
 
 
 def _drawn(chart: Chart, key: str) -> Markup:
-    from plumbob.report.drawing import figure  # Late: a page without charts, as after `party train`, needs no pen.
-
     return figure(chart, key)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import decimal
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
@@ -16,21 +15,19 @@ SHOWN_METRICS = ("auc", "log_loss")
 """The metrics on a terminal; the page has all of them."""
 
 
-def write_report(record: RunRecord, out: Path, judgement: PlanJudgement | None = None) -> None:
+def write_report(record: RunRecord, out: Path) -> None:
     """Write the report and the decision sheet beside the record."""
-    judgement = judgement or judged(record)
+    judgement = judged(record)
     RunFolder(out).keep_pages(page_of(record, judgement), summary_of(record, judgement))
 
 
-def lines_of(record: RunRecord, out: Path, judgement: PlanJudgement | None = None) -> list[str]:
+def lines_of(record: RunRecord, out: Path) -> list[str]:
     """Lines on what ran, how good the model is, what it gives away, and where the page is."""
     lines = [summary(record), *warnings(record)]
     for rows, models in record.quality.items():
         lines += as_text(quality_table(rows, models, SHOWN_METRICS))
     word = "Verdict" if record.findings else "Predicted verdict"
-    verdict = (
-        [f"{word} {(judgement or judged(record)).headlines.in_short}."] if record.findings or record.predicted else []
-    )
+    verdict = [f"{word} {judged(record).headlines.in_short}."] if record.findings or record.predicted else []
     return [*lines, *record.remarks, *verdict, f"Report: {RunFolder(out).report_file}"]
 
 

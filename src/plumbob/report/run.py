@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
+from plumbob.checking.filing import agreements, judgement_of_run
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.counting import counted, decimal, percent, plain, seconds, size
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey, in_words
 from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
 from plumbob.record import PartyRecord, RunRecord
+from plumbob.report.audit import audit_sections
 from plumbob.report.figures import calibration_chart, idle_ledgers, ledger_charts, quality_charts
 from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import PageTable, Section, bullets, facts_list, folded, render, table_of
@@ -63,9 +65,6 @@ def page_of(record: RunRecord, judgement: PlanJudgement | None = None) -> str:
 
 def judged(record: RunRecord) -> PlanJudgement:
     """By the rules of `check`."""
-    # Late: a party shows what it judged when it signed, and needs no rule for that.
-    from plumbob.checking.filing import judgement_of_run
-
     return judgement_of_run(record)
 
 
@@ -77,9 +76,6 @@ def sections_of(record: RunRecord, judgement: PlanJudgement | None = None) -> It
         sentences = [LEDGER, *idle_ledgers(record.ledger)]
         yield Section("Who could learn what", sentences, charts=list(ledger_charts(record.ledger)))
     if record.findings or any(record.theorems.values()):
-        # Late: a party's run has no red team.
-        from plumbob.report.audit import audit_sections
-
         yield from audit_sections(record)
     yield from quality_sections(record)
     yield plan_section(record.parsed_plan, record.plan, record.rows)
@@ -93,11 +89,7 @@ def sections_of(record: RunRecord, judgement: PlanJudgement | None = None) -> It
 
 def limits_of(record: RunRecord, judgement: PlanJudgement) -> list[str]:
     """What this plan leaves open, and the run's own notes; mistakes of `check` stand beside its predictions."""
-    told: set[str] = set()
-    if record.findings:
-        from plumbob.checking.filing import agreements
-
-        told = {str(one) for one in agreements(record.predicted, record.findings)}
+    told = {str(one) for one in agreements(record.predicted, record.findings)} if record.findings else set()
     return [*judgement.limits, *(note for note in record.notes if note not in told)]
 
 

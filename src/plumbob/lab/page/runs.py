@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plumbob.checking.filing import with_verdicts
 from plumbob.checking.words import ORDER
 from plumbob.errors import DataError, PlumbobError
 from plumbob.lab.page.drafts import chosen, shape_like
 from plumbob.record import Finding, RunRecord
 from plumbob.report.decision import summary_of
+from plumbob.report.run import page_of
 from plumbob.run_folder import RunFolder
 
 NAME = re.compile(r"\d{3,6}-[a-z]+")
@@ -52,14 +54,14 @@ class Runs:
         return name, self.folder / name
 
     def record(self, name: str) -> RunRecord:
-        return RunFolder(self.path(name)).record()
+        return with_verdicts(RunFolder(self.path(name)).record())
 
     def report(self, name: str) -> str:
-        """The page of a run that finished."""
-        path = RunFolder(self.path(name)).report_file
-        if not path.is_file():
+        """The page of a run that finished; a party's run leaves none, and gets it from its record."""
+        path, record = RunFolder(self.path(name)).report_file, self.record(name)
+        if not path.is_file() and not record.is_finished:
             raise DataError("this run has no report")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8") if path.is_file() else page_of(record)
 
     def summary(self, name: str) -> str:
         """A run's decision sheet; an older run has none, and gets it from its record."""
@@ -89,7 +91,7 @@ def described(name: str, record: RunRecord, folder: Path) -> dict[str, Any]:
         "status": record.status,
         "is_finished": record.is_finished,
         "is_calculated": record.is_calculated,
-        "has_report": RunFolder(folder).report_file.is_file(),
+        "has_report": record.is_finished or RunFolder(folder).report_file.is_file(),
         "seconds": record.seconds,
         "bytes": sum(party.bytes_sent for party in record.parties),
         "auc": quality.get("auc"),

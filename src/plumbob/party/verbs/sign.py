@@ -10,7 +10,6 @@ from plumbob.party.evidence import auditor_for
 from plumbob.party.home import Home
 from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import is_arbiter, rows_kept_in
-from plumbob.party.signature import keep_judgement
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence
 from plumbob.plan.encodings import rows_drafted_for
@@ -50,8 +49,6 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
         shown = [*consent_lines(plan, rows or ASSUMED_ROWS, findings, home.identity.name, assumed), ""]
     if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
-    if rows:
-        keep_judgement(home, plan, rows)
     file = signature.sign(home, plan, accepted)
     few = few_of_drafted(asked.plan, plan, rows)
     said = f" and accepted {', '.join(accepted)}" if accepted else ""

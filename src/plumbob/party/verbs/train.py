@@ -1,10 +1,11 @@
-"""`party train`: takes part in a run, and makes its page and its signed receipt."""
+"""`party train`: takes part in a run and signs its record; `plumbob report` makes the page, and needs no key."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
+from plumbob.counting import counted, decimal, seconds
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature, training
 from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
@@ -24,7 +25,6 @@ from plumbob.verb import Caller, Result
 from plumbob.verb.flags import plan_argument, plan_of
 
 if TYPE_CHECKING:
-    from plumbob.checking.judgement import PlanJudgement
     from plumbob.party.evidence import Keeping
 
 
@@ -59,7 +59,7 @@ def train(asked: Train, caller: Caller) -> Result:
             # Nothing was sent yet; the journal is closed, and keeps its identity under the new name.
             run = runs.renumber(run, other.number)
             tell(f"this is run {other.number} of the plan on another side, so it is here too: {run.path}")
-    result = _report(home, plan, record, run)
+    result = _signed(home, plan, record, run)
     # An arbiter takes no part in prediction.
     if table is None:
         return result
@@ -105,29 +105,42 @@ def _book_labels(home: Home, plan: Plan, run: str, ids: Sequence[str]) -> None:
         book_labels(home.ledger_file, plan, run, ids, home.settings.label_epsilon, home.settings.most_delta)
 
 
-def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
-    """Write the page and the signed receipt; what was signed once keeps its date."""
-    from plumbob.party.signature import judged_record
-    from plumbob.report.results import write_report
-
-    # One party alone cannot score an attack: its page shows what the plan alone says.
-    shown, judgement = judged_record(home, record)
+def _signed(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
+    """Sign the record, unless that was done before: what was signed once keeps its date."""
+    lines = [
+        *_quality_lines(record),
+        *record.remarks,
+        f"for its page: plumbob report {run.path}",
+        f"to see the signed receipt: plumbob receipt {run.path}",
+    ]
     receipt = receipts.signature_of(run)
     if receipt.is_valid:
-        again = f"this run was finished already, and signed on {receipt.date}; --new starts another run of the plan"
-        result = _result(record, run, judgement)
-        return {**result, "lines": [again, *result["lines"]]}
-    run.keep(shown)
-    write_report(shown, run.path, judgement)
-    receipts.sign_record(home, run, [party.name for party in plan.parties])
-    return _result(shown, run, judgement)
+        lines = [
+            f"this run was finished already, and signed on {receipt.date}; --new starts another run of the plan",
+            *lines,
+        ]
+    else:
+        receipts.sign_record(home, run, [party.name for party in plan.parties])
+    return {"out": str(run.path), **record.to_dict(), "lines": lines}
 
 
-def _result(record: RunRecord, run: RunFolder, judgement: "PlanJudgement") -> Result:
-    from plumbob.report.results import lines_of
+def _quality_lines(record: RunRecord) -> list[str]:
+    """How long it took and, at the label party, how good each model is."""
+    steps = counted(record.steps, *record.parsed_plan.step_nouns)
+    took = f"{record.status}: {record.rows:,} training rows, {steps}, {seconds(record.seconds)}"
+    return [
+        took,
+        *(
+            f"AUC, {rows}: {', '.join(_auc(model, found) for model, found in models.items())}"
+            for rows, models in record.quality.items()
+        ),
+    ]
 
-    lines = [*lines_of(record, run.path, judgement), f"to see the signed receipt: plumbob receipt {run.path}"]
-    return {"out": str(run.path), "report": str(run.report_file), **record.to_dict(), "lines": lines}
+
+def _auc(model: str, found: Mapping[str, float | None]) -> str:
+    low, high = found.get("auc_low"), found.get("auc_high")
+    interval = "" if low is None or high is None else f" ({decimal(low)} to {decimal(high)})"
+    return f"{model} {decimal(found.get('auc'))}{interval}"
 
 
 def has_room_for_all(home: Home, plan: Plan, rows: int, runs: int) -> bool:
