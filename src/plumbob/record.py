@@ -49,6 +49,8 @@ class Finding:
     """When it applies: training, or prediction, for what scores give away that are asked for later."""
     assumes: str = "honest"
     """honest: everyone keeps to the protocol; cheating: the attacker uses data of its choice, or other software."""
+    changes: dict[str, Any] = field(default_factory=dict)
+    """The plan's keys that stop it, by flat names, with their new values; `fix` says the same as flags to type."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Finding":

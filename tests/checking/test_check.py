@@ -1,6 +1,7 @@
 """What `check` says about plans, and that real attacks agree with it."""
 
 import cProfile
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, cast
@@ -9,6 +10,7 @@ import pytest
 
 import plumbob
 from plumbob import datasets
+from plumbob.checking.advice import as_parameters, merged
 from plumbob.checking.check import check, explain, notes
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, reading
@@ -367,6 +369,52 @@ def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> No
     }
     assert {one.verdict for one in found} == {LEAKS}
     assert all("up to 4 bits of each number" in one.why for one in found)
+
+
+@pytest.mark.parametrize("keys", [{"protocol": "exchange"}, {"protocol": "shares", "open": "own"}])
+@pytest.mark.parametrize("names", [("coalition", "fund", "victim"), ("fund", "coalition"), ("bank", "victim")])
+def test_what_parties_are_called_changes_no_finding(names: tuple[str, ...], keys: dict[str, Any]) -> None:
+    """Parties with telling names get the verdicts and the sentences of any others, and keep their names in them."""
+    plan = plan_of((4, 5, 6)[: len(names)], **keys)
+    plain = ("aaa", "bbb", "ccc")[: len(names)]
+    back = dict(zip(names, plain, strict=True))
+
+    def renamed(text: str) -> str:
+        return re.sub("|".join(names), lambda found: back[found[0]], text)
+
+    found = [
+        (one.attack, renamed(one.by), renamed(one.against), one.target, one.verdict, renamed(one.why))
+        for one in check(plan.with_names(names))
+    ]
+    assert found == [
+        (one.attack, one.by, one.against, one.target, one.verdict, one.why) for one in check(plan.with_names(plain))
+    ]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"protocol": "arbiter", "unmasked_gradients_for_the_arbiter": True},
+        {"replies": "paper"},
+        {"protocol": "clear", "sigmoid": "exact"},
+        {"noise": "std", "noise_std": 0.001, **CLIPPED},
+        {"noise": "sound", "epsilon": 1e4, **CLIPPED},
+        {"protocol": "shares", "open": "own"},
+        {"test_only_keys": True, "key_bits": 768},
+    ],
+)
+def test_a_remedy_is_a_plan(keys: dict[str, Any]) -> None:
+    """All that a headline says to change goes into one plan, which leaks no more; in Python, as parameters."""
+    plan = plan_of(batch_size=8, **keys)
+    remedied = plan
+    for assumes in ("honest", "cheating"):
+        leaking = [one for one in check(remedied) if one.verdict == LEAKS and one.assumes == assumes]
+        changes = merged([one.changes for one in leaking])
+        arbiter = {} if plan.arbiter is None else {"parties": plan.learners}
+        remedied = remedied.replace(**changes, **(arbiter if "protocol" in changes else {}))
+        assert as_parameters(changes).count("=") == len(changes)
+        assert not [one for one in check(remedied) if one.verdict == LEAKS and one.assumes == "honest"]
 
 
 def test_shares_is_offered_to_up_to_eight_parties() -> None:

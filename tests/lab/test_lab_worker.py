@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from plumbob.checking.filing import judgement_of_run
 from plumbob.lab.audit import audit
 from plumbob.lab.commands import lab_worker
 from plumbob.lab.commands.lab_worker import LabRequest, perform
@@ -73,9 +74,21 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
         "garbage-replies",
         "false-residual",
         "chosen-labels",
+        "chosen-column",
         "prediction-equations",
         "score-control",
     }
+
+
+def test_a_run_from_the_page_has_every_finding_of_an_audit(tmp_path: Path) -> None:
+    """Findings that nobody acts out are among them: keys that are too short make the plan leak on either screen."""
+    performed(job(tmp_path, TINY.replace(noise="sound", row_norm=1.0), is_calculated=False))
+    record = RunFolder(tmp_path).record()
+    assert {(one.attack, one.by, one.against, one.target, one.verdict) for one in record.findings} == {
+        (one.attack, one.by, one.against, one.target, one.verdict) for one in audit(tmp_path)
+    }
+    assert {one.verdict for one in record.findings if one.attack == "keys"} == {"leaks"}
+    assert judgement_of_run(record).left_out == ()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from plumbob.plan import Party, Plan
 from plumbob.record import Finding
 from plumbob.report.verdicts import headline_blocks, pairs_of, pairs_table
 
-READ = Finding("label-sign", "fund", "bank", "labels", "leaks", "Why.", "section 4", "--protocol shares")
+READ = Finding("label-sign", "fund", "bank", "labels", "leaks", "Why.", "section 4", "", changes={"protocol": "shares"})
 PLAN = Plan.for_columns((5, 18), rows=3200).replace(
     parties=(Party("bank", "label", 5), Party("processor", "features", 18))
 )

@@ -1,7 +1,7 @@
-"""Remedies: the flags that make each finding go away, and what they cost."""
+"""Remedies: the plan's keys that make each finding go away, the words for them, and what they cost."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.row_notes import loss_in_words
@@ -12,8 +12,9 @@ from plumbob.plan.rules import fitting_delta
 from plumbob.privacy.row_forecast import expected_auc_loss
 from plumbob.privacy.rows import row_rule
 
-FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")
-FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
+Changes = dict[str, Any]
+"""Keys of a plan by flat names, as `Plan.replace` takes them, with their new values."""
+
 ROW_EPSILON = 4.0
 """The epsilon of the noise for whole rows that is offered and drafted."""
 ONE_PERSON_IN = 10
@@ -25,55 +26,50 @@ HONEST_MESSAGES = ("chosen-labels", "model-difference")
 WITHOUT_ARBITER = " without an arbiter among the parties"
 
 
-def fix_for(plan: Plan, attack: str, target: str) -> str:
-    """The flags that stop an attack, or make it leave a trace; empty where no flag does."""
+def changes_for(plan: Plan, attack: str) -> Changes:
+    """The keys that stop an attack, or make it leave a trace; empty where no key does."""
     if attack == "score-control" or not is_preventable(attack):
-        return ""
+        return {}
     if attack in ("packing", "claimed-width") and plan.replies == "paper":
-        return "--replies packed"
+        return {"replies": "packed"}
     if not plan.kind.shows_gradients:
-        return _fix_in_shares(plan, attack)
+        return _changes_in_shares(plan, attack)
     if len(plan.learners) <= MOST_SHARING:
         # Labels are an input: shares alone would train on invented ones, too.
-        return _shares(plan, row_noise(plan) if attack in HONEST_MESSAGES else "")
-    return "" if attack == "steering" else _noise(plan, target)
+        return _shares(plan, row_noise(plan) if attack in HONEST_MESSAGES else {"noise": "none"})
+    return {}
 
 
-def _fix_in_shares(plan: Plan, attack: str) -> str:
+def _changes_in_shares(plan: Plan, attack: str) -> Changes:
     if plan.opens_weights and attack not in (*HONEST_MESSAGES, "masked-shares"):
-        return "--open never"
+        return {"open": "never"}
     if attack in HONEST_MESSAGES and plan.kind.has_lattices:
         return row_noise(plan)
     # What other software reaches in `shares`, no setting stops.
     is_left = plan.kind.has_lattices and leaves_a_trace(attack) and not plan.keeps_evidence
-    return "--evidence keep" if is_left else ""
+    return {"evidence": "keep"} if is_left else {}
 
 
-def _shares(plan: Plan, noise: str) -> str:
-    """The flags for `shares`, and for what must be given up for it; `noise` are the flags of its noise."""
-    flags = [f"--protocol shares{'' if plan.arbiter is None else WITHOUT_ARBITER}"]
+def _shares(plan: Plan, noise: Changes) -> Changes:
+    """`shares`, and what must be given up for it; `noise` are the keys of its noise."""
+    changes: Changes = {"protocol": "shares"}
     if plan.sigmoid not in ("taylor", "fourier"):
-        flags.append("--sigmoid fourier")
+        changes["sigmoid"] = "fourier"
     if plan.noise_std:
-        flags.append("--noise-std 0")
-    if noise or plan.noise not in ("none", "rows"):
-        flags.append(noise or "--noise none")
+        changes["noise_std"] = 0.0
+    if noise["noise"] != "none" or plan.noise not in ("none", "rows"):
+        changes |= noise
     if plan.replies == "paper":
-        flags.append("--replies packed")
-    return " ".join(flags)
+        changes["replies"] = "packed"
+    if plan.unmasked_gradients_for_the_arbiter:
+        changes["unmasked_gradients_for_the_arbiter"] = False
+    return changes
 
 
-def _noise(plan: Plan, target: str) -> str:
-    if target != "labels":
-        return FEATURE_NOISE.format(std=4 * plan.noise_std or 10.0)
-    if plan.noise == "sound":
-        return f"--epsilon {plan.epsilon / 4:g}"
-    return f"--noise sound --epsilon 1 --row-norm 1{_delta_flag(plan.delta, fitting_delta(plan.delta, plan.rows))}"
-
-
-def row_noise(plan: Plan) -> str:
-    """The flags for noise for whole rows, as it is offered."""
-    return f"--noise rows --epsilon {ROW_EPSILON:g}{_delta_flag(plan.delta, small_delta(plan.delta, plan.rows))}"
+def row_noise(plan: Plan) -> Changes:
+    """The keys of noise for whole rows, as it is offered."""
+    delta = small_delta(plan.delta, plan.rows)
+    return {"noise": "rows", "epsilon": ROW_EPSILON} | ({} if delta == plan.delta else {"delta": delta})
 
 
 def small_delta(delta: float, rows: int) -> float:
@@ -88,56 +84,63 @@ def offered_noise_loss(rows: int, columns: Sequence[int], delta: float) -> float
     return expected_auc_loss(rows, columns, ROW_EPSILON, delta, rule.passes, rule.row_norm)
 
 
-def _delta_flag(before: float, after: float) -> str:
-    return "" if before == after else f" --delta {after:g}"
+# One remedy for several findings, and the words for it.
 
 
-# One remedy for several findings.
-
-
-def flags_of(fix: str) -> dict[str, str]:
-    """The flags of a fix by name, with their values."""
-    return dict(FLAG.findall(fix))
-
-
-def flags_to_type(fixes: Sequence[str]) -> str:
-    """The flags that several findings need, each once."""
-    flags: dict[str, str] = {}
+def merged(remedies: Sequence[Changes]) -> Changes:
+    """The keys that several findings need, each once: one plan has them all."""
+    keys: Changes = {}
     # Noise for whole rows last: it is in the place of what another finding would take away.
-    for fix in sorted(fixes, key=lambda one: "--noise rows" in one):
-        flags |= flags_of(fix)
-    text = " ".join(f"--{name} {value}".strip() for name, value in flags.items())
-    return text + (WITHOUT_ARBITER if any(WITHOUT_ARBITER in fix for fix in fixes) else "")
+    for one in sorted(remedies, key=lambda one: one.get("noise") == "rows"):
+        keys |= one
+    return keys
 
 
-def remedy(plan: Plan | None, fixes: Sequence[str], is_cheating: bool) -> str:
-    """All that a headline says to type. What other software still reaches in `shares`, only evidence shows."""
-    flags = flags_of(flags_to_type(fixes))
-    is_closed = flags.get("protocol") == "shares" or flags.get("open") == "never"
+def remedy(plan: Plan | None, remedies: Sequence[Changes], is_cheating: bool) -> Changes:
+    """All that a headline says to change. What other software still reaches in `shares`, only evidence shows."""
+    keys = merged(remedies)
+    is_closed = keys.get("protocol") == "shares" or keys.get("open") == "never"
     if is_cheating and is_closed and plan is not None and not plan.keeps_evidence:
-        return flags_to_type([*fixes, "--evidence keep"])
-    return flags_to_type(fixes)
+        keys["evidence"] = "keep"
+    return keys
 
 
-def price_of(figures: Figures, flags: Mapping[str, str]) -> str:
-    """What a remedy's flags cost, as far as it was measured or can be forecast."""
-    return "; ".join(_prices(figures, flags))
+def as_flags(changes: Mapping[str, Any], plan: Plan | None) -> str:
+    """The keys as flags to type, beside the plan that they change."""
+    flags = " ".join(_flag(name.replace("_", "-"), value) for name, value in changes.items())
+    is_left_out = "protocol" in changes and plan is not None and plan.arbiter is not None
+    return flags + (WITHOUT_ARBITER if is_left_out else "")
 
 
-def _prices(figures: Figures, flags: Mapping[str, str]) -> Iterator[str]:
+def _flag(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    return f"--{name} {value:g}" if isinstance(value, float) else f"--{name} {value}"
+
+
+def as_parameters(changes: Mapping[str, Any]) -> str:
+    """The keys as Python's parameters: `protocol="shares", epsilon=4.0`."""
+    literals = ((name, f'"{value}"' if isinstance(value, str) else repr(value)) for name, value in changes.items())
+    return ", ".join(f"{name}={literal}" for name, literal in literals)
+
+
+def price_of(figures: Figures, changes: Mapping[str, Any]) -> str:
+    """What a remedy costs, as far as it was measured or can be forecast."""
+    return "; ".join(_prices(figures, changes))
+
+
+def _prices(figures: Figures, changes: Mapping[str, Any]) -> Iterator[str]:
     plan = figures.plan
-    if flags.get("protocol") == "shares":
+    if changes.get("protocol") == "shares":
         yield "no measurable loss of quality"
-    if flags.get("open") == "never" or flags.get("protocol") == "shares":
+    if changes.get("open") == "never" or changes.get("protocol") == "shares":
         yield "every prediction needs all parties"
-    if flags.get("noise") == "rows":
+    if changes.get("noise") == "rows":
         loss = loss_in_words(offered_noise_loss(figures.rows, [party.features for party in plan.learners], plan.delta))
         yield f"noise, expected to cost {loss} of AUC with {figures.rows:,} training rows"
-    elif flags.get("noise", "none") != "none" or ("epsilon" in flags and plan.noise == "sound"):
-        yield "much of the model: this noise is for single labels or columns, and row noise needs shares"
-    if flags.get("evidence") == "keep":
+    if changes.get("evidence") == "keep":
         yield "kept evidence shows false messages, but prevents none"
-    if "most-rows" in flags:
-        yield f"no more than {flags['most-rows']} people are ever scored"
-    if "replies" in flags and "protocol" not in flags:
+    if "most_rows" in changes:
+        yield f"no more than {changes['most_rows']} people are ever scored"
+    if "replies" in changes and "protocol" not in changes:
         yield "none"

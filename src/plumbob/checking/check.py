@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from plumbob.checking.advice import fix_for
-from plumbob.checking.coalitions import JOINT, Coalition, coalitions
+from plumbob.checking.advice import as_flags, changes_for
+from plumbob.checking.coalitions import Coalition, coalitions
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import AtHome, Figures
 from plumbob.checking.findings import Findings, worst_first
@@ -87,7 +87,8 @@ def finished(plan: Plan, finding: Finding) -> Finding:
     """The finding with what helps against it; for a coalition too, that is what the whole plan allows."""
     if finding.verdict not in (LEAKS, DEGRADES):
         return finding
-    return replace(finding, fix=finding.fix or fix_for(plan, finding.attack, finding.target))
+    changes = finding.changes or changes_for(plan, finding.attack)
+    return replace(finding, changes=changes, fix=as_flags(changes, plan))
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
@@ -102,13 +103,12 @@ def _findings(figures: Figures) -> Iterator[Finding]:
 
 def _coalition_findings(figures: Figures, coalition: Coalition) -> Iterator[Finding]:
     """Findings by the same rules for all parties but one, acting as one."""
-    merged = replace(figures, plan=coalition.plan, home=None)
-    joint = merged.plan.party(JOINT)
+    merged = replace(figures, plan=coalition.plan, home=None, coalition=coalition)
+    joint = merged.plan.party(coalition.joint)
     for rule in RULES:
         if rule.by == joint.role:
             for finding in _findings_of(merged, rule, joint.name):
-                why = coalition.renamed(finding.why)
-                yield replace(finding, by=coalition.name, against=coalition.victim, why=why)
+                yield replace(finding, by=coalition.name)
 
 
 def _findings_of(figures: Figures, rule: AttackRule, by: str) -> Iterator[Finding]:

@@ -7,11 +7,8 @@ same rules. A coalition that holds the label attacks as the label party, any oth
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from plumbob.checking.words import joined_names, sentence, spoken_names
+from plumbob.checking.words import joined_names, spoken_names
 from plumbob.plan import Party, Plan
-
-JOINT, ALONE = "coalition", "victim"
-"""The names of the two parties in a merged plan; names may hold no `+`."""
 
 
 @dataclass(frozen=True)
@@ -19,23 +16,29 @@ class Coalition:
     """All parties but one, acting as one."""
 
     plan: Plan
-    """The plan as one of two parties: the coalition and the one that is left."""
+    """The plan as one of two parties: the coalition, under its first member's name, and the one that is left."""
     members: tuple[str, ...]
     victim: str
     spoken: Mapping[str, str]
-    """What sentences call each party."""
+    """What sentences call each party of the whole plan."""
 
     @property
     def name(self) -> str:
         return "+".join(self.members)
 
     @property
+    def joint(self) -> str:
+        """The name that the coalition has in the merged plan."""
+        return self.members[0]
+
+    @property
     def members_in_words(self) -> str:
         return joined_names([self.spoken[name] for name in self.members])
 
-    def renamed(self, text: str) -> str:
-        """The text with the parties' real names."""
-        return sentence(text.replace(JOINT, self.members_in_words).replace(ALONE, self.spoken[self.victim]))
+    @property
+    def spoken_in_plan(self) -> dict[str, str]:
+        """What sentences call the two parties of the merged plan."""
+        return {**self.spoken, self.joint: self.members_in_words}
 
 
 def coalitions(plan: Plan) -> Iterator[Coalition]:
@@ -52,10 +55,8 @@ def coalitions(plan: Plan) -> Iterator[Coalition]:
 
 def _merge_parties(plan: Plan, members: tuple[Party, ...], victim: Party) -> Plan:
     columns = sum(party.features for party in members)
-    if victim.role == "label":
-        parties = (Party(ALONE, "label", victim.features), Party(JOINT, "features", columns))
-    else:
-        parties = (Party(JOINT, "label", columns), Party(ALONE, "features", victim.features))
+    joint = Party(members[0].name, "features" if victim.role == "label" else "label", columns)
+    parties = (victim, joint) if victim.role == "label" else (joint, victim)
     arbiters = tuple(party for party in plan.parties if party.role == "arbiter")
     # Evidence is the whole plan's matter: what a replay names is judged there.
     return plan.replace(parties=(*parties, *arbiters), evidence="none", days=0, auditors={})

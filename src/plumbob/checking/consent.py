@@ -5,10 +5,9 @@ they are three decisions: what honest parties learn, what a cheating party could
 evidence that outlives the noise of a promise about rows.
 """
 
-import re
 from collections.abc import Sequence
 
-from plumbob.checking.advice import flags_to_type
+from plumbob.checking.advice import Changes, as_flags, as_parameters, merged
 from plumbob.checking.check import assumptions, check, prices_of_noise
 from plumbob.checking.findings import Findings
 from plumbob.checking.headlines import headlines
@@ -21,7 +20,6 @@ from plumbob.record import Finding
 
 WORST = 3
 """How many findings a refusal names."""
-FLAG = re.compile(r"--([a-z][a-z-]*) ([\w.]+)")
 
 
 class LeakWarning(UserWarning):
@@ -34,8 +32,8 @@ def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[
     if leaking:
         raise UnsafePlanError(
             "the plan leaks above its tolerance, even if everyone keeps to the protocol:\n"
-            f"{worst(leaking)}\ntype {_remedy(leaking)} to stop it, `plumbob check` to see all, or add --accept-leaks "
-            "to train anyway"
+            f"{worst(leaking)}\ntype {as_flags(_remedy(leaking), plan)} to stop it, `plumbob check` to see all, or "
+            "add --accept-leaks to train anyway"
         )
 
 
@@ -60,17 +58,8 @@ def warning_about(leaking: Sequence[Finding]) -> str:
     )
 
 
-def _remedy(leaking: Sequence[Finding]) -> str:
-    return flags_to_type([one.fix for one in leaking])
-
-
-def as_parameters(fix: str) -> str:
-    """Flags as parameters: `--noise sound --epsilon 1` becomes `noise="sound" epsilon=1`."""
-    return FLAG.sub(lambda flag: f"{flag[1].replace('-', '_')}={_literal(flag[2])}", fix)
-
-
-def _literal(word: str) -> str:
-    return word if re.fullmatch(r"[\d.]+", word) else f'"{word}"'
+def _remedy(leaking: Sequence[Finding]) -> Changes:
+    return merged([one.changes for one in leaking])
 
 
 # Before a signature.

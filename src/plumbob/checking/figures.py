@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.checking.coalitions import JOINT
+from plumbob.checking.coalitions import Coalition
 from plumbob.checking.words import spoken_names
 from plumbob.crypto.profiles import SLACK_BITS
 from plumbob.data import all_steps, largest_batch
@@ -75,6 +75,8 @@ class Figures:
     """Rows that are aligned, not trained on, and scored when training ends."""
     predicted: int | None = None
     """Rows to be scored later, where somebody says how many; None = as many as the plan allows."""
+    coalition: Coalition | None = None
+    """The coalition that is one of the plan's two parties, if one is."""
 
     @classmethod
     def of(
@@ -105,6 +107,8 @@ class Figures:
 
     @cached_property
     def _spoken(self) -> dict[str, str]:
+        if self.coalition is not None:
+            return self.coalition.spoken_in_plan
         return spoken_names([party.name for party in self.plan.parties])
 
     def spoken(self, name: str) -> str:
@@ -180,7 +184,7 @@ class Figures:
     @property
     def is_between_two(self) -> bool:
         """Whether only two take part in the run: a coalition's plan names two parties, but more do."""
-        return len(self.plan.learners) == 2 and all(party.name != JOINT for party in self.plan.learners)
+        return len(self.plan.learners) == 2 and self.coalition is None
 
     def peers(self, name: str) -> tuple[Party, ...]:
         """The other parties that hold columns."""

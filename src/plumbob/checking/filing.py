@@ -15,8 +15,6 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.headlines import headlines
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.row_notes import after_second_run, noise_in_words, promise_in_numbers
-from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
-from plumbob.checking.rules.masked_shares import RULE as MASKED_RULE
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.plan import Plan
 from plumbob.record import Finding, LedgerCurve, RunRecord
@@ -51,7 +49,7 @@ def attacks_not_run(record: RunRecord) -> list[str]:
     """The attacks that `check` names for this plan and its audit left out; none where nobody attacked at all."""
     run = {finding.attack for finding in record.findings}
     named = dict.fromkeys(finding.attack for finding in record.predicted)
-    return [name for name in named if run and name not in run and name not in (WEAK_KEYS, MASKED_RULE.name)]
+    return [name for name in named if run and name not in run]
 
 
 def judgement(figures: Figures, findings: Sequence[Finding], left_out: tuple[str, ...] = ()) -> PlanJudgement:

@@ -102,7 +102,7 @@ def _with_evidence(figures: Figures, finding: Finding) -> Finding:
     """The finding where evidence is kept: whoever uses other software must reckon with being named."""
     if finding.verdict != LEAKS or not is_named(finding, figures):
         return finding
-    return replace(finding, verdict=DEGRADES, why=f"{finding.why} {NAMED_BY_REPLAY}", fix="")
+    return replace(finding, verdict=DEGRADES, why=f"{finding.why} {NAMED_BY_REPLAY}", fix="", changes={})
 
 
 def lines_of(findings: Findings, told: Headlines | None = None) -> list[str]:

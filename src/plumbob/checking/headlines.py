@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from plumbob.checking.advice import flags_of, price_of, remedy
+from plumbob.checking.advice import as_flags, price_of, remedy
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.gains import gain, rank_by_column
@@ -53,11 +53,10 @@ def headlines(
         _block(assumes, [one for one in findings if one.assumes == assumes], figures, reader, is_partial)
         for assumes in ASSUMPTIONS
     )
-    known = flags_of(honest.remedy).items()
-    fresh = {name: value for name, value in flags_of(cheating.remedy).items() if (name, value) not in known}
+    fresh = dict(cheating.changes.items() - honest.changes.items())
     if not fresh:
         # Once is enough; so is the price of what the first headline has named.
-        cheating = replace(cheating, remedy="", price="")
+        cheating = replace(cheating, remedy="", changes={}, price="")
     elif figures is not None:
         cheating = replace(cheating, price=price_of(figures, fresh))
     return Headlines(honest, cheating)
@@ -66,7 +65,7 @@ def headlines(
 def short_lines(of: Headlines) -> list[str]:
     """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest."""
     honest, cheating = replace(of.honest, agreed=(), price=""), replace(of.cheating, price="")
-    if flags_of(cheating.remedy).items() >= flags_of(honest.remedy).items():
+    if cheating.changes.items() >= honest.changes.items():
         honest = replace(honest, remedy="")
     told = {line.says for line in honest.lines}
     fresh = tuple(line for line in cheating.lines if line.says not in told)
@@ -87,8 +86,8 @@ def _block(
     nothing = _left_over(assumes, findings, lines, figures)
     if unprevented:
         nothing = nothing.replace("No known", "No other known")
-    fixes = [one.fix for one in findings if one.verdict == LEAKS]
-    helps = remedy(None if figures is None else figures.plan, fixes, assumes == CHEATING)
+    plan = None if figures is None else figures.plan
+    helps = remedy(plan, [one.changes for one in findings if one.verdict == LEAKS], assumes == CHEATING)
     place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
     agreed = () if figures is None or (assumes == CHEATING and not lines) else tuple(said(place, figures))
     return HeadlineBlock(
@@ -97,8 +96,9 @@ def _block(
         agreed,
         lines,
         nothing + (PARTIAL if nothing and is_partial else ""),
+        as_flags(helps, plan),
         helps,
-        "" if figures is None else price_of(figures, flags_of(helps)),
+        "" if figures is None else price_of(figures, helps),
         counts(findings, len(lines) + len(unprevented)),
         unprevented,
     )

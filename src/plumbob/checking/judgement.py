@@ -42,6 +42,8 @@ class HeadlineBlock:
     """The sentence for parties that no line is about, or for all of them where there is no line."""
     remedy: str
     """Flags to type against what leaks; empty where nothing does, or no flag helps."""
+    changes: dict[str, Any]
+    """The remedy as keys of the plan."""
     price: str
     counts: str
     unprevented: tuple[str, ...] = ()

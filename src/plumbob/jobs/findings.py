@@ -96,7 +96,10 @@ def judge(job: Job, plan: Plan, runs: int = 1) -> Findings:
     own = [*_unprotected_findings(job, plan), *_arbiter_findings(job, plan), *_score_findings(job, plan)]
     others = [judged for finding in findings for judged in _about_keys(plan, finding)]
     # Our flags mean nothing to the other system.
-    advised = (replace(one, fix=advice(job, plan.protocol, one.attack)) if one.fix else one for one in (*own, *others))
+    advised = (
+        replace(one, fix=advice(job, plan.protocol, one.attack), changes={}) if one.fix else one
+        for one in (*own, *others)
+    )
     return worst_first(advised, figures)
 
 

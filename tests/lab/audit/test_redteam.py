@@ -159,7 +159,7 @@ def test_a_coalition_takes_its_members_noise_out(monkeypatch: pytest.MonkeyPatch
     seen: list[float] = []
 
     def kept(view: View) -> NotApplicable:
-        if view.party == "coalition":
+        if view.plan.party(view.party).features == 8:
             seen.append(float(np.std(view.sums)))
         return NOTHING
 
@@ -191,7 +191,7 @@ def test_the_intercept_stays_the_last_column_of_a_coalition() -> None:
     run = trained(plan_for((2, 1, 2), protocol="clear"), cut("breast-cancer", 40, 5))
     truth = Truth.of(run)
     (with_label, *_) = [one for one in coalitions(truth.plan) if "label" in one.members]
-    view = merged_truth(truth, with_label).views["coalition"]
+    view = merged_truth(truth, with_label).views[with_label.joint]
     assert np.all(view.X[:, -1] == 1.0)
     np.testing.assert_allclose(view.weights_before[-1][:2], truth.views["label"].weights_before[-1][:2])
 

@@ -20,7 +20,6 @@ from plumbob.lab.page.drafts import (
     chosen,
     controls,
     fitted_defaults,
-    fixes,
     keys_in_short,
     mistakes,
     shape_like,
@@ -129,14 +128,11 @@ def test_every_fix_on_a_button_helps(protocol: str, noise: str, batch_size: int)
     body = draft(**fitted, noise=noise, batch_size=batch_size, **stronger, **noise_std)
     leaking = [one for one in checked(asked(body))["findings"] if one["verdict"] == "leaks"]
     for finding in leaking:
-        assert finding["fixes"]
-        for fix in finding["fixes"]:
-            assert set(fix["keys"]) <= {key.name for key in KEYS}
-            better = asked(draft(**with_fix(body["keys"], fix["keys"])))
-            if fix["flags"].startswith("--epsilon"):
-                continue  # A quarter of it: a step on the way, to be pressed again.
-            same = [one for one in check(better) if (one.attack, one.target) == (finding["attack"], finding["target"])]
-            assert {one.verdict for one in same} <= {"blocked", "degrades", "not applicable"}
+        assert finding["fix"]
+        assert set(finding["changes"]) <= {key.name for key in KEYS}
+        better = asked(draft(**with_fix(body["keys"], finding["changes"])))
+        same = [one for one in check(better) if (one.attack, one.target) == (finding["attack"], finding["target"])]
+        assert {one.verdict for one in same} <= {"blocked", "degrades", "not applicable"}
 
 
 def with_fix(keys: dict[str, Any], fix: dict[str, Any]) -> dict[str, Any]:
@@ -163,11 +159,6 @@ def test_absurd_numbers_are_a_mistake_too(keys: dict[str, Any]) -> None:
     """What no machine can calculate with is said in words."""
     with pytest.raises(PlanError, match="expected at most"):
         checked(asked(draft(**keys)))
-
-
-def test_no_fix_no_button() -> None:
-    """Where no flag helps there is nothing to press."""
-    assert fixes("") == []
 
 
 def test_what_a_lattice_has_in_place_of_a_length() -> None:

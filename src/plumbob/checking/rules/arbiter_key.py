@@ -48,8 +48,8 @@ def _alone(figures: Figures, arbiter: str, against: str) -> Finding:
     end = "so it knows the weights" if is_start_known else "so it knows how the weights moved, but not where they began"
     sums = f"{figures.columns(against)} sums of {figures.spoken(against)}"
     why = f"The arbiter reads {sums} in each of {figures.steps} steps, {end}."
-    fix = "--no-unmasked-gradients-for-the-arbiter"
-    return finding(RULE, arbiter, against, LEAKS if is_start_known else DEGRADES, why, fix, "weights")
+    changes = {"unmasked_gradients_for_the_arbiter": False}
+    return finding(RULE, arbiter, against, LEAKS if is_start_known else DEGRADES, why, changes, "weights")
 
 
 def _with_feature_party(figures: Figures, arbiter: str, party: str) -> Finding:

@@ -28,5 +28,5 @@ def further(figures: Figures) -> Iterator[Finding]:
             f"Keys of {plan.key_bits} bits are for tests only: anyone who sees the messages can factor such keys with "
             "enough patience, and then read every label, score and column that was encrypted."
         )
-        by, fix = plan.feature_parties[0].name, "--no-test-only-keys --key-bits 2048"
-        yield finding(RULE, by, plan.label_party.name, LEAKS, why, fix)
+        by, changes = plan.feature_parties[0].name, {"test_only_keys": False, "key_bits": 2048}
+        yield finding(RULE, by, plan.label_party.name, LEAKS, why, changes)

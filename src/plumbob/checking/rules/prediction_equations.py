@@ -81,5 +81,5 @@ def _columns(figures: Figures, against: str) -> Finding:
 
 def _by_label_party(plan: Plan, against: str, target: str, verdict: str, why: str) -> Finding:
     # The most rows to answer so that not even known rows fix the weights.
-    fix = f"--most-rows {unknown_weights(plan) - 1}" if verdict == DEGRADES else ""
-    return finding(RULE, plan.label_party.name, against, verdict, why, fix, target)
+    changes = {"most_rows": unknown_weights(plan) - 1} if verdict == DEGRADES else {}
+    return finding(RULE, plan.label_party.name, against, verdict, why, changes, target)

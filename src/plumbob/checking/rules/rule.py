@@ -4,9 +4,10 @@ A rule goes from a plan's figures and a party to a verdict with the numbers behi
 numbers come about, benchmarks/check_grid.py how often the verdicts are right.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.drawing import AttackDrawing
@@ -14,6 +15,7 @@ from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, sen
 from plumbob.record import Finding
 
 NO_GRADIENTS = "In shares nobody sees a gradient, so the attack has no training messages to work on."
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 Assumes = Literal["honest", "cheating"]
 
 
@@ -58,11 +60,17 @@ class AttackRule:
 
 
 def finding(
-    rule: AttackRule, by: str, against: str, verdict: str, why: str, fix: str = "", target: str = ""
+    rule: AttackRule,
+    by: str,
+    against: str,
+    verdict: str,
+    why: str,
+    changes: Mapping[str, Any] = NOTHING,
+    target: str = "",
 ) -> Finding:
-    """The finding of a rule for one party against another."""
-    about = (target or rule.target, verdict, sentence(why), rule.reference, fix)
-    return Finding(rule.name, by, against, *about, stage=rule.stage, assumes=rule.assumes)
+    """The finding of a rule for one party against another; `changes` are keys that only this finding asks for."""
+    about = (target or rule.target, verdict, sentence(why), rule.reference, "")
+    return Finding(rule.name, by, against, *about, stage=rule.stage, assumes=rule.assumes, changes=dict(changes))
 
 
 def leaks(why: str) -> Judgement:

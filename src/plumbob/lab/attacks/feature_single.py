@@ -286,7 +286,9 @@ def _epochs_taken(history: ScoreHistory) -> tuple[float, float]:
 
 def _encoding_bound(factors: VisitFactors, relative_scale_error: float) -> Condition:
     """How far a value can be off through rounding, arithmetic or noise, relative to the column's own spread."""
-    errors = np.hypot(factors.row_error, factors.row * relative_scale_error)[np.isfinite(factors.row)]
+    # Without a scale its error is infinite, and a value of 0 is 0 at every scale.
+    by_scale = np.multiply(factors.row, relative_scale_error, out=np.zeros_like(factors.row), where=factors.row != 0)
+    errors = np.hypot(factors.row_error, by_scale)[np.isfinite(factors.row)]
     bound = CLEARLY * float(errors.max(initial=0.0)) / float(np.nanstd(factors.row) or 1.0)
     return Condition("bound on a value's error, in standard deviations", bound, "below 1", bound < 1.0, "Theorem 3.5")
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix
 from plumbob.callbacks import Tell
-from plumbob.checking.coalitions import ALONE, JOINT, Coalition
+from plumbob.checking.coalitions import Coalition
 from plumbob.checking.rules.arbiter_key import ARBITER, RULE
 from plumbob.checking.words import BLOCKED
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
@@ -35,8 +35,8 @@ from plumbob.record import Finding
 def merged_truth(truth: Truth, coalition: Coalition) -> Truth:
     """The truth of a run with two parties, of which the coalition is one."""
     members = [truth.views[name] for name in coalition.members]
-    victim = replace(truth.views[coalition.victim], party=ALONE, plan=coalition.plan)
-    return Truth(coalition.plan, {JOINT: merged_view(coalition, members), ALONE: victim})
+    victim = replace(truth.views[coalition.victim], plan=coalition.plan)
+    return Truth(coalition.plan, {coalition.joint: merged_view(coalition, members), coalition.victim: victim})
 
 
 def merged_view(coalition: Coalition, members: Sequence[View]) -> View:
@@ -47,7 +47,7 @@ def merged_view(coalition: Coalition, members: Sequence[View]) -> View:
     has_noise = any(view.own_noise is not None for view in members)
     has_weights = all(len(view.weights) == view.X.shape[1] for view in members)
     return View(
-        party=JOINT,
+        party=coalition.joint,
         plan=coalition.plan,
         X=np.hstack([view.X for view in members])[:, order],
         y=None if labelled is None else labelled.y,

@@ -15,11 +15,13 @@ import numpy as np
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.check import all_findings, finished
-from plumbob.checking.coalitions import JOINT, Coalition, coalitions
+from plumbob.checking.coalitions import Coalition, coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.rules import is_floor
 from plumbob.checking.rules.arbiter_key import ARBITER
+from plumbob.checking.rules.keys import KEYS
+from plumbob.checking.rules.masked_shares import RULE as MASKED_SHARES
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.counting import percent
 from plumbob.crypto.engines.interface import Engine
@@ -56,6 +58,8 @@ CELLS = 50_000_000
 ENCRYPTED_COST = 8
 SECONDS_BETWEEN_LINES = 5.0
 NOT_LESS = "This run reached less than the plan allows, because the attacker chooses whom it brings:"
+BY_RULE_ALONE = (KEYS, MASKED_SHARES.name)
+"""Findings that nobody acts out: an audit has what `check` says of them."""
 OF_ALL_PARTIES = ("std", "heuristic")
 """The kinds of noise that every party adds to its residuals."""
 
@@ -154,25 +158,29 @@ def findings_together(truth: Truth, only: Sequence[str] | None, tell: Tell) -> I
     for coalition in coalitions(truth.plan):
         merged = merged_truth(truth, coalition)
         for finding in _findings_of(coalition, merged, only, tell):
-            yield replace(finding, by=coalition.name, against=coalition.victim, why=coalition.renamed(finding.why))
+            yield replace(finding, by=coalition.name)
 
 
 def _findings_of(coalition: Coalition, merged: Truth, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:
-    role = merged.views[JOINT].role
+    joint = coalition.joint
+    role = merged.views[joint].role
     passive = chosen(PASSIVE, role, only)
     seen = run_again(merged) if passive and merged.plan.noise in OF_ALL_PARTIES else merged
     for attack in passive:
         tell(f"{attack.name} by {coalition.name}")
-        yield from scored(attack, JOINT, attack(seen.views[JOINT]), seen)
+        yield from scored(attack, joint, attack(seen.views[joint]), seen)
     for active in chosen(ACTIVE, role, only):
         tell(f"{active.name} by {coalition.name}")
-        yield from act_out(active, JOINT, merged)
+        yield from act_out(active, joint, merged)
 
 
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
     """The names of the attacks that `only` leaves out: what they would have found, nobody knows."""
-    acted_out = (name for name in names() if name != ARBITER or plan.kind.has_arbiter)
-    return [] if only is None else [name for name in acted_out if name not in only]
+    if only is None:
+        return []
+    judged = {one.attack for one in all_findings(Figures.of(plan))}
+    apart = {ARBITER, *BY_RULE_ALONE} - judged
+    return [name for name in names() if name not in only and name not in apart]
 
 
 def refuse_unknown(only: Sequence[str] | None) -> None:
@@ -186,13 +194,7 @@ def refuse_unknown(only: Sequence[str] | None) -> None:
 def names() -> list[str]:
     """The names of all attacks, each once."""
     acted_out: list[Attack | ActiveAttack | StagedAttack] = [*PASSIVE, *ACTIVE, *STAGED]
-    return list(dict.fromkeys([*(attack.name for attack in acted_out), ARBITER]))
-
-
-def usual_names() -> list[str]:
-    """The names of the attacks that an audit acts out unless somebody asks for others."""
-    apart = {attack.name for attack in STAGED if attack.is_only_if_named}
-    return [name for name in names() if name not in apart]
+    return list(dict.fromkeys([*(attack.name for attack in acted_out), ARBITER, *BY_RULE_ALONE]))
 
 
 def passive_names() -> list[str]:
@@ -273,7 +275,9 @@ def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
     if plan.kind.shows_gradients or finding.attack not in ON_OPENED_WEIGHTS:
         return finding
     if plan.is_closed:
-        return replace(finding, verdict=BLOCKED, why="No sums were seen, and the weights were never opened.", fix="")
+        return replace(
+            finding, verdict=BLOCKED, why="No sums were seen, and the weights were never opened.", fix="", changes={}
+        )
     if finding.verdict == NOT_APPLICABLE:
         return finding
     columns = sum(plan.party(name).features for name in finding.by.split("+"))

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Vector
-from plumbob.checking.advice import fix_for
 from plumbob.checking.rules import RULES, assumes
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.counting import percent
@@ -127,7 +126,7 @@ def _labels(attack: AnyAttack, by: str, claim: LabelClaim, truth: Truth) -> Find
         verdict,
         _why_labels(found, ends, best, len(rows), is_answered, is_determined, known),
         attack.reference,
-        _fix(truth, attack, "labels", verdict),
+        "",
         rate=found["accuracy"],
         baseline=best["accuracy"],
         auc=found.get("AUC"),
@@ -240,7 +239,7 @@ def _values(attack: AnyAttack, by: str, claim: ValueClaim, truth: Truth) -> Find
         _why_values(claim, rate, ends, baseline, _relative(errors, target, is_answered), is_answered, is_determined)
         + claim.remark,
         attack.reference,
-        _fix(truth, attack, claim.target, verdict),
+        "",
         rate=rate,
         baseline=baseline,
         interval=None if rate is None else ends,
@@ -381,10 +380,6 @@ def _of_its_rule(attack: AnyAttack) -> dict[str, Any]:
     """What the attack's rule says of it: when it is made, and whether by a party that cheats."""
     stage = next((rule.stage for rule in RULES if rule.name == attack.name), "training")
     return {"stage": stage, "assumes": assumes(attack.name)}
-
-
-def _fix(truth: Truth, attack: AnyAttack, target: str, verdict: str) -> str:
-    return fix_for(truth.plan, attack.name, target) if verdict in (LEAKS, DEGRADES) else ""
 
 
 def _refuse_shape(attack: AnyAttack, got: tuple[int, ...], expected: tuple[int, ...]) -> None:

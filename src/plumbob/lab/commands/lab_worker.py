@@ -18,11 +18,10 @@ from typing import Any
 import msgspec
 
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.words import ORDER
 from plumbob.counting import seconds
 from plumbob.errors import PlumbobError
 from plumbob.lab.audit.again import as_seen_under, in_clear
-from plumbob.lab.audit.redteam import audit, passive_names, usual_names
+from plumbob.lab.audit.redteam import BY_RULE_ALONE, audit, passive_names
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.commands import train as training
 from plumbob.lab.commands.attack import file_findings
@@ -156,15 +155,13 @@ def _tell_epoch(emit: Emit, epoch: int, metrics: Mapping[str, float | None] | Me
 
 
 def _attack(job: LabRequest, finished: Run, emit: Emit) -> Sequence[Finding]:
-    """Make one attack after the other, and report each when it is scored."""
-    chosen = passive_names() if job.is_calculated or not job.plan.kind.is_encrypted else usual_names()
-    findings: list[Finding] = []
-    for number, name in enumerate(chosen, start=1):
-        emit("attack", name=name, number=number, attacks=len(chosen))
-        for finding in audit(finished, [name]):
-            findings.append(finding)
-            emit("finding", **{key: value for key, value in asdict(finding).items() if key != "conditions"})
-    return sorted(findings, key=lambda finding: ORDER.index(finding.verdict))
+    """The findings of an audit, the same as the command line's: of passive attacks alone where nothing was sent."""
+    is_sent = not job.is_calculated and job.plan.kind.is_encrypted
+    only = None if is_sent else [*passive_names(), *BY_RULE_ALONE]
+    findings = audit(finished, only, lambda line: emit("stage", text=line))
+    for finding in findings:
+        emit("finding", **{key: value for key, value in asdict(finding).items() if key != "conditions"})
+    return findings
 
 
 def _leave_with_the_lab() -> None:

@@ -9,15 +9,13 @@ from typing import Annotated, Any
 import msgspec
 
 from plumbob import __version__
-from plumbob.checking.advice import FLAG
 from plumbob.checking.check import check, figures_of, notes
 from plumbob.datasets import CREDIT_FILE
 from plumbob.errors import DataError, PlanError
 from plumbob.lab.page.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
-from plumbob.plan import KEYS, OURS, PROTOCOLS, Party, Plan, SettingKey, in_words
+from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey, in_words
 from plumbob.plan.plan import PAPER, default_of
 from plumbob.protocol.shares.shape import LatticeShape
-from plumbob.record import Finding
 from plumbob.report.decision import summary_page
 from plumbob.report.plan_page import decision_on_plan, findings_page
 
@@ -185,7 +183,7 @@ def checked(plan: Plan) -> dict[str, Any]:
         "plan_hash": plan.hash(),
         "headlines": findings.headlines.to_dict(),
         "legend": findings.headlines.legend,
-        "findings": [shown(finding) for finding in findings],
+        "findings": [vars(finding) for finding in findings],
         "notes": notes(plan),
         "keys": keys_in_short(plan),
         "passes": in_words(figures_of(plan).levels),
@@ -200,30 +198,6 @@ def keys_in_short(plan: Plan) -> str:
         return f"{plan.kind.keys} keys of {plan.key_bits} bits"
     profile = LatticeShape(plan, max(plan.rows, 1)).profile
     return f"lattice parameter sets {', '.join(str(one.number) for one in profile)}"
-
-
-def shown(finding: Finding) -> dict[str, Any]:
-    """A finding, and its fixes one by one."""
-    return {**vars(finding), "fixes": fixes(finding.fix)}
-
-
-def fixes(fix: str) -> list[dict[str, Any]]:
-    """Flags to type, `--a 1 --b 2, or --c 3`, as keys to set."""
-    ways = [FLAG.findall(way) for way in fix.split(", or ")] if fix else []
-    return [{"flags": " ".join(f"--{name} {value}".strip() for name, value in way), "keys": _keys(way)} for way in ways]
-
-
-def _keys(flags: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Flags as the plan's keys, in its types, with other keys changed where a plan would refuse them together."""
-    kinds = {key.name: type(key.default) for key in KEYS}
-    named = {flag.replace("-", "_"): value for flag, value in flags}
-    switched_off = {name.removeprefix("no_"): False for name, value in named.items() if not value}
-    keys = {name: kinds[name](value) for name, value in named.items() if value} | switched_off
-    if keys.get("noise", "std") != "std":
-        keys.setdefault("noise_std", 0.0)
-    if not PROTOCOLS[keys.get("protocol", "arbiter")].has_arbiter:
-        keys["unmasked_gradients_for_the_arbiter"] = False
-    return keys
 
 
 def mistakes(error: PlanError) -> list[dict[str, str]]:

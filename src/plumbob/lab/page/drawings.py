@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
-from plumbob.checking.coalitions import JOINT, coalitions
+from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules import rule_for
 from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block
@@ -111,8 +111,8 @@ def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
 
 def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
     """A coalition as one party with all its members' columns."""
-    merged = next((one.plan for one in coalitions(plan) if one.name == by), None)
-    return (plan, by) if merged is None else (merged, JOINT)
+    merged = next((one for one in coalitions(plan) if one.name == by), None)
+    return (plan, by) if merged is None else (merged.plan, merged.joint)
 
 
 def _unseen(drawing: AttackDrawing, figures: Figures, attack: str, by: str) -> AttackDrawing:

@@ -163,10 +163,10 @@ export class Findings {
   }
 
   fixes(one) {
-    if (!one.fixes.length) return null;
-    const buttons = one.fixes.map((fix) =>
-      h("button", { type: "button", class: "fix", onclick: () => this.apply(fix) }, "Apply ", h("code", {}, fix.flags)));
-    return h("div", { class: "fixes" }, h("span", {}, "To stop it:"), buttons);
+    if (!one.fix) return null;
+    const apply = () => this.apply({ flags: one.fix, keys: one.changes });
+    const button = h("button", { type: "button", class: "fix", onclick: apply }, "Apply ", h("code", {}, one.fix));
+    return h("div", { class: "fixes" }, h("span", {}, "To stop it:"), button);
   }
 
   picture(one) {
