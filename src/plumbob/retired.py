@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+CHOOSE = "scores.csv has each row's probability: choose your own threshold there"
+
 RETIRED: dict[str, str] = {
+    "plumbob predict --cost": CHOOSE,
+    "plumbob predict --threshold": CHOOSE,
+    "plumbob party predict --cost": CHOOSE,
+    "plumbob party predict --threshold": CHOOSE,
+    "plumbob party predict --local-if-away": "score with a model of your own columns, trained by a tool of your choice",
     "--defences": "audit one plan for each defence, and read their reports side by side",
     "--encrypted": "`audit` always runs the protocol that the plan names",
     "plumbob bench": "`python -m benchmarks` in the source folder prints the tables of docs/benchmarks.md",

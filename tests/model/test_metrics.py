@@ -41,29 +41,3 @@ def test_one_class_only_gives_nan_where_two_are_needed() -> None:
 def test_log_loss_takes_any_score() -> None:
     """A hopelessly wrong score costs its own size and never infinity."""
     assert metrics.log_loss(np.array([1, 0]), np.array([-1000.0, -1000.0])) == pytest.approx(500.0)
-
-
-def test_the_threshold_with_the_best_balanced_accuracy() -> None:
-    """No other threshold does better on these rows, ties and unequal classes included; one class has none."""
-    generator = np.random.default_rng(7)
-    for _ in range(20):
-        scores = np.round(generator.normal(size=60), 1)
-        y = (scores + generator.normal(size=60) > 1).astype(np.int8)
-        threshold = metrics.balanced_threshold(y, scores)
-        assert threshold is not None
-        cut = np.log(threshold / (1 - threshold))
-        others = [metrics.balanced_accuracy(y, scores - other) for other in np.linspace(-4, 4, 161)]
-        assert metrics.balanced_accuracy(y, scores - cut) >= max(others) - 1e-12
-    assert metrics.balanced_threshold(np.ones(3), np.arange(3.0)) is None
-    assert metrics.balanced_threshold(np.array([0, 1]), np.zeros(2)) is None
-
-
-def test_the_stability_index_is_small_for_the_same_scores_only() -> None:
-    """PSI by the groups of the rows that were judged: next to 0 for the same rows, above .25 for moved ones."""
-    scores = np.random.default_rng(5).normal(size=2000)
-    curve = metrics.calibration_curve(scores > 0, scores)
-    assert [group[2] for group in curve] == [200.0] * 10
-    assert metrics.stability_index(curve, scores) == pytest.approx(0.0, abs=1e-9)
-    assert (metrics.stability_index(curve, scores + 1.0) or 0.0) > 0.25
-    assert metrics.stability_index([], scores) is None
-    assert metrics.stability_index(curve, scores[:2]) is None

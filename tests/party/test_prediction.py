@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from plumbob.party.rows import keep_aligned
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.openings import RowLimit
-from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import Served
 from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
@@ -171,9 +169,9 @@ def test_ids_that_nobody_aligned_are_named_and_never_scored(organisations: Organ
     commands = predicted(organisations, asked=["--ids", "0", "--ids", "P4711"])
     assert [command.process.exitcode for command in commands.values()] == [0, 0, 0], commands["label"].complained
     header, scored, absent = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()
-    assert header == "id,score,probability,predicted,held_out,model"
-    assert scored.split(",")[::5] == ["0", "joint"]
-    assert absent == "P4711,,,,,none"
+    assert header == "id,score,probability,predicted,held_out"
+    assert scored.startswith("0,")
+    assert absent == "P4711,,,,"
     assert "1 id has no score, because some party does not have the row" in commands["label"].printed
     commands = predicted(organisations, asked=["--ids", "P4711"])
     assert [command.process.exitcode for command in commands.values()] == [1, 1, 1]
@@ -302,24 +300,11 @@ def test_a_service_of_several_lists(organisations: Organisations) -> None:
 
 
 def test_a_peer_that_is_away(organisations: Organisations) -> None:
-    """The label party hears soon which one, and may score by a model of its own columns; the file says so."""
-    home = organisations.home("label")
-    part_file = organisations.run_folder("label") / "parties" / "label" / "part.json"
-    part = ModelPart.load(part_file)
-    out, asked = organisations.folder / "scores.csv", Home.open(home).predict
+    """The label party hears soon which ones, and what to do; nothing is scored."""
+    home, out = organisations.home("label"), organisations.folder / "scores.csv"
     with pytest.raises(PeerAwayError, match=r"features: .* And features-2: .* Nothing was scored\. Let the peer type"):
-        asked(organisations.plan_file, out=out, wait=0.1)
-    with pytest.raises(DataError, match="kept no model of its own columns"):
-        asked(organisations.plan_file, out=out, wait=0.1, local_if_away=True)
-    part_file.unlink()
-    replace(part, alone=np.arange(3.0)).save(part_file)
-    result = asked(organisations.plan_file, ids=["0"], out=out, wait=0.1, local_if_away=True)
-    assert result["model"] == "own"
-    assert "Scored by label's own model, without the peers' columns" in str(result)
-    identity, score, *_, model = out.read_text(encoding="utf-8").splitlines()[1].split(",")
-    X = part.encode(organisations.tables["label"])
-    assert (identity, model) == ("0", "own")
-    assert float(score) == pytest.approx(X[0] @ np.arange(3.0))
+        Home.open(home).predict(organisations.plan_file, out=out, wait=0.1)
+    assert not out.exists()
 
 
 def told(home: Path) -> list[dict[str, Any]]:

@@ -794,7 +794,7 @@ def test_the_same_bytes_as_other_numbers_are_refused() -> None:
 @pytest.mark.parametrize(("name", "size"), [("factor", 1e-11), ("shift", 1e-12)])
 def test_a_part_is_compared_in_the_units_of_its_columns(honest: Kept, name: str, size: float) -> None:
     """Columns of large or small numbers have small factors or shifts, and another one encodes every row otherwise."""
-    made = msgspec.json.decode(ModelPart.load(RunFolder(honest.folder / "label").part_file("label")).brought())
+    made = msgspec.json.decode(ModelPart.load(RunFolder(honest.folder / "label").part_file("label")).to_json())
     made |= {"factor": [1e-11, *made["factor"][1:]] if name == "factor" else [1e12, *made["factor"][1:]]}
     made |= {name: [size, *made[name][1:]]}
     kept = {**made, name: [size * 2, *made[name][1:]]}
@@ -806,7 +806,7 @@ def test_a_part_is_compared_in_the_units_of_its_columns(honest: Kept, name: str,
 
 def test_a_refusal_names_the_limit_that_the_party_has(honest: Kept) -> None:
     """Other sessions may have used it up meanwhile; numbers of the party's own making do not follow."""
-    part = ModelPart.load(RunFolder(honest.folder / "features").part_file("features")).brought()
+    part = ModelPart.load(RunFolder(honest.folder / "features").part_file("features")).to_json()
     brought = prediction.Brought(part, None, answered=4, most=9)
     may_refuse = partial(brought.may_refuse, honest.plan)
     assert may_refuse(VERDICT.pack(BEYOND_ITS_OWN, 9, 8))

@@ -1,7 +1,6 @@
 """The quality of scores against labels in 0/1. A score is a log-odds: above 0 means class 1."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from plumbob.arrays import Vector
 
 DEVIATIONS = 1.96  # Of a 95 % interval.
-MOST_BY_CHANCE = 0.1  # Of a stability index: from there on, people read it as a change.
 MOST_GROUPS, LEAST_GROUP = 10, 5  # Points on a calibration curve, and rows of a point.
 
 
@@ -73,23 +71,6 @@ def ks(y: ArrayLike, scores: Vector) -> float:
     positive_share = np.searchsorted(positive, scores, side="right") / len(positive)
     negative_share = np.searchsorted(negative, scores, side="right") / len(negative)
     return float(np.max(np.abs(positive_share - negative_share)))
-
-
-def balanced_threshold(y: ArrayLike, scores: Vector) -> float | None:
-    """The probability above which predicting 1 has the best balanced accuracy on these rows; None with one class only.
-
-    It lies halfway, in log-odds, between the two neighbouring scores that it tells apart.
-    """
-    order = np.argsort(scores, kind="stable")
-    is_positive, sorted_scores = (np.asarray(y) == 1)[order], scores[order]
-    n_positive, n_negative = int(is_positive.sum()), int((~is_positive).sum())
-    is_end = np.append(sorted_scores[1:] > sorted_scores[:-1], False)
-    if not n_positive or not n_negative or not is_end.any():
-        return None
-    below = np.cumsum(~is_positive) / n_negative - np.cumsum(is_positive) / n_positive
-    best = int(np.argmax(np.where(is_end, below, -np.inf)))
-    odds = float(sorted_scores[best] + sorted_scores[best + 1]) / 2.0
-    return float(np.exp(-np.logaddexp(0.0, -odds)))
 
 
 def balanced_accuracy(y: ArrayLike, scores: Vector) -> float:
@@ -168,20 +149,6 @@ def calibration_curve(y: ArrayLike, scores: Vector) -> list[list[float]]:
         for rows in groups
         if len(rows)
     ]
-
-
-def stability_index(curve: Sequence[Sequence[float]], scores: Vector) -> float | None:
-    """PSI: how far the scores of new rows have moved from those that a calibration curve is of; None without groups.
-
-    The sum over its groups of (new share - old share) * ln(new share / old share). An empty group counts as half a row.
-    By chance alone it is about (groups - 1) / rows, so that a few rows have none.
-    """
-    if len(curve) < 2 or any(len(group) < 4 for group in curve) or len(scores) < (len(curve) - 1) / MOST_BY_CHANCE:
-        return None
-    places = np.searchsorted([group[3] for group in curve[:-1]], probabilities(scores), side="left")
-    new = np.maximum(np.bincount(places, minlength=len(curve)), 0.5) / len(scores)
-    old = np.array([group[2] for group in curve]) / sum(group[2] for group in curve)
-    return float(((new - old) * np.log(new / old)).sum())
 
 
 def as_many_positive(scores: Vector, count: int) -> NDArray[np.bool_]:

@@ -48,7 +48,7 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """Ask, as the label party, for the joint scores of these rows of the aligned table."""
-    with _session(party_run, journal, lambda: Brought(part.brought(), list(rows))) as (here, participant):
+    with _session(party_run, journal, lambda: Brought(part.to_json(), list(rows))) as (here, participant):
         return _asked(participant, _rows_of(here), part, rows, progress)
 
 
@@ -119,7 +119,7 @@ def answer(
     most = RowLimit(0) if limit is None else limit
 
     def brought() -> Brought:
-        return Brought(part.brought(), None, ledger.answered(), most.rows, most.is_planned)
+        return Brought(part.to_json(), None, ledger.answered(), most.rows, most.is_planned)
 
     with _session(party_run, journal, brought) as (here, participant):
         served = Answerer(participant, _rows_of(here), part, limit, ledger).run()

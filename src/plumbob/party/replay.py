@@ -342,7 +342,7 @@ class _SessionAgain:
         with _readable(self.evidence.folder):
             kept = self.evidence.read("encoder")
             said = msgspec.json.decode(kept, type=dict[str, Any])
-        if not is_same_part(said, msgspec.json.decode(party.model_part().brought())):
+        if not is_same_part(said, msgspec.json.decode(party.model_part().to_json())):
             raise DeviationError("the model part that it kept does not follow")
         return hashlib.sha256(kept).hexdigest()
 

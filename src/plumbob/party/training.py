@@ -19,7 +19,6 @@ from plumbob.protocol.outcome import (
     party_record,
     run_record,
     run_to_its_quality,
-    threshold_at_home,
     weights_alone,
 )
 from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at
@@ -119,14 +118,10 @@ def _filed(
     folder, participant = RunFolder(party_run.folder), party.participant
     part = party.model_part() if isinstance(party, TrainingParty) else None
     if party_run.keeping is not None:
-        party_run.keeping.close(journal, participant, None if part is None else part.brought())
+        party_run.keeping.close(journal, participant, None if part is None else part.to_json())
     shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
     folder.make_party_folder(party_run.name)
-    alone = weights_alone(party) if isinstance(party, TrainingParty) else None
-    if part is not None and scores is not None and isinstance(party, TrainingParty):
-        part = replace(part, balanced_threshold=threshold_at_home(party, scores))
     if part is not None:
-        part = replace(part, alone=alone)
         part.save(folder.part_file(party_run.name))
     record = run_record(
         party_run.plan, participant.engine.name, participant.draws, [shown], party.training_rows, party.seed
@@ -134,6 +129,7 @@ def _filed(
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = () if party_run.signature is None else party_run.signature.accepted
+    alone = weights_alone(party) if scores is not None and isinstance(party, TrainingParty) else None
     if scores is not None and alone is not None and isinstance(party, TrainingParty):
         found, curves = judged_at_home(party, scores, alone)
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))

@@ -168,7 +168,7 @@ def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
         )
     for name in ("class_weight", "row_weights"):
         if getattr(plan, name) != "none" and not kind.carries_row_weights:
-            cure = '"none" and balance at prediction with --threshold balanced or --cost'
+            cure = '"none", and choose your own threshold for the probabilities of scores.csv'
             yield (
                 {name, "protocol"},
                 f'model.{name}: "{getattr(plan, name)}" over "{protocol}": only the label party knows the weights, and'
@@ -341,7 +341,7 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
         yield (
             {"noise", "class_weight"},
             f'model.class_weight: "{plan.class_weight}" with noise = "rows": the weights depend on every label and are'
-            ' not paid for; set "none", and balance at prediction with --threshold balanced or --cost',
+            ' not paid for; set "none", and choose your own threshold for the probabilities of scores.csv',
         )
     if plan.label_flip_epsilon:
         yield (

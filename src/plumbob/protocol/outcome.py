@@ -146,11 +146,6 @@ def judged_at_home(
     return {name: measured(labels, values) for name, values in models.items()}, curves
 
 
-def threshold_at_home(party: TrainingParty, scores: Vector) -> float | None:
-    """The threshold with the largest balanced accuracy on the held-out rows, whose scores are here already."""
-    return metrics.balanced_threshold(np.asarray(party.shard.y_test, dtype=np.int8), log_odds(party.plan, scores))
-
-
 def measured(y: ArrayLike, scores: Vector) -> Metrics:
     """All metrics by name; None for those not defined on these rows, because JSON has no NaN."""
     values = asdict(metrics.quality(y, scores))
@@ -158,10 +153,7 @@ def measured(y: ArrayLike, scores: Vector) -> Metrics:
 
 
 def weights_alone(party: TrainingParty) -> Vector | None:
-    """Weights of own columns, as scikit-learn fits them with the plan's penalty (else C = 1); None without labels.
-
-    They are what `predict --local-if-away` falls back to.
-    """
+    """Weights of own columns, as scikit-learn fits them with the plan's penalty (else C = 1); None without labels."""
     shard = party.shard
     if shard.y is None:
         return None

@@ -4,7 +4,7 @@ The joint score of a person is the sum of the parties' partial scores.
 """
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,9 +22,7 @@ from plumbob.plan import Party
 from plumbob.protocol.shares.bound import AnyBound, BoundLattice, BoundLattices
 
 FORMAT = 3
-STORED_AS_THEY_ARE = (
-    *("party", "role", "has_intercept", "training_rows", "classes", "positive_share", "balanced_threshold", "run"),
-)
+STORED_AS_THEY_ARE = (*("party", "role", "has_intercept", "training_rows", "classes", "positive_share", "run"),)
 NEVER_OPENED = (
     'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
     ' or train with open = "own" after `plumbob check` has judged it'
@@ -48,11 +46,7 @@ class ModelPart:
     whitening: Whitening | None = None
     """How this party turned its standardised columns, where the plan says so."""
     positive_share: float | None = None
-    """The share of positive training rows, at the label party: the best threshold if probabilities are calibrated."""
-    balanced_threshold: float | None = None
-    """The probability at which balanced accuracy was largest on scores that the label party saw anyway."""
-    alone: Vector | None = None
-    """The weights of a model of own columns alone, at the label party of a run between organisations."""
+    """The share of positive training rows, at the label party."""
     bound: AnyBound | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
@@ -94,12 +88,6 @@ class ModelPart:
         for piece in store.pieces(len(table)):
             scores[piece] = self.encode(table, piece) @ self.weights
         return scores
-
-    def scores_alone(self, table: Table) -> Vector:
-        """Log-odds by the model of own columns; DataError where the run kept none."""
-        if self.alone is None:
-            raise DataError("this run kept no model of its own columns; train again, then --local-if-away can use it")
-        return replace(self, weights=self.alone).partial_scores(table)
 
     def input_limits(self) -> tuple[Vector, Vector] | None:
         """(lowest, highest) value of each encoded column that a score tells apart, in the units of the table.
@@ -154,16 +142,11 @@ class ModelPart:
             gaps=encoder.gaps,
             weights=_listed(self.weights),
             shares={name: [str(value) for value in share] for name, share in self.shares.items()},
-            alone=UNSET if self.alone is None else self.alone.tolist(),
             whitening=UNSET if self.whitening is None else _StoredWhitening.of(self.whitening),
             bound_lattice=_StoredBoundLattice.of(bound) if isinstance(bound, BoundLattice) else UNSET,
             bound_lattices=_StoredBoundLattices.of(bound) if isinstance(bound, BoundLattices) else UNSET,
         )
         return json.dumps(msgspec.to_builtins(stored), indent=1, allow_nan=False).encode()
-
-    def brought(self) -> bytes:
-        """The bytes that a later session continues from: everything that shapes its messages."""
-        return replace(self, balanced_threshold=None, alone=None).to_json()
 
     @classmethod
     def load(cls, path: Path) -> "ModelPart":
@@ -194,7 +177,6 @@ class ModelPart:
             **{name: getattr(stored, name) for name in STORED_AS_THEY_ARE},
             encoder=Encoder(sources, _array(stored.fill), shift, factor, types=stored.types, gaps=stored.gaps),
             weights=_array(stored.weights),
-            alone=_array(stored.alone),
             shares=shares,
             whitening=stored.whitening.read() if stored.whitening else None,
             bound=bound,
@@ -206,9 +188,7 @@ class ModelPart:
     def _fits_together(self) -> bool:
         columns = len(self.encoder.names)
         fitted = (self.encoder.fill, self.encoder.shift, self.encoder.factor)
-        is_whole = all(
-            weights is None or len(weights) == columns + self.has_intercept for weights in (self.weights, self.alone)
-        )
+        is_whole = self.weights is None or len(self.weights) == columns + self.has_intercept
         if self.whitening is not None:
             shapes = (self.whitening.centre.shape, self.whitening.matrix.shape)
             is_whole = is_whole and shapes == ((columns,), (columns, columns))
@@ -301,10 +281,8 @@ class _StoredPart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     training_rows: int
     classes: tuple[Any, Any] | None
     positive_share: float | None = None
-    balanced_threshold: float | None = None
     run: str
     shares: dict[str, list[str]]
-    alone: list[float] | UnsetType | None = UNSET
     whitening: _StoredWhitening | UnsetType | None = UNSET
     bound_lattice: _StoredBoundLattice | UnsetType | None = UNSET
     bound_lattices: _StoredBoundLattices | UnsetType | None = UNSET

@@ -64,16 +64,6 @@ Predicted = Annotated[
     int | None, Flag("Rows to be scored after training (default: as many as the plan allows).", low=0)
 ]
 Only = Annotated[Sequence[str], Flag("Attacks to run (default: all).", "NAME ...")]
-Threshold = Annotated[
-    str | float | None,
-    Flag(
-        "Probability above which a row is positive, or `balanced` (both classes weigh the same) (default: 0.5).",
-        "NUMBER|balanced",
-    ),
-]
-Cost = Annotated[
-    str | None, Flag("Threshold from the costs of a false alarm and of a miss: 1:5.", "FALSE_ALARM:MISSED")
-]
 StrictRows = Annotated[
     bool, Flag("Refuse rows with a level or a gap that training did not have (default: count them).")
 ]

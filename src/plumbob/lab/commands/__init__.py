@@ -113,8 +113,6 @@ class PredictHere(Verb, words="predict", section=HERE, example="predict run --da
     id_words: flags.IdColumnWords = ()
     is_by_place: flags.IsByPlace = False
     out: Annotated[Path, Flag("CSV file to write.", is_file=True)] = Path("scores.csv")
-    threshold: flags.Threshold = None
-    cost: flags.Cost = None
     gaps: Annotated[
         Sequence[str], Flag("Cell that means a gap, besides those given for training; may be repeated.", "MARK", "--na")
     ] = ()

@@ -8,7 +8,7 @@ from plumbob.lab.simulate import JointModel
 from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinished
 from plumbob.lab.simulate.files import load_new_rows
 from plumbob.lab.simulate.quality import kept_rows
-from plumbob.party.scores import threshold_of, unusual_lines, write_scores
+from plumbob.party.scores import unusual_lines, write_scores
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
@@ -25,7 +25,6 @@ def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
     refuse_absent_parts(folder)
     model = JointModel.load(folder)
     label_party = model.plan.label_party.name
-    threshold = threshold_of(asked.threshold, asked.cost, model.parts[label_party])
     ids = pairing_of(asked.id_words, asked.is_by_place)
     loaded = load_new_rows(model, data, ids, asked.data_dir, tuple(asked.gaps), asked.strict)
     row_ids = loaded.tables[label_party].ids
@@ -37,8 +36,7 @@ def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
     scores = model.scores(loaded.tables)
     held_out = kept_rows(RunFolder(folder), label_party) if loaded.has_ids else None
     remarks = [BY_PLACE if loaded.is_by_place else "", loaded.left_out, *unusual]
-    judged = RunFolder(folder).record().calibration.get("joint", [])
-    result = write_scores(asked.out, row_ids, scores, model.classes, remarks, threshold, model.plan, held_out, judged)
+    result = write_scores(asked.out, row_ids, scores, model.classes, remarks, model.plan, held_out)
     return {
         **result,
         "by_place": loaded.is_by_place,

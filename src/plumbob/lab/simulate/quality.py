@@ -77,10 +77,7 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
             for epoch, values in enumerate((log_odds(plan, one) for one in epoch_scores(run, some)), start=1)
         ],
     )
-    # Opened weights score the training rows for nothing; over shares every score is a message, so these must do.
-    is_shared = any(part.weights is None for part in run.model.parts.values())
-    seen_y, seen = (y, scores["joint"]) if is_shared else _training_scores(run.model, trained_on)
-    return replace(run, record=record, model=_with_threshold(run.model, metrics.balanced_threshold(seen_y, seen)))
+    return replace(run, record=record)
 
 
 def _remarks(
@@ -129,16 +126,6 @@ def _plain_scores(plan: Plan, trained_on: Mapping[str, Table], judged_on: Mappin
     decide = _fit(plan.replace(l2=0.0), encoded(trained_on, ALL_ROWS), y, weights)
     pieces = store.pieces(len(judged_on[plan.label_party.name]))
     return np.concatenate([decide(encoded(judged_on, piece)) for piece in pieces])
-
-
-def _training_scores(model: JointModel, trained_on: Mapping[str, Table]) -> tuple[Vector, Vector]:
-    some = _some(trained_on)
-    return _labels(model.plan, some), log_odds(model.plan, model.scores(some))
-
-
-def _with_threshold(model: JointModel, threshold: float | None) -> JointModel:
-    name = model.plan.label_party.name
-    return replace(model, parts={**model.parts, name: replace(model.parts[name], balanced_threshold=threshold)})
 
 
 def baseline_scores(

@@ -310,15 +310,10 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
     name: Annotated[str, Flag("Name under which these rows were aligned.")] = ""
     most_rows: MostAnsweredRows = None
     out: Annotated[str | Path, Flag("CSV file to write, at the label party.", is_file=True)] = Path("scores.csv")
-    threshold: flags.Threshold = None
-    cost: flags.Cost = None
     strict: flags.StrictRows = False
     wait: Annotated[float | None, Flag("Seconds that the label party waits for absent peers (default: 20).", low=0)] = (
         None
     )
-    local_if_away: Annotated[
-        bool, Flag("If a peer is away, score with the label party's own model, marked in the file (model = own).")
-    ] = False
     test: Annotated[
         str | Path | None,
         Flag(

@@ -21,7 +21,7 @@ from plumbob.party.home import Home
 from plumbob.party.party_run import party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import aligned_before, checked_list_name, ids_only, place_of
-from plumbob.party.scores import ALONE, JOINT, refuse_unwritable, threshold_of, unusual_lines, write_scores
+from plumbob.party.scores import refuse_unwritable, unusual_lines, write_scores
 from plumbob.party.verbs import Align, Predict
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
@@ -37,7 +37,7 @@ SECONDS_FOR_PEERS = 20.0
 """How long the label party waits for absent peers: a service that is running comes by then."""
 IF_AWAY = (
     "Nothing was scored. Let the peer type plumbob party serve (or predict), then type this again; --wait SECONDS "
-    "waits longer, --local-if-away scores with your own model instead"
+    "waits longer"
 )
 NEW_ROWS = (
     "for new rows type, on all sides: plumbob party align PLAN --name NAME --data FILE, then predict with the same "
@@ -61,8 +61,6 @@ def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str,
     """Predict, and tell how good the scores are if labels of test rows are given, by id."""
     if home.identity.name == plan.label_party.name:
         return _ask(home, plan, options, labels, tell)
-    if options.local_if_away:
-        raise DataError(f"--local-if-away is for the label party, {plan.label_party.name}: nobody else gets scores")
     lists = {checked_list_name(options.name): options.data}
     return answer_once(home, plan, lists, options.most_rows, options.strict, tell)
 
@@ -82,7 +80,6 @@ def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None
             rows, absent = _rows_asked(table, options.ids)
         else:
             rows = list(range(len(table)))
-        threshold = threshold_of(options.threshold, options.cost, part)
         refuse_unwritable(Path(options.out))
     place = runs.make_prediction_folder()
     with tell_refusals_at(home, plan, "predict", tell, name):
@@ -90,37 +87,20 @@ def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None
     party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
     meeting = SECONDS_FOR_PEERS if options.wait is None else options.wait
     party_run = replace(party_run, list_name=name, keeping=keeping, meeting=meeting)
-    model, remarks = JOINT, _unusual(part, table)
     try:
         with one_session(place) as journal:
             scores = prediction.ask(party_run, journal, part, rows)
     except PeerAwayError as error:
-        if not options.local_if_away:
-            raise PeerAwayError(f"{error} {IF_AWAY}") from None
-        model, scores = ALONE, part.scores_alone(table)[rows]
-        remarks = [f"{error} Scored by {home.identity.name}'s own model, without the peers' columns", *remarks]
+        raise PeerAwayError(f"{error} {IF_AWAY}") from None
     # Ids with what is predicted of them: nobody else's business.
     out = Path(options.out)
     out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    is_joint = model == JOINT
-    judged = run.record().calibration.get("joint" if is_joint else "local-only", [])
     written = write_scores(
-        out,
-        ids,
-        scores,
-        part.classes,
-        remarks,
-        threshold,
-        plan if is_joint else None,
-        _held_out(home, plan, run),
-        judged,
-        model,
-        absent,
+        out, ids, scores, part.classes, _unusual(part, table), plan, _held_out(home, plan, run), absent
     )
-    written |= {"model": model, "list": name}
-    odds = log_odds(plan, scores) if is_joint else scores
-    return written if labels is None else {**written, **_quality(labels, ids, odds, written)}
+    written["list"] = name
+    return written if labels is None else {**written, **_quality(labels, ids, log_odds(plan, scores), written)}
 
 
 def answer_once(
