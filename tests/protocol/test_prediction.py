@@ -499,7 +499,7 @@ def test_nothing_secret_prints() -> None:
         + repr(Served(1, 2))
     )
     assert not any(str(weight) in shown for weight in part.weights)
-    assert repr(Served(1, 2)) == "Served(queries=1, rows=2, list_name='')"
+    assert repr(Served(1, 2)) == "Served(queries=1, rows=2)"
 
 
 def test_parts_of_two_runs_do_not_predict_together() -> None:

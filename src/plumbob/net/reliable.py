@@ -29,7 +29,7 @@ from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
 from plumbob.net.connector import Connection
-from plumbob.net.greeting import GREETING_SECONDS, LISTENING_SECONDS, AnsweredLists, Greeting
+from plumbob.net.greeting import GREETING_SECONDS, LISTENING_SECONDS, Greeting
 from plumbob.net.memory import Data
 
 log = logging.getLogger("plumbob.net")
@@ -70,7 +70,7 @@ class ReliableLink:
 
     `stored` says how many messages of the peer are on our disk, `digest` the SHA-256 of one that was just received, if
     somebody else has calculated it, `on_confirmed` hears how many of ours are on the peer's disk, and `on_waiting`
-    hears, for a person to read, why a connection was not taken. `lists` are those that an answering side has.
+    hears, for a person to read, why a connection was not taken.
     """
 
     def __init__(
@@ -83,11 +83,9 @@ class ReliableLink:
         digest: Callable[[int], bytes | None] = lambda number: None,
         on_confirmed: Callable[[int], None] = lambda count: None,
         on_waiting: Callable[[str], None] = lambda words: None,
-        lists: AnsweredLists | None = None,
     ) -> None:
         self.peer = peer
         self._terms = terms
-        self._lists = lists
         self._stored = stored
         self._known_digest = digest
         self._on_confirmed = on_confirmed
@@ -208,11 +206,8 @@ class ReliableLink:
         """Greet on a new connection and use it from now on, in place of an older one. Returns when it has ended."""
         try:
             theirs = self._greet(connection)
-            name = self._terms.name if self._lists is None else self._lists.chosen
-            # Where the list is still open, it is the peer's.
-            name = theirs.name if name is None else name
-            if (theirs.purpose, theirs.name) != (self._terms.purpose, name):
-                self._dismiss(connection, self._say_to_wait(theirs, name))
+            if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
+                self._dismiss(connection, self._say_to_wait(theirs))
                 return
             self._hear_refusal(theirs)
             try:
@@ -242,21 +237,13 @@ class ReliableLink:
             self._ended, self.last_end = connection, f" (the last connection ended: {error})"
 
     def _greet(self, connection: Connection) -> Greeting:
-        if self._lists is not None:
-            return self._lists.greet(connection, self._greeting, lambda: self._is_closed)
-        connection.send(greeting.encode(self._greeting(self._terms.name)))
-        return greeting.decode(connection.receive(GREETING_SECONDS), self.peer)
-
-    def _greeting(self, name: str, refuses: str = "") -> Greeting:
         known = self._peer_run or self._terms.knows
-        return structs.replace(
-            self._terms, name=name, received=self._expected, clock=time.time(), knows=known, refuses=refuses
-        )
+        ours = structs.replace(self._terms, received=self._expected, clock=time.time(), knows=known)
+        return greeting.exchanged(connection, ours, GREETING_SECONDS)
 
-    def _say_to_wait(self, theirs: Greeting, name: str) -> str:
+    def _say_to_wait(self, theirs: Greeting) -> str:
         """Answer somebody who comes for another purpose: that does not end a run, but a person is told once."""
-        ours = structs.replace(self._terms, name=name)
-        reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(ours)}; do the same on both"
+        reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(self._terms)}; do the same on both"
         self.last_end = f" ({reason})"
         if reason != self._told:
             self._told = reason

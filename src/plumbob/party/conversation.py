@@ -27,7 +27,7 @@ from plumbob.errors import (
     TransportError,
 )
 from plumbob.net import Connection
-from plumbob.net.greeting import GREETING_SECONDS, LARGEST_GREETING, AnsweredLists, Greeting, exchanged
+from plumbob.net.greeting import GREETING_SECONDS, LARGEST_GREETING, Greeting, exchanged
 from plumbob.net.reliable import FRAME, LAST_WORDS_SECONDS, LONGEST_WORDS, ReliableLink
 from plumbob.party.status import Waiting, Watch
 from plumbob.protocol.channel import Channel
@@ -70,8 +70,6 @@ class Conversation:
 
     channels: dict[str, Channel]
     links: dict[str, ReliableLink]
-    list_name: str = ""
-    """The name of the list of rows that this is about."""
 
     def leave(self, seconds: float = PARTING_SECONDS) -> list[str]:
         """Wait until the peers have everything; return the names of those who did not say so in time."""
@@ -95,7 +93,6 @@ def conversation(
     *,
     patience: float,
     meeting: float | None = None,
-    lists: AnsweredLists | None = None,
     tell: Tell = lambda words: None,
     watch: Watch | None = None,
 ) -> Iterator[Conversation]:
@@ -105,7 +102,7 @@ def conversation(
 
     All of them have `meeting` seconds to come, `patience` if nothing is said.
     """
-    links = {peer: _link(topic, peer, journal, tell, lists) for peer in peers}
+    links = {peer: _link(topic, peer, journal, tell) for peer in peers}
     channels = {peer: Channel(peer, link, patience, journal) for peer, link in links.items()}
     if watch is not None:
         watch.links, watch.channels = links, channels
@@ -119,7 +116,7 @@ def conversation(
                 # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
                 journal.note(f"{MET}{peer}", run.encode())
             _refuse_other_number(topic, links.values())
-            yield Conversation(channels, links, topic.name if lists is None else lists.chosen or "")
+            yield Conversation(channels, links)
     except OtherNumber:
         raise
     except BaseException as error:
@@ -181,7 +178,7 @@ def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: fl
     raise IdentityError(words) if is_refused else PeerAwayError(words)
 
 
-def _link(topic: Greeting, peer: str, journal: SqliteJournal, tell: Tell, lists: AnsweredLists | None) -> ReliableLink:
+def _link(topic: Greeting, peer: str, journal: SqliteJournal, tell: Tell) -> ReliableLink:
     knows = (journal.fact(f"{MET}{peer}") or b"").decode()
     return ReliableLink(
         peer,
@@ -191,7 +188,6 @@ def _link(topic: Greeting, peer: str, journal: SqliteJournal, tell: Tell, lists:
         digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),
         on_waiting=tell,
-        lists=lists,
     )
 
 

@@ -1,8 +1,8 @@
 """One party's place in one conversation: who it is, its rows, its folder, and how it reaches the others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
-from plumbob.net.greeting import AnsweredLists, Greeting, Purpose
+from plumbob.net.greeting import Greeting, Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import (
     LARGEST_REFUSAL,
@@ -62,8 +62,6 @@ class PartyRun:
     tell: Tell = lambda words: None
     list_name: str = ""
     """The name of the list under which the rows are, or were, aligned."""
-    lists: Mapping[str, Table] = field(default_factory=dict)
-    """Own rows by the name of their list, at a side that answers; whoever asks chooses one."""
     number: int = 0
     """The run's number among those of the plan, as this side counts; the highest one wins. 0 = not counted."""
     signature: PlanSignature | None = None
@@ -98,16 +96,11 @@ class PartyRun:
                 self.connector_for,
                 patience=self.patience if patience is None else patience,
                 meeting=self.meeting if patience is None else None,
-                lists=AnsweredLists(self.plan.label_party.name, list(self.lists), self.tell) if self.lists else None,
                 tell=self.tell,
                 watch=watch,
             ) as talk,
         ):
             yield talk
-
-    def about(self, list_name: str) -> "PartyRun":
-        """This place with the rows of the list that was asked for."""
-        return replace(self, table=self.lists.get(list_name, self.table), list_name=list_name)
 
     def tell_refusals(self, purpose: Purpose) -> AbstractContextManager[None]:
         """Tell the peers what is refused before `talk`."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -48,8 +47,8 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """Ask, as the label party, for the joint scores of these rows of the aligned table."""
-    with _session(party_run, journal, lambda: Brought(part.to_json(), list(rows))) as (here, participant):
-        return _asked(participant, _rows_of(here), part, rows, progress)
+    with _session(party_run, journal, lambda: Brought(part.to_json(), list(rows))) as participant:
+        return _asked(participant, _rows_of(party_run), part, rows, progress)
 
 
 def _asked(participant: Participant, table: Table, part: ModelPart, rows: Sequence[int], progress: Progress) -> Vector:
@@ -121,27 +120,23 @@ def answer(
     def brought() -> Brought:
         return Brought(part.to_json(), None, ledger.answered(), most.rows, most.is_planned)
 
-    with _session(party_run, journal, brought) as (here, participant):
-        served = Answerer(participant, _rows_of(here), part, limit, ledger).run()
-        return replace(served, list_name=here.list_name)
+    with _session(party_run, journal, brought) as participant:
+        return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
 
 
 @contextmanager
-def _session(
-    party_run: PartyRun, journal: SqliteJournal, brought: Callable[[], Brought]
-) -> Iterator[tuple[PartyRun, Participant]]:
-    """Meet everybody about one list, and part. Even at a limit the peers hear all that was said before our end."""
+def _session(party_run: PartyRun, journal: SqliteJournal, brought: Callable[[], Brought]) -> Iterator[Participant]:
+    """Meet everybody, and part. Even at a limit the peers hear all that was said before our end."""
     with party_run.talk("predict", journal) as talk:
         # Now, when the others hear of a ledger that cannot be read; nothing was said yet.
-        before, here = brought().to_bytes(), party_run.about(talk.list_name)
-        participant = here.participant(talk, journal, here.draws(journal, before))
+        participant = party_run.participant(talk, journal, party_run.draws(journal, brought().to_bytes()))
         try:
-            yield here, participant
+            yield participant
         except BudgetExceededError:
-            _close(here, journal, participant)
+            _close(party_run, journal, participant)
             talk.leave(SECONDS_TO_HEAR)
             raise
-        _close(here, journal, participant)
+        _close(party_run, journal, participant)
         talk.leave()
 
 

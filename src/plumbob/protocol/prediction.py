@@ -42,7 +42,6 @@ class Served:
 
     queries: int
     rows: int
-    list_name: str = ""
 
 
 class Asker:

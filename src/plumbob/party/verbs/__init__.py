@@ -330,24 +330,15 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
 
 @dataclass(frozen=True)
 class Serve(PartyVerb, words="party serve", section=RUN, example="party serve joint.toml --most-rows 5000"):
-    """Train a signed plan with your peers, then answer predictions until you stop it.
+    """Answer predictions about one list of rows until you stop it, once `party train` has finished.
 
-    For a scheduler or a service. It waits for absent peers, refuses what is over a limit and continues, and never
-    signs, aligns or proposes.
+    For a scheduler or a service. It waits for absent peers, refuses what is over a limit and continues.
     """
 
     plan: flags.PlanFile
     _: KW_ONLY
-    data: Annotated[
-        Sequence[str],
-        Flag(
-            "Answer from this table instead of the one named in party.toml; NAME=FILE for one of several lists.",
-            "[NAME=]FILE",
-        ),
-    ] = ()
-    names: Annotated[
-        Sequence[str], Flag("Name under which rows to answer were aligned; may be repeated.", "NAME", "--name")
-    ] = ()
+    data: OwnTable = None
+    name: Annotated[str, Flag("Name under which these rows were aligned.")] = ""
     most_rows: MostAnsweredRows = None
     sessions: Annotated[int | None, Flag("End after answering this many times (default: never).", low=1)] = None
 

@@ -1,6 +1,6 @@
 """`party predict`: gets scores of aligned rows at the label party, and answers one session at the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,8 +61,8 @@ def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str,
     """Predict, and tell how good the scores are if labels of test rows are given, by id."""
     if home.identity.name == plan.label_party.name:
         return _ask(home, plan, options, labels, tell)
-    lists = {checked_list_name(options.name): options.data}
-    return answer_once(home, plan, lists, options.most_rows, options.strict, tell)
+    name = checked_list_name(options.name)
+    return answer_once(home, plan, name, options.data, options.most_rows, options.strict, tell)
 
 
 def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
@@ -106,24 +106,24 @@ def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None
 def answer_once(
     home: Home,
     plan: Plan,
-    lists: Mapping[str, str | Path | None],
+    name: str,
+    data: str | Path | None,
     most_rows: int | None,
     strict: bool,
     tell: Tell,
     meeting: float | None = None,
 ) -> Result:
-    """Answer one session, as a feature party, about whichever of these lists is asked for; each has its file."""
+    """Answer one session about the list of this name, as a feature party."""
     runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
-    # Peers that wait for another list hear of it in that list's session.
-    with tell_refusals_at(home, plan, "predict", tell, next(iter(lists))):
+    with tell_refusals_at(home, plan, "predict", tell, name):
         run = runs.last_finished()
         part = ModelPart.load(run.part_file(home.identity.name))
-        tables = {name: _table_to_predict(home, plan, part, name, data, strict)[0] for name, data in lists.items()}
+        table, _ = _table_to_predict(home, plan, part, name, data, strict)
         place = runs.make_prediction_folder()
-        keeping = _keeping(home, plan, run, max(map(len, tables.values())))
-    party_run = party_run_at(home, plan, None, place, prediction.largest_message(plan), tell)
-    party_run = replace(party_run, lists=tables, keeping=keeping, meeting=meeting)
+        keeping = _keeping(home, plan, run, len(table))
+    party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
+    party_run = replace(party_run, list_name=name, keeping=keeping, meeting=meeting)
     ledger = AnsweredRows.of(home, plan)
     limit = row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
     with one_session(place) as journal:
@@ -134,9 +134,9 @@ def answer_once(
         f"answered {counted(served.rows, 'row')} in {queries} of {plan.label_party.name}, "
         f"{counted(in_all, 'row')} of this plan in all"
     )
-    lines = [*_unusual(part, tables[served.list_name]), line]
+    lines = [*_unusual(part, table), line]
     return {
-        "list": served.list_name,
+        "list": name,
         "queries": served.queries,
         "rows": served.rows,
         "rows_in_all": in_all,
