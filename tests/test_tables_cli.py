@@ -229,8 +229,7 @@ def test_a_plan_from_tables(cli: CommandLine, files: list[str]) -> None:
     ("words", "message"),
     [
         (["--drop", "towm"], "no column 'towm' in any party's file; did you mean \"town\""),
-        (["--as", "town"], "expected COLUMN=TYPE"),
-        (["--as", "town=colour"], "expected number, category, boolean, date"),
+        (["--category", "towm"], "no column 'towm' in any party's file; did you mean \"town\""),
         (["--positive", "maybe"], "expected one of the label's two classes"),
         (["--split-by", "town"], "expected a date or a number in every row"),
         (["--split-by", "age"], "no column 'age' in any party's file"),
@@ -238,43 +237,6 @@ def test_a_plan_from_tables(cli: CommandLine, files: list[str]) -> None:
 )
 def test_wrong_flags_are_explained(cli: CommandLine, files: list[str], words: list[str], message: str) -> None:
     """Each says what was expected."""
-    common = ("--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks")
-    assert cli("train", "--data", *files, *common, *words) == 1
-    assert message in cli.err
-
-
-ROW_NOISE = (
-    *("--noise", "rows", "--scale", "public", "--epsilon", "8", "--batches", "full", "--learning-rate", "0"),
-    *("--sigmoid", "fourier", "--drop", "name,opened"),
-)
-
-
-def test_bins_lie_where_they_were_stated(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
-    """Under noise for rows, cuts come from stated ranges or a data dictionary, and every column has a gap's bin."""
-    (tmp_path / "words.csv").write_text("column,meaning\ndebt,from -400 to 400 euros\nsame,a number of things\n")
-    words = [*ROW_NOISE, "--bins", "4", "--range", "income=0:20:50:100", "--dictionary", str(tmp_path / "words.csv")]
-    trained(cli, files, *words)
-    parts = [json.loads((tmp_path / f"run/parties/{name}/part.json").read_text()) for name in ("bank", "fund")]
-    bins = {source["name"]: source for part in parts for source in part["sources"] if source["kind"] == "bins"}
-    assert bins["income"]["cuts"] == [20, 50]
-    assert bins["debt"]["cuts"] == [-250, 0, 250]
-    assert bins["same"]["cuts"] == [2.5, 5, 7.5]
-    assert all(source["has_gaps"] for source in bins.values())
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((*ROW_NOISE, "--range", "income=0:100"), "fund: scale = \"public\" needs the range of 'debt', 'same'"),
-        ((*ROW_NOISE, "--range", "income=5:1"), "expected two or more rising numbers"),
-        ((*ROW_NOISE, "--range", "income"), "expected COLUMN=LOW:HIGH"),
-        (("--drop", "name", "--scale", "public"), 'spares the budget of noise = "rows"'),
-    ],
-)
-def test_ranges_that_are_missing_or_wrong(
-    cli: CommandLine, files: list[str], words: tuple[str, ...], message: str
-) -> None:
-    """A plan with public ranges is refused until every number has one."""
     common = ("--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks")
     assert cli("train", "--data", *files, *common, *words) == 1
     assert message in cli.err

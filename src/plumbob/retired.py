@@ -16,17 +16,29 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 CHOOSE = "scores.csv has each row's probability: choose your own threshold there"
+NO_RANGES = 'no range is stated any more; with noise = "rows", scale = "whitened" estimates ranges under noise'
+NO_DIRECTION = "bin the column before, for example with optbinning, and leave the bins as numbers"
+NO_STEPS = "bins are told apart one by one; a difference of neighbouring weights is the step"
 
 RETIRED: dict[str, str] = {
+    "--as": "name the columns that are text with --category; write numbers as 1234.5, dates as 2026-11-16",
+    "--defences": "audit one plan for each defence, and read their reports side by side",
+    "--dictionary": NO_RANGES,
+    "--encrypted": "`audit` always runs the protocol that the plan names",
+    "--monotone": NO_DIRECTION,
+    "--range": NO_RANGES,
+    "--steps": NO_STEPS,
+    "party.toml [table] monotone": NO_DIRECTION,
+    "party.toml [table] ranges": NO_RANGES,
+    "party.toml [table] steps": NO_STEPS,
+    "party.toml [table] types": "list the columns that are text in `category`; write 1234.5 and 2026-11-16",
+    "plumbob bench": "`python -m benchmarks` in the source folder prints the tables of docs/benchmarks.md",
+    "plumbob party predict --cost": CHOOSE,
+    "plumbob party predict --local-if-away": "score with a model of your own columns, trained by a tool of your choice",
+    "plumbob party predict --threshold": CHOOSE,
+    "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
     "plumbob predict --cost": CHOOSE,
     "plumbob predict --threshold": CHOOSE,
-    "plumbob party predict --cost": CHOOSE,
-    "plumbob party predict --threshold": CHOOSE,
-    "plumbob party predict --local-if-away": "score with a model of your own columns, trained by a tool of your choice",
-    "--defences": "audit one plan for each defence, and read their reports side by side",
-    "--encrypted": "`audit` always runs the protocol that the plan names",
-    "plumbob bench": "`python -m benchmarks` in the source folder prints the tables of docs/benchmarks.md",
-    "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
 }
 
 Given = ParamSpec("Given")

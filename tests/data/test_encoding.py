@@ -111,28 +111,6 @@ def test_the_width_of_the_whole_file_holds_for_any_rows_of_it(choices: EncodingC
             assert len(set(source.encoded_names)) == width
 
 
-def test_stepped_bins_say_above_each_cut() -> None:
-    """A row in the third bin is above the first two cuts; a gap is above none."""
-    table = a_table(x=[1.0, 2.0, 3.0, None])
-    column = replace(table.columns[0], is_stepped=True)
-    (source,) = fitted(replace(table, columns=(column,)))
-    assert source.encoded_names == ("x=above 1.5", "x=above 2", "x=(gap)")
-    assert encoded(source, column).tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]]
-
-
-def test_monotone_bins_share_one_rising_column() -> None:
-    """Along the numbers the column only rises, from bin to bin; a gap stands in the middle and has its own column."""
-    table = a_table(x=[*np.arange(90.0), *[None] * 10])
-    column = replace(table.columns[0], is_monotone=True)
-    (source,) = fitted(replace(table, columns=(column,)))
-    X = encoded(source, column)
-    assert source.encoded_names == ("x=(rank)", "x=(gap)")
-    assert (np.diff(X[:90, 0]) >= 0).all()
-    assert len(set(X[:90, 0].tolist())) == 10
-    assert X[:90, 0].mean() == pytest.approx(0.5)
-    assert X[90:].tolist() == [[0.5, 1.0]] * 10
-
-
 def test_gaps_are_marked_beside_the_number() -> None:
     """A column with gaps gives one more column, and one without gives none; a new gap there is counted."""
     table = a_table(x=[*np.arange(99.0), None], full=np.arange(100.0))
@@ -144,18 +122,17 @@ def test_gaps_are_marked_beside_the_number() -> None:
 
 
 def test_a_plain_column_stands_beside_its_bins() -> None:
-    """With `plain` a number also stands as it is, gaps at the mean; two values and rising columns have bins only."""
-    table = a_table(x=[None, *range(99)], flag=[0, 1] * 50, up=range(100))
-    table = replace(table, columns=tuple(replace(one, is_monotone=one.name == "up") for one in table.columns))
+    """With `plain` a number also stands as it is, gaps at the mean; two values have bins only."""
+    table = a_table(x=[None, *range(99)], flag=[0, 1] * 50)
     plan = Plan.for_columns((1, 1), protocol="clear", bins=4, plain=True)
     encoder = fit_encoder(table, np.arange(100), plan)
     names = [name.partition("=")[0] for name in encoder.names]
-    assert [names.count(name) for name in ("x", "flag", "up")] == [1 + 3 + 1, 1, 1]
+    assert [names.count(name) for name in ("x", "flag")] == [1 + 3 + 1, 1]
     assert encoder.names[0] == "x"
-    assert encoder.reading.columns == ("x", "flag", "up")
+    assert encoder.reading.columns == ("x", "flag")
     assert encoder.encode(table)[0, 0] == 0.0
     assert sum(one.width for one in find_slots(table, choices_of(plan)).by_name.values()) == len(encoder.names)
-    assert encoder.unseen(a_table(x=[None] * 2, flag=[None, 1.0], up=[1.0, 2.0])) == {"flag": 1}
+    assert encoder.unseen(a_table(x=[None] * 2, flag=[None, 1.0])) == {"flag": 1}
 
 
 def test_sources_are_restored_as_they_were() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from plumbob.data import ColumnChoices, align, canonical, canonical_ids, in_agreed_order, table_from
 from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
-from plumbob.data.ids import BEFORE_NUMBER, BETWEEN_COLUMNS, PackedIds, hash_of_ids, id_forms, look_alikes, parts_of
+from plumbob.data.ids import BEFORE_NUMBER, PackedIds, hash_of_ids, look_alikes
 from plumbob.data.tables import Table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -78,64 +78,31 @@ def test_an_agreed_id_that_is_missing() -> None:
         in_agreed_order(table_from(np.zeros((2, 1))), ("0", "7"))
 
 
-# Ids of several columns.
-
-
 def frame_of(**columns: Any) -> pd.DataFrame:
     """A frame of these columns."""
     return pd.DataFrame(columns)
 
 
-def test_an_id_of_several_columns() -> None:
-    """Columns stay apart, each is written canonically, and none of them is a feature."""
-    frame = frame_of(surname=["ab ", "a"], given=["c", "bc"], x=[1.0, 2.0])
-    table = table_from(frame, "surname,given")
-    assert [parts_of(identity) for identity in canonical_ids(table.ids)] == [["ab", "c"], ["a", "bc"]]
-    assert [column.name for column in table.columns] == ["x"]
-    assert len(set(encodings_of(PackedIds(canonical_ids(table.ids))))) == 2
-
-
-def test_a_column_whose_name_has_a_comma() -> None:
-    """A column that is really called so is one id."""
-    assert table_from(pd.DataFrame({"a,b": ["x", "y"]}), "a,b").ids == ("x", "y")
-
-
 @pytest.mark.parametrize(
-    ("types", "forms", "ids"),
+    ("ids", "words"),
     [
-        ({}, ("text", "text"), ["007", "01.02.1990"]),
-        ({"nr": "number", "born": "date"}, ("number", "date"), ["7", "1990-02-01"]),
-        ({"born": "date:%m.%d.%Y"}, ("text", "date"), ["007", "1990-01-02"]),
+        ([1.0, 2.0], "the id column holds fractions"),
+        (["1.0", "2.0"], r"2 of 2 ids are written as fractions, such as 12\.0"),
+        (["1", "1.2E+11"], r"1 of 2 ids are written as powers of ten, such as 1\.2E\+11"),
+        (["1", "a\N{SYMBOL FOR RECORD SEPARATOR}b"], "1 of 2 rows have an id with .* in it"),
+        (["x", None], r"1 of 2 rows has no id \(row 2\)"),
     ],
 )
-def test_each_column_has_its_form(types: dict[str, str], forms: tuple[str, ...], ids: list[str]) -> None:
-    """A number without zeros before it and a day in one form, where the owner says that the column is one."""
-    frame = frame_of(nr=["007", "12"], born=["01.02.1990", "28.02.1991"])
-    if "%m" in types.get("born", ""):
-        frame["born"] = ["01.02.1990", "02.28.1991"]
-    table = table_from(frame, "nr,born", choices=ColumnChoices(columns=(), types=types))
-    assert parts_of(table.ids[0]) == ids
-    assert id_forms("nr,born", types) == forms
-
-
-@pytest.mark.parametrize(
-    ("columns", "choices", "words"),
-    [
-        ({"nr": ["1", "x"]}, {"types": {"nr": "number"}}, "1 of 2 ids are not whole numbers"),
-        ({"nr": ["1", "a\N{SYMBOL FOR UNIT SEPARATOR}b"]}, {}, "1 of 2 rows have an id with .* in column 'nr'"),
-        ({"nr": ["1", "2"], "born": ["x", None]}, {}, r"1 of 2 rows has no id \(row 2\)"),
-    ],
-)
-def test_columns_that_make_no_id(columns: dict[str, list[str]], choices: dict[str, Any], words: str) -> None:
-    """What is no number, holds our own sign or is missing in one column is refused."""
+def test_cells_that_are_no_id(ids: list[Any], words: str) -> None:
+    """A fraction, a rounded number, our own sign and a gap are refused: no digits are guessed back."""
     with pytest.raises(DataError, match=words):
-        table_from(frame_of(**columns), ",".join(columns), choices=ColumnChoices(columns=(), **choices))
+        table_from(frame_of(nr=ids), "nr")
 
 
-def test_an_empty_column_of_an_id() -> None:
-    """Blanks in one column are no id, however full the other is."""
-    with pytest.raises(DataError, match="1 of 2 rows have an empty id"):
-        canonical_ids(table_from(frame_of(a=["x", "y"], b=["1", " "]), "a,b").ids)
+def test_whole_numbers_are_their_digits() -> None:
+    """A number in a Parquet file is the same person as its digits in a CSV file, and a zero before them counts."""
+    assert table_from(frame_of(nr=[7, 10**17 + 1]), "nr").ids == ("7", "100000000000000001")
+    assert table_from(frame_of(nr=["007", " 8"]), "nr").ids == ("007", " 8")
 
 
 # Ids on several rows.
@@ -225,33 +192,15 @@ def encodings_of(packed: PackedIds) -> list[bytes]:
     return [bytes(data[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
-columns_text = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters=[BETWEEN_COLUMNS]), max_size=3)
+some_text = st.text(st.characters(blacklist_categories=["Cs"]), max_size=3)
 
 
 @settings(max_examples=30)
-@given(st.lists(st.lists(columns_text, min_size=1, max_size=3), unique_by=tuple, max_size=12))
-def test_different_columns_are_hashed_differently(ids: list[list[str]]) -> None:
-    """Wherever one column ends and the next begins, and however many there are."""
-    texts = list(map(BETWEEN_COLUMNS.join, ids))
-    assert len({encodings_of(PackedIds([text]))[0] for text in texts}) == len(ids)
-
-
-@settings(max_examples=30)
-@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(columns_text, min_size=n, max_size=n), min_size=1)))
-def test_packed_ids_are_what_was_packed(ids: list[list[str]]) -> None:
+@given(st.lists(some_text, min_size=1))
+def test_packed_ids_are_what_was_packed(texts: list[str]) -> None:
     """Packed ids come out in any order, and their hash is that of their encodings one after the other."""
-    texts = list(map(BETWEEN_COLUMNS.join, ids))
     packed = PackedIds(texts)
-    assert packed.texts(np.arange(len(ids), dtype=np.uint32)[::-1]) == texts[::-1]
-    encodings = [
-        struct.pack("<H", len(columns)) + b"".join(struct.pack("<I", len(b := text.encode())) + b for text in columns)
-        for columns in ids
-    ]
+    assert packed.texts(np.arange(len(texts), dtype=np.uint32)[::-1]) == texts[::-1]
+    encodings = [struct.pack("<HI", 1, len(text.encode())) + text.encode() for text in texts]
     assert encodings_of(packed) == encodings
     assert packed.digest() == hash_of_ids(texts) == hashlib.sha256(b"".join(encodings)).digest()
-
-
-def test_ids_with_other_columns_are_not_packed() -> None:
-    """One column here and two there is a fault of whoever calls."""
-    with pytest.raises(DataError, match="same number of columns"):
-        PackedIds(["a", f"a{BETWEEN_COLUMNS}b"])

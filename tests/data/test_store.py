@@ -26,24 +26,13 @@ def test_a_small_array_is_in_memory() -> None:
     assert store.empty(3, 4).base is None
 
 
-@pytest.mark.parametrize("mapped_from", [8, 8 * 20, 2**20])
-def test_columns_that_grow_are_those_that_were_added(monkeypatch: pytest.MonkeyPatch, mapped_from: int) -> None:
-    """Each column holds its pieces one after the other, in memory or through a file."""
-    monkeypatch.setattr(store, "MAPPED_FROM", mapped_from)
-    growing = store.GrowingColumns(3)
-    whole = np.arange(60.0).reshape(3, 20)
-    for start, stop in ((0, 1), (1, 1), (1, 8), (8, 20)):
-        growing.add(whole[:, start:stop])
-    assert growing.rows == 20
-    assert np.array_equal(growing.done(), whole)
-
-
 @pytest.mark.parametrize("mapped_from", [1, 2**20])
 def test_stacked_rows_are_those_that_came(monkeypatch: pytest.MonkeyPatch, mapped_from: int) -> None:
-    """Rows are stacked as they came, also from views with a stride, or from none."""
+    """Rows are stacked as they came, also from views with a stride, fewer than expected, or none."""
     monkeypatch.setattr(store, "MAPPED_FROM", mapped_from)
     wide = np.arange(40.0).reshape(8, 5)[:, :3]
     assert np.array_equal(store.stacked(8, 3, iter([wide[:2], wide[2:]])), wide)
+    assert np.array_equal(store.stacked(9, 3, iter([wide])), wide)
     assert store.stacked(0, 3, iter(())).shape == (0, 3)
 
 

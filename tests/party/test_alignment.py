@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from plumbob.crypto import engines
-from plumbob.data import ColumnChoices
 from plumbob.data.ids import PackedIds
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
@@ -143,23 +142,23 @@ def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:
 
 @pytest.fixture
 def namesakes(tmp_path: Path) -> Iterator[Organisations]:
-    """Two parties whose rows go by name and birthday, which they write in two ways; somebody has two rows."""
+    """Two parties whose id columns have two names; somebody has two rows."""
     settings = {
-        "label": {"id_column": "name,born", "reading": ColumnChoices(types={"born": "date"})},
-        "features": {"id_column": "last,birthday", "reading": ColumnChoices(types={"birthday": "date"})},
+        "label": {"id_column": "name"},
+        "features": {"id_column": "last"},
     }
     made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False, settings=settings)
-    label = ["name,born,a,b,outcome", "ab,1990-02-01,1,0,0", "b,1991-02-28,2,0,1", "Ab,1990-02-01,3,0,1"]
-    features = ["last,birthday,c,d,e", *(f"{row},0,0" for row in ("ab,01.02.1990,10", "b,28.02.1991,20"))]
-    features += ["ab,01.02.1990,30,0,0"]
+    label = ["name,a,b,outcome", "ab,1,0,0", "b,2,0,1", "Ab,3,0,1"]
+    features = ["last,c,d,e", "ab,10,0,0", "b,20,0,0"]
+    features += ["ab,30,0,0"]
     for name, lines in (("label", label), ("features", features)):
         (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
     yield made
     made.close()
 
 
-def test_several_id_columns_and_rows(namesakes: Organisations) -> None:
-    """Ids of two columns meet; several rows of one person are refused, or paired where both sides ask for it."""
+def test_ids_on_several_rows(namesakes: Organisations) -> None:
+    """Several rows of one person are refused, or paired where both sides ask for it."""
     ends = typed(namesakes, {"label": [], "features": []})
     assert "1 of 3 rows repeat an id" in ends["features"][1]
     ends = typed(namesakes, {"label": ["--duplicates", "repeat", "--new"], "features": ["--duplicates", "first"]})

@@ -154,9 +154,9 @@ def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[P
 
 def test_flags_of_the_table_are_kept_in_the_settings(homes: tuple[Path, Path]) -> None:
     """What was said once about columns holds for every later command."""
-    proposed(homes, flags=TableFlags(drop=["rank"], types=["debt=category"]))
+    proposed(homes, flags=TableFlags(drop=["rank"], category=["debt"]))
     reading = Home.open(homes[1]).settings.reading
-    assert (reading.drop, dict(reading.types)) == (("rank",), {"debt": "category"})
+    assert (reading.drop, reading.category) == (("rank",), ("debt",))
 
 
 def with_auditors(homes: tuple[Path, ...]) -> dict[str, str]:

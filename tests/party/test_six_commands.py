@@ -106,31 +106,31 @@ def made_up(rows: int = 420) -> list[dict[str, float]]:
 
 
 def european(folder: Path) -> tuple[Side, Side]:
-    """Semicolons, decimal commas, days before months, ja and nein, a byte order mark; tabs, ids as fractions, `?`."""
+    """Semicolons, blanks around texts, ja and nein, a byte order mark; tabs, true and false, `?` for gaps."""
     bank = ["Kunde;Umsatz;seit;Ort;Ausfall"]
     fund = ["\tKunde\tLimit\taktiv\tgleich"]
     for row, person in enumerate(made_up()):
-        umsatz = f"{5000 - 900 * person['bank']:,.2f}".replace(",", "x").replace(".", ",").replace("x", ".")
-        day = f"{row % 28 + 1:02d}.{row % 12 + 1:02d}.{2005 + row % 9}"
+        umsatz = f"{5000 - 900 * person['bank']:.2f}"
+        day = f"{2005 + row % 9}-{row % 12 + 1:02d}-{row % 28 + 1:02d}"
         town = ("Bonn", " Kiel", "Ulm ", "")[row % 4]
         bank.append(f"{row + 1000};{umsatz};{day};{town};{'ja' if person['late'] else 'nein'}")
         limit = "?" if row % 9 == 0 else f"{40 - 10 * person['fund']:.1f}"
-        fund.append(f"{row}\t{row + 1000}.0\t{limit}\t{'True' if person['chance'] > 0.5 else 'False'}\t7")
+        fund.append(f"{row}\t{row + 1000}\t{limit}\t{'True' if person['chance'] > 0.5 else 'False'}\t7")
     sides = bank_and_fund(folder)
     (sides[0].folder / "kunden.csv").write_text("\n".join(bank) + "\n\n", encoding="utf-8-sig")
     (sides[1].folder / "umsatz.txt").write_text("\r\n".join([fund[0], *reversed(fund[1:])]) + "\r\n")
-    sides[0].file, sides[0].label, sides[0].words = "kunden.csv", "Ausfall", ["--id", "Kunde", "--steps", "Umsatz"]
+    sides[0].file, sides[0].label, sides[0].words = "kunden.csv", "Ausfall", ["--id", "Kunde", "--category", "Ort"]
     sides[1].file, sides[1].words = "umsatz.txt", ["--id", "Kunde", "--na", "?"]
     return sides
 
 
 def american(folder: Path) -> tuple[Side, Side]:
-    """Quoted amounts in dollars, months before days, 0 and 1, postcodes; vertical bars, levels in order, lost rows."""
+    """Amounts with NA, times of day, 0 and 1, postcodes, texts of two lines; vertical bars, levels, lost rows."""
     bank = ["id, Income, Opened, ZIP, Note, Default"]
     fund = ["id|rating|balance|since"]
     for row, person in enumerate(made_up()):
-        opened = f"{row % 12 + 1}/{row % 28 + 1}/{2001 + row % 20} 09:{row % 60:02d}"
-        amount = f'"${52000 - 9000 * person["bank"]:,.0f}"' if row % 13 else "N/A"
+        opened = f"{2001 + row % 20}-{row % 12 + 1:02d}-{row % 28 + 1:02d} 09:{row % 60:02d}"
+        amount = f"{52000 - 9000 * person['bank']:.0f}" if row % 13 else "N/A"
         bank.append(f'P-{row:04d},{amount}, {opened}, {row % 7:05d},"called,\nwrote", {person["late"]:.0f}')
         rating = ("poor", "fair", "good")[int(np.searchsorted([-0.5, 0.5], -person["fund"]))]
         balance = "" if row % 5 == 0 else f"{person['fund']:.4e}"
@@ -140,9 +140,9 @@ def american(folder: Path) -> tuple[Side, Side]:
     sides = bank_and_fund(folder)
     (sides[0].folder / "loans.csv").write_text("\n".join(bank) + "\n")
     (sides[1].folder / "ratings.csv.gz").write_bytes(gzip.compress("\n".join(fund).encode()))
-    drop = ["--drop", "Note", "--as", "Income=number:.", "--monotone", "Income"]
+    drop = ["--drop", "Note"]
     sides[0].file, sides[0].label, sides[0].words = "loans.csv", "Default", drop
-    sides[1].file, sides[1].words = "ratings.csv.gz", ["--as", "rating=poor<fair<good"]
+    sides[1].file, sides[1].words = "ratings.csv.gz", ["--category", "rating"]
     return sides
 
 
@@ -160,12 +160,8 @@ def bank_and_fund(folder: Path) -> tuple[Side, Side]:
 @pytest.mark.parametrize(
     ("tables", "kept_at_bank", "kept_at_fund"),
     [
-        (european, {"steps": ["Umsatz"]}, {"na": ["?"]}),
-        (
-            american,
-            {"drop": ["Note"], "types": {"Income": "number:."}, "monotone": ["Income"]},
-            {"types": {"rating": "poor<fair<good"}},
-        ),
+        (european, {"category": ["Ort"]}, {"na": ["?"]}),
+        (american, {"drop": ["Note"]}, {"category": ["rating"]}),
     ],
 )
 def test_from_two_raw_files_to_a_finished_run(
@@ -254,7 +250,7 @@ def joined(bank: Side, fund: Side) -> tuple[Side, Side]:
 
 def year(line: str) -> tuple[int, int, int]:
     """The number that the date of a row of the bank's file sorts by."""
-    day, month, year_ = line.split(";")[2].split(".")
+    year_, month, day = line.split(";")[2].split("-")
     return int(year_), int(month), int(day)
 
 

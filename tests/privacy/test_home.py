@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 from plumbob.data.whitening import Whitening
 from plumbob.errors import DataError, PrivacyError
 from plumbob.privacy import home
-from plumbob.privacy.home import CATEGORY, GRID, Range, proposed_ranges, stated_ranges
+from plumbob.privacy.home import CATEGORY, GRID, Range, stated_ranges
 
 HALF = Fraction(1, 2)
 VALUE = st.one_of(st.floats(-1e6, 1e6), st.just(math.nan), st.integers(-3, 3).map(float))
@@ -206,37 +206,7 @@ def test_quantiles_move_inward_where_noise_could_reach_the_ends() -> None:
     assert home.LOW_SHARE < home.range_share(4000, 5e-5) < home.LARGEST_SHARE
 
 
-# Ranges that are stated, and ranges that are proposed from a dictionary's words.
-
-PROPOSED = [
-    ("age in years", Range(0, 100)),
-    ("amount of given credit, 10,000 to 1,000,000 dollars", Range(10_000, 1_000_000)),
-    ("balance between -300 and 2700", Range(-500, 5000)),
-    ("repayment status, -2 to 8", Range(-2, 10)),
-    ("utilisation in percent", Range(0, 100)),
-    ("debt ratio", Range(0, 1)),
-    ("paperless billing, yes/no", CATEGORY),
-    ("at most 63 items", Range(0, 100)),
-    ("number of credit lines", Range(0, 10)),
-    ("tenure", Range(0, 120)),
-    ("free text", None),
-    ("17 to 17", None),
-]
-
-
-@pytest.mark.parametrize(("description", "expected"), PROPOSED)
-def test_a_description_gives_a_round_range(description: str, expected: Range | None) -> None:
-    """Words and numbers of a dictionary become a range that is round and no smaller; without any there is none."""
-    assert proposed_ranges({"column": description}) == {"column": expected}
-
-
-def test_a_proposed_range_covers_what_was_said() -> None:
-    """Ends are only ever moved outward."""
-    for low, high in ((3.0, 7.0), (-41.0, -3.0), (-0.07, 0.3), (0.0, 9.99e5), (-2e-3, 8.1)):
-        found = proposed_ranges({"x": f"from {low} to {high}"})["x"]
-        assert found is not None
-        assert found.low <= low
-        assert found.high >= high
+# Ranges that are stated.
 
 
 def test_stated_ranges_follow_the_columns() -> None:

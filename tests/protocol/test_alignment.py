@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from plumbob.crypto import Draws, Randomness, ristretto
 from plumbob.crypto.ristretto import ORDER
 from plumbob.data import canonical
-from plumbob.data.ids import BEFORE_NUMBER, BETWEEN_COLUMNS, PackedIds
+from plumbob.data.ids import BEFORE_NUMBER, PackedIds
 from plumbob.errors import CryptoError, DataError, JournalError, RemoteProtocolError
 from plumbob.net import Data
 from plumbob.plan import Plan
@@ -626,13 +626,6 @@ def test_nothing_secret_prints() -> None:
 
 
 # Ids of several columns, and on several rows.
-
-
-def test_ids_of_several_columns_are_aligned_as_such() -> None:
-    """Two columns `ab` and `c` are not `a` and `bc`."""
-    own = [f"ab{BETWEEN_COLUMNS}c", f"x{BETWEEN_COLUMNS}1"]
-    ids = {"label": own, "features": [f"a{BETWEEN_COLUMNS}bc", own[1]]}
-    check_agreement(aligned(TWO, ids, columns=("text", "date")), ids)
 
 
 @pytest.mark.parametrize("plan", [TWO, THREE], ids=["two", "three"])

@@ -4,8 +4,8 @@ The encoder is what turns weights back: training sees scaled columns, users see 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -43,18 +43,15 @@ class Encoder:
     fill: Vector | None
     shift: Vector
     factor: Vector
-    types: Mapping[str, str] = field(default_factory=dict)
-    """What the party said about its columns, and which cells mean a gap: new rows are read in the same way."""
     gaps: tuple[str, ...] = ()
+    """Which cells the party said to mean a gap: new rows are read in the same way."""
 
     @property
     def reading(self) -> ColumnChoices:
         """How a file of new rows is read: the model's columns only, each as training had it."""
-        texts = {source.name: "category" for source in self.sources if source.is_text}
+        texts = tuple(source.name for source in self.sources if source.is_text)
         return ColumnChoices(
-            tuple(dict.fromkeys(source.name for source in self.sources)),
-            types={**texts, **self.types},
-            gaps=self.gaps,
+            tuple(dict.fromkeys(source.name for source in self.sources)), category=texts, gaps=self.gaps
         )
 
     @property
@@ -140,13 +137,7 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     _refuse_empty(names, means, len(training_rows))
     fill = None if choices.refuses_gaps else means
     shift, factor = (np.zeros(len(names)), np.ones(len(names))) if plan.scale == "none" else (means, factors)
-    return Encoder(sources, fill, shift, factor, *reading_of(table, sources))
-
-
-def reading_of(table: Table, sources: Sequence[EncodedColumn]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """(types, gaps): what makes rows to come read like these."""
-    known = {source.name for source in sources}
-    return {name: kind for name, kind in table.choices.types.items() if name in known}, table.choices.gaps
+    return Encoder(sources, fill, shift, factor, table.choices.gaps)
 
 
 def with_slots(table: Table, plan: Plan) -> Table:
@@ -341,8 +332,8 @@ def _refuse_missing(columns: Sequence[Column], n_rows: int) -> None:
 def _refuse_unstated(table: Table) -> None:
     if unstated := [column.name for column in table.columns if not column.is_text and not column.stated]:
         raise DataError(
-            f'scale = "public" needs the range of {", ".join(map(repr, unstated))}; state it without looking at the'
-            f" rows, with --range {unstated[0]}=LOW:HIGH, or name a data dictionary with --dictionary FILE"
+            f'scale = "public" needs the range of {", ".join(map(repr, unstated))}, and a table can no longer'
+            ' state it; set scale = "whitened"'
         )
 
 

@@ -27,8 +27,7 @@ from plumbob.arrays import Places, Vector
 from plumbob.data.tables import Column
 from plumbob.errors import DataError
 
-RARE, GAP, RANK = "(rare)", "(gap)", "(rank)"
-MIDDLE_RANK = 0.5
+RARE, GAP = "(rare)", "(gap)"
 MOST_CUTS_COMPARED = 32
 """Up to this many cuts, comparing a column with every cut is faster than searching each number's place."""
 Slot = TypeVar("Slot")
@@ -119,11 +118,6 @@ class Bins(EncodedColumn):
     has_gaps: bool
     reference: int
     shares: tuple[float, ...]
-    is_stepped: bool = False
-    """Whether column i says "above cut i", and not "in bin i": neighbouring bins then differ by one weight."""
-    is_monotone: bool = False
-    """Whether there is one column for all bins, the share of training rows up to the middle of a row's bin: whatever
-    its weight is, the score only rises along it, or only falls."""
     means: tuple[float, ...] = ()
     """The mean of the training rows in each bin, where the column also stands as it is; a scorecard needs them."""
 
@@ -135,61 +129,23 @@ class Bins(EncodedColumn):
         return _make_distinct([*bins, *([GAP] if self.has_gaps else [])])
 
     @property
-    def ranks(self) -> tuple[float, ...]:
-        """For each bin, the share of the rows with a value that lie below its middle; their mean over rows is 1/2."""
-        bins = self.shares[: len(self.cuts) + 1]
-        known = sum(bins) or 1.0
-        return tuple((sum(bins[:place]) + share / 2) / known for place, share in enumerate(bins))
-
-    @property
     def encoded_names(self) -> tuple[str, ...]:
-        if self.is_monotone:
-            names = [f"{self.name}={RANK}"] if self.cuts else []
-            return (*names, *([f"{self.name}={GAP}"] if self.has_gaps else []))
-        if self.is_stepped:
-            steps = _make_distinct([f"above {_decimal(cut)}" for cut in self.cuts])
-            return tuple(f"{self.name}={step}" for step in [*steps, *([GAP] if self.has_gaps else [])])
         return tuple(f"{self.name}={slot}" for slot in _without(self.slots, self.reference))
 
     @property
     def width(self) -> int:
-        return (min(len(self.cuts), 1) if self.is_monotone else len(self.cuts)) + self.has_gaps
+        return len(self.cuts) + self.has_gaps
 
     @property
-    def column_shares(self) -> tuple[float, ...] | None:
-        if self.is_monotone:
-            return None
-        if not self.is_stepped:
-            return _without(self.shares, self.reference)
-        bins = len(self.cuts) + 1
-        return (*(sum(self.shares[place:bins]) for place in range(1, bins)), *self.shares[bins:])
+    def column_shares(self) -> tuple[float, ...]:
+        return _without(self.shares, self.reference)
 
     @property
     def is_slotted(self) -> bool:
-        return not self.is_stepped and not self.is_monotone
+        return True
 
     def ones(self, column: Column) -> Places:
         return _columns_of_places(self.places(column), len(self.cuts) + 1 + self.has_gaps, self.reference)
-
-    def columns(self, column: Column) -> Iterator[Vector]:
-        places = self.places(column)
-        bins = len(self.cuts) + 1
-        if self.is_monotone:
-            yield from self._monotone_columns(places, bins)
-            return
-        is_known = places >= 0
-        for place in range(1, bins):
-            above = (places >= place) & (places < bins)
-            yield np.where(is_known, above, sum(self.shares[place:bins]))
-        if self.has_gaps:
-            yield np.where(is_known, places == bins, self.shares[bins])
-
-    def _monotone_columns(self, places: Places, bins: int) -> Iterator[Vector]:
-        if self.cuts:
-            # A gap has no place among the numbers: it stands in their middle, and its own column moves it.
-            yield np.array([*self.ranks, MIDDLE_RANK])[np.where((places < 0) | (places >= bins), bins, places)]
-        if self.has_gaps:
-            yield np.where(places >= 0, places == bins, self.shares[bins])
 
     def unseen(self, column: Column) -> int:
         return 0 if self.has_gaps else int(column.is_missing.sum())

@@ -35,17 +35,12 @@ def _slots_of(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
         return None if choices.refuses_texts else _slots_of_levels(column, choices.rare)
     if not choices.bins:
         return ColumnSlots(is_marked=True, has_gaps=True) if choices.marks_gaps and _has_gaps(column) else None
-    # A weight on the plain column could undo what the bins of a rising one promise.
-    has_plain = choices.plain and not column.is_monotone
     if choices.is_public:
         bins = len(stated_cuts(column.stated, choices.bins)) + 1
-        return ColumnSlots(
-            bins, has_gaps=True, is_monotone=column.is_monotone, has_plain=has_plain and bins > TWO_VALUES
-        )
+        return ColumnSlots(bins, has_gaps=True, has_plain=choices.plain and bins > TWO_VALUES)
     # A column without any value has one bin and no column: there is nothing to learn from it.
     bins = len(cut_points(column.numbers, choices.bins)) + 1
-    has_plain = has_plain and is_numeric(column)
-    return ColumnSlots(bins, has_gaps=_has_gaps(column), is_monotone=column.is_monotone, has_plain=has_plain)
+    return ColumnSlots(bins, has_gaps=_has_gaps(column), has_plain=choices.plain and is_numeric(column))
 
 
 def _has_gaps(column: Column) -> bool:
@@ -99,10 +94,11 @@ def _fit_encoding(
         if choices.is_public
         else _pad_cuts(cut_points(training.numbers, slots.bins), slots.bins)
     )
-    bins = Bins(column.name, cuts, slots.has_gaps, 0, (), column.is_stepped, slots.is_monotone)
+    bins = Bins(column.name, cuts, slots.has_gaps, 0, ())
     shares = _shares(bins.places(training), slots)
-    reference = 0 if column.is_stepped else _largest(shares)
-    return replace(bins, reference=reference, shares=shares, means=_means(bins, training) if slots.has_plain else ())
+    return replace(
+        bins, reference=_largest(shares), shares=shares, means=_means(bins, training) if slots.has_plain else ()
+    )
 
 
 def _means(binned: Bins, training: Column) -> tuple[float, ...]:

@@ -1,30 +1,46 @@
-"""Tables from data frames of any kind, also from many that follow one another, and from arrays."""
+"""Tables from columns of cells: those of a file, of a data frame of any kind, or of an array."""
 
 import re
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
+from pyarrow import compute, types
 
-from plumbob.arrays import Labels, Texts
-from plumbob.data import ids, store
-from plumbob.data.csv_files import FLAGS, NOT_UTF8
-from plumbob.data.ids import canonical, have_repeats, id_names, joined_ids, numbered, one_row_each
-from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, ColumnChoices, Table, type_flag
+from plumbob.arrays import Labels
+from plumbob.data import store
+from plumbob.data.cells import A_NUMBER, FLAGS, NOT_UTF8, values_of
+from plumbob.data.ids import BEFORE_NUMBER, canonical, have_repeats, numbered, one_row_each
+from plumbob.data.tables import Column, ColumnChoices, Table
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
 NO_ROWS = "the file has a line with the columns' names and no rows; expected one line per row below it"
 SHOWN_ROWS = 5
 TOTALS = frozenset(("total", "totals", "sum", "grand total", "subtotal", "overall", "summe", "gesamt", "somme"))
-POWER = re.compile(r"\s*\d(\.\d+)?[eE]\+?\d+\s*")
+ROUNDED = r"^\s*[0-9](\.[0-9]+)?[eE]\+?[0-9]+\s*$"
+A_FRACTION = r"^\s*[0-9]+\.[0-9]+\s*$"
+WHOLE = r"^[+-]?[0-9]+$"
 UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+|__index_level_\d+__")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The columns of a table before anybody has said what they mean; one at a time, because a file may be larger than
+    memory.
+    """
+
+    names: Sequence[str]
+    column: Callable[[str], pa.ChunkedArray]
+    """The cells of the column with this name."""
+    is_written: bool = False
+    """Whether all cells are texts, because the file has no types."""
 
 
 def table_from(
@@ -41,53 +57,40 @@ def table_from(
         return _with_labels(_row_numbers(len(data)), _array_columns(data), labels)
     if columns is not None:
         choices = replace(choices, columns=tuple(columns))
-    return assemble([_frame_of(data)], id_column, label_column, choices, labels=labels)
+    return assemble(_cells_of_frame(data), id_column, label_column, choices, labels)
 
 
 def assemble(
-    frames: Iterable[Any],
+    cells: Cells,
     id_column: str | None,
     label_column: str | None,
     choices: ColumnChoices,
-    has_decimal_commas: bool = False,
     labels: ArrayLike | None = None,
 ) -> Table:
-    """One table from frames that follow one another; there must be at least one."""
-    ids: dict[str, list[str]] = {}
-    label_parts: list[NDArray[Any]] = []
-    growing: _Columns | None = None
-    rows = unlabelled = 0
-    for data in frames:
-        frame = _frame_of(data)
-        if growing is None:
-            ids = {name: [] for name in id_names(id_column, frame.columns)} if id_column is not None else {}
-            _require_columns(frame.columns, [*ids, label_column, *(choices.columns or ()), *choices.drop])
-            _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone, choices.weight])
-            growing = _Columns(_features(frame.columns, [*ids, label_column], choices))
-        if label_column is not None and choices.unlabelled == "drop":
-            whole = len(frame)
-            frame = frame.filter(~frame[label_column].is_null())
-            unlabelled += whole - len(frame)
-        seen = rows
-        rows += len(frame)
-        growing.add(frame)
-        for name, texts in ids.items():
-            texts += read_ids(frame[name], seen)
-        label_parts += [read_labels(frame[label_column], seen)] if label_column is not None else []
-    done = growing.done() if growing is not None else ()
-    # A frame without rows says nothing of what its labels are.
-    filled = [part for part in label_parts if len(part)] or label_parts[:1]
-    given = np.concatenate(filled) if filled else labels
-    if label_column is not None and not rows:
-        raise DataError(NO_ROWS)
-    types = dict(choices.types)
-    kept, left_out = _without_row_counts(_as_chosen(done, choices, types, has_decimal_commas))
-    names = _checked_ids(ids, types) if ids else _row_numbers(rows)
-    ids.clear()
+    """One table from columns of cells."""
+    cells = replace(cells, column=partial(_without_gaps, cells.column, choices.gaps))
+    others = [id_column, label_column]
+    wanted = [*others, choices.weight, *(choices.columns or ()), *choices.drop, *choices.category]
+    _require_columns(cells.names, wanted)
+    features = _features(cells.names, others, choices)
+    ids = None if id_column is None else _read_ids(cells.column(id_column))
+    labelled: NDArray[np.bool_] | None = None
+    if label_column is not None:
+        labels, labelled = _read_labels(label_column, cells.column(label_column), choices.unlabelled == "drop")
+    columns = _read_columns(cells, features, choices, labelled)
+    if ids is None:
+        known = [len(column.values) for column in columns] + ([] if labels is None else [len(np.asarray(labels))])
+        ids = list(_row_numbers(next(iter(known), 0)))
+    elif labelled is not None:
+        ids = [identity for identity, is_labelled in zip(ids, labelled, strict=True) if is_labelled]
+    kept, left_out = _without_row_counts(columns)
     table = _named(
-        names, choices.duplicates, partial(_with_labels, columns=kept, labels=given, positive=choices.positive)
+        tuple(ids),
+        choices.duplicates,
+        partial(_with_labels, columns=kept, labels=labels, positive=choices.positive),
     )
-    table = replace(table, choices=replace(choices, types=types), left_out=left_out, unlabelled=unlabelled)
+    unlabelled = 0 if labelled is None else int((~labelled).sum())
+    table = replace(table, choices=choices, left_out=left_out, unlabelled=unlabelled)
     return table if choices.weight is None else _weighed(table, choices.weight)
 
 
@@ -122,7 +125,7 @@ def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None
         if len(names) == 1:
             raise DataError(
                 f"no column {', '.join(map(repr, absent))}: this table has one column only; expected cells separated by"
-                " commas, semicolons, tabs or vertical bars, and the columns' names in the first line"
+                " commas, semicolons or tabs, and the columns' names in the first line"
             )
         close = suggestion(absent[0], names) or "; name one that it has, for example with --id or --label"
         raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table{close}")
@@ -134,60 +137,58 @@ def _features(names: Sequence[str], others: Sequence[str | None], choices: Colum
     return [name for name in chosen if name not in without]
 
 
-def _as_chosen(
-    columns: Iterable[Column], choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool
+# Columns.
+
+
+def _without_gaps(column: Callable[[str], pa.ChunkedArray], marks: Sequence[str], name: str) -> pa.ChunkedArray:
+    """The cells of a column with None for each text that is one of the marks, blanks around both aside."""
+    cells = column(name)
+    if not marks or not (types.is_string(cells.type) or types.is_large_string(cells.type)):
+        return cells
+    bare = pa.array([mark.strip() for mark in marks], cells.type)
+    return compute.if_else(compute.is_in(compute.utf8_trim_whitespace(cells), bare), None, cells)
+
+
+def _read_columns(
+    cells: Cells, names: Sequence[str], choices: ColumnChoices, rows: NDArray[np.bool_] | None
 ) -> list[Column]:
-    """Every column as the party chose; refused ones are named together, so that one correction is enough."""
-    read, refusals = [], []
-    for column in columns:
-        try:
-            read.append(_column_as_chosen(column, choices, types, has_decimal_commas))
-        except DataError as refusal:
-            refusals.append(refusal)
+    """The columns, of these rows only; what cannot be read is refused in one message, so one correction is enough."""
+    read: dict[str, Column] = {}
+    refusals: list[DataError] = []
+
+    def numbers() -> Iterator[NDArray[np.float64]]:
+        """The columns of numbers, one by one, for `store`; the others are in `read` already."""
+        for name in names:
+            try:
+                values, meaning = values_of(name, cells.column(name), name in choices.category, cells.is_written)
+                read[name] = column = Column(name, values if rows is None else values[rows], meaning=meaning)
+                _refuse_infinite(column)
+            except DataError as refusal:
+                refusals.append(refusal)
+            else:
+                if not column.is_text:
+                    read[name] = replace(column, values=np.empty(0))
+                    yield column.numbers[None]
+
+    coming = numbers()
+    first = next(coming, np.empty((1, 0)))
+    stored = iter(store.stacked(len(names), first.shape[1], chain([first], coming)))
     if len(refusals) == 1:
         raise refusals[0]
     if refusals:
         listed = "".join(f"\n  {refusal}" for refusal in refusals)
         raise DataError(f"{len(refusals)} columns cannot be read as they are:{listed}")
-    return read
+    return [column if column.is_text else replace(column, values=next(stored)) for column in read.values()]
 
 
-def _column_as_chosen(
-    column: Column, choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool
-) -> Column:
-    """One column as its cells or the party's choices say; the type that its cells show is added to `types`."""
-    kind = choices.types.get(column.name)
-    values = column.values
-    if not column.is_text and kind == "category":
-        values = np.array([None if value != value else f"{value:g}" for value in values.tolist()], dtype=object)
-    elif column.is_text:
-        from plumbob.data.cells import as_values, without_gaps  # Late: many tables have no column of text.
-
-        texts = without_gaps(values.astype(object, copy=False), choices.gaps)
-        values, kind = as_values(column.name, texts, kind, has_decimal_commas)
-        if kind is not None:
-            types[column.name] = kind
-    chosen = Column(
-        column.name,
-        values,
-        column.name in choices.stepped,
-        column.name in choices.monotone,
-        tuple(choices.ranges.get(column.name, ())),
-        column.meaning if kind is None else _meaning(kind),
+def _refuse_infinite(column: Column) -> None:
+    if column.is_text or not (where := np.isinf(column.numbers)).any():
+        return
+    count = int(where.sum())
+    raise DataError(
+        f"column {column.name!r}: {count} of {len(where)} numbers {'are' if count > 1 else 'is'} infinite or too large,"
+        f" the first in row {int(np.argmax(where)) + 1}; correct them, or leave the column out with --drop"
     )
-    if chosen.is_monotone and chosen.is_text:
-        raise DataError(
-            f"--monotone {chosen.name}: expected numbers, dates or levels in order, this column is text; name its"
-            f" levels in order with {type_flag(chosen.name, 'low<mid<high')}"
-        )
-    return chosen
-
-
-def _meaning(kind: str) -> str:
-    """What the numbers of a column of this kind stand for."""
-    if "<" in kind:
-        return ORDER
-    return {"boolean": FLAG, "date": DATE}.get(kind.partition(":")[0], NUMBER)
 
 
 def _without_row_counts(columns: Iterable[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
@@ -214,103 +215,6 @@ def _counts_rows(column: Column) -> bool:
     return bool((values == np.floor(values)).all()) and len(np.unique(values)) == len(values)
 
 
-@dataclass(repr=False)
-class _Columns:
-    """Columns that are filled piece by piece; a piece without any value fits both numbers and texts."""
-
-    names: list[str]
-    texts: dict[int, list[tuple[slice, Texts]]] = field(default_factory=dict)
-    meanings: dict[int, set[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.numbers = store.GrowingColumns(len(self.names))
-
-    def add(self, frame: Any) -> None:
-        first = self.numbers.rows
-        numbers = np.full((len(self.names), len(frame)), np.nan)
-        for place, name in enumerate(self.names):
-            piece = read_column(name, frame[name])
-            if piece.is_text:
-                texts = piece.values.astype(object, copy=False)
-                self.texts.setdefault(place, []).append((slice(first, first + len(frame)), texts))
-            else:
-                numbers[place] = piece.values
-                if not piece.is_missing.all():
-                    self.meanings.setdefault(place, set()).add(piece.meaning)
-        self.numbers.add(numbers)
-
-    def done(self) -> tuple[Column, ...]:
-        numbers = self.numbers.done()
-        return tuple(
-            Column(name, self._texts(place) if place in self.texts else numbers[place], meaning=self._meaning_of(place))
-            for place, name in enumerate(self.names)
-        )
-
-    def _meaning_of(self, place: int) -> str:
-        found = self.meanings.get(place, set())
-        return found.pop() if len(found) == 1 else NUMBER
-
-    def _texts(self, place: int) -> Texts:
-        cells = np.full(self.numbers.rows, None, dtype=object)
-        for rows, texts in self.texts.pop(place):
-            cells[rows] = texts
-        return cells
-
-
-def _with_labels(
-    ids: tuple[str, ...], columns: tuple[Column, ...], labels: ArrayLike | None, positive: str | None = None
-) -> Table:
-    if labels is None:
-        return Table(ids, columns)
-    coded, classes = code_labels(np.asarray(labels), positive)
-    if len(coded) != len(ids):
-        raise DataError(f"expected one label for each of {len(ids)} rows, got {len(coded)}")
-    return Table(ids, columns, coded, classes)
-
-
-def _checked_ids(columns: Mapping[str, Sequence[str]], types: Mapping[str, str]) -> tuple[str, ...]:
-    for texts in columns.values():
-        if texts:
-            _refuse_total(texts[-1], len(texts))
-    return joined_ids(
-        {name: _written_alike(name, _whole_ids(tuple(texts)), types.get(name)) for name, texts in columns.items()}
-    )
-
-
-def _refuse_total(identity: str, row: int) -> None:
-    """The last row of a sheet is often its sum."""
-    if identity.strip().casefold() in TOTALS:
-        raise DataError(f"row {row}, the last one, is a total and not a person: its id says so; take that row out")
-
-
-def _whole_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
-    """Ids that a spreadsheet made fractions of, as they were: 12.0 is 12. What it rounded is refused."""
-    rounded = sum(("E" in identity or "e" in identity) and bool(POWER.fullmatch(identity)) for identity in ids)
-    if rounded:
-        raise DataError(
-            f"{rounded} of {len(ids)} ids are written as powers of ten, such as 1.2E+11: a spreadsheet rounded them;"
-            " export the ids as text"
-        )
-    if ids and all(re.fullmatch(r"\s*\d+\.0+\s*", identity) for identity in ids):
-        return tuple(identity.strip().partition(".")[0] for identity in ids)
-    return ids
-
-
-def _written_alike(name: str, texts: tuple[str, ...], kind: str | None) -> tuple[str, ...]:
-    """The texts of one column of an id, where its type gives each number, or each day, one form."""
-    if kind is not None and kind.partition(":")[0] == ids.DATE:
-        # Late: few ids are days.
-        from plumbob.data.cells import as_values, day_of
-
-        days, _ = as_values(name, np.array(texts, dtype=object), kind, has_decimal_commas=False)
-        return tuple(map(day_of, days.tolist()))
-    if kind != ids.NUMBER:
-        return texts
-    if strange := sum(not re.fullmatch(r"\s*\d+\s*", text) for text in texts):
-        raise DataError(f"--as {name}={kind}: {strange} of {len(texts)} ids are not whole numbers")
-    return tuple(str(int(text)) for text in texts)
-
-
 def _row_numbers(n_rows: int) -> tuple[str, ...]:
     return tuple(str(row) for row in range(n_rows))
 
@@ -321,7 +225,26 @@ def _array_columns(data: NDArray[Any]) -> tuple[Column, ...]:
     return tuple(Column(f"x{place}", column.astype(np.float64)) for place, column in enumerate(data.T))
 
 
-def _frame_of(data: Any) -> Any:
+# Data frames.
+
+
+def _cells_of_frame(data: Any) -> Cells:
+    frame = _frame_of(data)
+
+    def column(name: str) -> pa.ChunkedArray:
+        try:
+            cells = frame[name].to_arrow()
+        except (pa.ArrowException, TypeError, ValueError):
+            # A pandas column of any objects. The library's own message quotes one of them.
+            raise DataError(
+                f"column {name!r} mixes kinds of values in {len(frame)} rows; make it numbers or text"
+            ) from None
+        return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+
+    return Cells(frame.columns, column)
+
+
+def _frame_of(data: Any) -> "nw.DataFrame[Any]":
     if isinstance(data, nw.DataFrame):
         return data
     is_pandas = hasattr(data, "set_axis")
@@ -341,84 +264,76 @@ def _frame_of(data: Any) -> Any:
         ) from None
 
 
-# One column: as a feature, as ids, or as labels.
+# Ids and labels.
 
 
-def read_column(name: str, series: Any) -> Column:
-    """Read a feature; DataError for kinds of values that cannot become numbers or texts."""
-    if series.is_null().all():
-        return Column(name, np.full(len(series), np.nan))
-    if series.dtype == nw.Object:
-        return read_column(name, _infer_kind(name, series))
-    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-        numbers = series.cast(nw.Float64).to_numpy()
-        return Column(
-            name, np.asarray(numbers, dtype=np.float64), meaning=FLAG if series.dtype == nw.Boolean else NUMBER
+def _read_ids(cells: pa.ChunkedArray) -> list[str]:
+    """The ids as texts: whole numbers by their digits. A fraction is no id, and no digits are guessed back."""
+    _refuse_gaps(cells, "id", "fill in the ids, or remove those rows")
+    if types.is_floating(cells.type) or types.is_decimal(cells.type):
+        raise DataError("the id column holds fractions; store ids as whole numbers or text")
+    ids = compute.cast(cells, pa.string())
+    for pattern, what in (
+        (ROUNDED, "are written as powers of ten, such as 1.2E+11: a spreadsheet rounded them"),
+        (A_FRACTION, "are written as fractions, such as 12.0"),
+    ):
+        if count := int(compute.sum(compute.match_substring_regex(ids, pattern)).as_py() or 0):
+            raise DataError(f"{count} of {len(ids)} ids {what}; export the ids as text")
+    texts: list[str] = ids.to_pylist()
+    if held := sum(BEFORE_NUMBER in text for text in texts):
+        raise DataError(f"{held} of {len(texts)} rows have an id with {BEFORE_NUMBER} in it; take it out")
+    if texts and texts[-1].strip().casefold() in TOTALS:
+        # The last row of a sheet is often its sum.
+        raise DataError(
+            f"row {len(texts)}, the last one, is a total and not a person: its id says so; take that row out"
         )
-    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
-        return Column(name, _texts(series))
-    if series.dtype in (nw.Date, nw.Datetime):
-        from plumbob.data.cells import day_number  # As above, of days.
-
-        days = [day_number(value) if isinstance(value, date) else np.nan for value in series.to_list()]
-        return Column(name, np.array(days), meaning=DATE)
-    if series.dtype == nw.Binary:
-        raise DataError(f"column {name!r} {NOT_UTF8}")
-    raise DataError(f"column {name!r} holds {series.dtype} in {len(series)} rows; expected numbers, true/false or text")
-
-
-def _texts(series: Any) -> Texts:
-    """The texts of a series; equal ones share one object, however many rows have it."""
-    from pyarrow import ChunkedArray
-
-    cells = series.cast(nw.String).to_arrow()
-    coded = (cells.combine_chunks() if isinstance(cells, ChunkedArray) else cells).dictionary_encode()
-    distinct = [*map(sys.intern, coded.dictionary.to_pylist()), None]
-    places = coded.indices.fill_null(len(distinct) - 1).to_numpy()
-    texts: Texts = np.array(distinct, dtype=object)[places]
     return texts
 
 
-def _infer_kind(name: str, series: Any) -> Any:
-    """A pandas column of dtype object as what its values are, if they are all of one kind."""
-    from pyarrow import ArrowException, array, chunked_array
-
-    try:
-        return nw.from_native(chunked_array([array(series.to_list(), from_pandas=True)]), series_only=True)
-    except (ArrowException, TypeError, ValueError):
-        raise DataError(
-            f"column {name!r} mixes kinds of values in {len(series)} rows; make it numbers or text"
-        ) from None
-
-
-def read_ids(series: Any, seen: int) -> tuple[str, ...]:
-    """The ids as texts; `seen` rows came before these."""
-    _refuse_gaps(series, seen, "id", "fill in the ids, or remove those rows")
-    if series.dtype.is_float():
-        if not bool((series == series.round(0)).all()):
-            raise DataError(f"the id column {series.name!r} holds fractions; store ids as whole numbers or text")
-        series = series.cast(nw.Int64)
-    return tuple(map(str, series.to_list()))
-
-
-def read_labels(series: Any, seen: int) -> NDArray[Any]:
-    """The labels as they came, texts without blanks around them; `seen` rows came before these."""
-    _refuse_gaps(series, seen, "label", "fill in the labels, or leave these rows out with --unlabelled drop")
-    if series.dtype == nw.Binary:
-        raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
-    if series.dtype != nw.String:
-        return np.array(series.to_list())
-    texts = _texts(series)
-    meant = {text: text.strip() for text in dict.fromkeys(texts.tolist())}
-    return np.array(list(map(meant.__getitem__, texts.tolist())))
+def _read_labels(name: str, cells: pa.ChunkedArray, may_lack: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """(labels, which rows have one): texts without blanks around them, and as numbers or flags where all are."""
+    labelled = None
+    if not len(cells):
+        raise DataError(NO_ROWS)
+    if types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    if types.is_binary(cells.type):
+        raise DataError(f"the label column {name!r} {NOT_UTF8}")
+    if types.is_floating(cells.type):
+        cells = compute.if_else(compute.is_nan(cells), None, cells)
+    if may_lack:
+        labelled = compute.is_valid(cells).to_numpy()
+        cells = cells.drop_null()
+    _refuse_gaps(cells, "label", "fill in the labels, or leave these rows out with --unlabelled drop")
+    if types.is_string(cells.type) or types.is_large_string(cells.type):
+        cells = compute.utf8_trim_whitespace(cells)
+        distinct = compute.unique(cells)
+        if compute.all(compute.is_in(compute.utf8_lower(distinct), pa.array(FLAGS))).as_py():
+            cells = compute.equal(compute.utf8_lower(cells), FLAGS[0])
+        for pattern, kind in ((WHOLE, pa.int64()), (A_NUMBER, pa.float64())):
+            if compute.all(compute.match_substring_regex(distinct, pattern)).as_py():
+                cells = compute.cast(cells, kind)
+                break
+    return np.array(cells.to_pylist()), labelled
 
 
-def _refuse_gaps(series: Any, seen: int, what: str, cure: str) -> None:
-    rows = [seen + row for row, is_missing in enumerate(series.is_null().to_list(), 1) if is_missing]
-    if rows:
+def _refuse_gaps(cells: pa.ChunkedArray, what: str, cure: str) -> None:
+    if cells.null_count:
+        rows = np.flatnonzero(compute.is_null(cells).to_numpy()) + 1
         have, noun = ("has", "row") if len(rows) == 1 else ("have", "rows")
         shown = ", ".join(map(str, rows[:SHOWN_ROWS])) + (", ..." if len(rows) > SHOWN_ROWS else "")
-        raise DataError(f"{len(rows)} of {seen + len(series)} rows {have} no {what} ({noun} {shown}); {cure}")
+        raise DataError(f"{len(rows)} of {len(cells)} rows {have} no {what} ({noun} {shown}); {cure}")
+
+
+def _with_labels(
+    ids: tuple[str, ...], columns: tuple[Column, ...], labels: ArrayLike | None, positive: str | None = None
+) -> Table:
+    if labels is None:
+        return Table(ids, columns)
+    coded, classes = code_labels(np.asarray(labels), positive)
+    if len(coded) != len(ids):
+        raise DataError(f"expected one label for each of {len(ids)} rows, got {len(coded)}")
+    return Table(ids, columns, coded, classes)
 
 
 def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Labels, tuple[Any, Any]]:
@@ -430,8 +345,7 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
         have = "has" if missing == 1 else "have"
         raise DataError(f"{missing} of {len(given)} rows {have} no label; fill in the labels, or remove those rows")
     try:
-        written = _as_written(given)
-        classes = np.unique(written)
+        classes = np.unique(given)
     except TypeError:
         raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
     if len(classes) != 2:
@@ -439,23 +353,9 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
             f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label column?"
         )
     first, second = classes.tolist()
-    is_second = np.asarray(written == classes[1])
+    is_second = np.asarray(given == classes[1])
     if positive is None or str(second) == positive:
         return is_second.astype(np.int8), (first, second)
     if str(first) != positive:
         raise DataError(f"--positive {positive}: expected one of the label's two classes, {first} and {second}")
     return (~is_second).astype(np.int8), (second, first)
-
-
-def _as_written(given: NDArray[Any]) -> NDArray[Any]:
-    """The labels that a file holds as text, as the whole numbers, numbers or flags they say."""
-    if given.dtype.kind != "U":
-        return given
-    distinct = set(np.unique(given).tolist())
-    if distinct <= set(FLAGS):
-        return np.array([text.lower() == "true" for text in given.tolist()])
-    if all(re.fullmatch(r"\s*[+-]?\d+\s*", text) for text in distinct):
-        return given.astype(np.int64)
-    from plumbob.data.cells import is_number  # Late: most labels are 0 and 1.
-
-    return given.astype(np.float64) if all(map(is_number, distinct)) else given

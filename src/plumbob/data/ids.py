@@ -1,11 +1,9 @@
 """One public rule for how ids are written, so that two files that mean the same person say the same text.
 
 Unicode NFC, blanks around it stripped; nothing else. Upper and lower case, leading zeros and punctuation count: whether
-"007" is "7" only the parties can know, and they must settle it before. A column that both call a number or a date is
-written in one way.
+"007" is "7" only the parties can know, and they must settle it before.
 
-An id of several columns is one text here, its columns apart by a sign that no column may hold. Where an id is on
-several rows, each row after the first carries its number behind another such sign.
+Where an id is on several rows, each row after the first carries its number behind a sign that no id may hold.
 """
 
 import hashlib
@@ -27,13 +25,12 @@ from plumbob.errors import DataError
 
 SHOWN_ROWS = 5
 NUMBER_OF_COLUMNS, LENGTH = struct.Struct("<H"), struct.Struct("<I")
-ONE_COLUMN, BEFORE_TEXT = NUMBER_OF_COLUMNS.pack(1), NUMBER_OF_COLUMNS.size + LENGTH.size
+BEFORE_TEXT = NUMBER_OF_COLUMNS.size + LENGTH.size
 IDS_AT_ONCE = 1 << 16
-BETWEEN_COLUMNS = "\N{SYMBOL FOR UNIT SEPARATOR}"
 BEFORE_NUMBER = "\N{SYMBOL FOR RECORD SEPARATOR}"
 DUPLICATES = ("refuse", "first", "last", "repeat")
 """What becomes of an id that is on several rows: refused, one row of it, or all of them."""
-TEXT, NUMBER, DATE = "text", "number", "date"
+TEXT = "text"
 NAMED_LIKE_AN_ID = re.compile(
     r"(?i:(^|[_\W])(id|key|uuid|guid|nr|no|number)$|^(client|customer|patient|person|member|user|account|case)$)"
     r"|[a-z](ID|Id)$"
@@ -75,28 +72,9 @@ def is_named_like_an_id(name: str) -> bool:
     return NAMED_LIKE_AN_ID.search(name) is not None
 
 
-def id_names(id_column: str, columns: Collection[str]) -> tuple[str, ...]:
-    """The columns that `--id` names: one, or several with commas between them."""
-    return (id_column,) if id_column in columns else tuple(name.strip() for name in id_column.split(","))
-
-
-def id_forms(id_column: str, types: Mapping[str, str]) -> tuple[str, ...]:
-    """How each column of an id is written, in order: what two parties must agree on."""
-    kinds = (types.get(name, TEXT).partition(":")[0] for name in id_names(id_column, types))
-    return tuple(kind if kind in (NUMBER, DATE) else TEXT for kind in kinds)
-
-
-def parts_of(identity: str) -> list[str]:
-    """The columns of an id."""
-    return identity.split(BETWEEN_COLUMNS)
-
-
 def canonical(identity: str) -> str:
     """An id in the form in which it is compared with other parties' ids."""
-    written = normalize("NFC", identity)
-    if BETWEEN_COLUMNS not in written:
-        return written.strip()
-    return BETWEEN_COLUMNS.join(part.strip() for part in parts_of(written))
+    return normalize("NFC", identity).strip()
 
 
 def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
@@ -104,7 +82,7 @@ def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
     ids = tuple(ids)
     ruled = tuple(chain.from_iterable(map(_canonical_piece, in_pieces(ids))))
     if have_repeats(ruled) or not all(map(_are_whole, in_pieces(ruled))):
-        _refuse(ruled, [row for row, identity in enumerate(ruled) if not all(parts_of(identity))], "have an empty id")
+        _refuse(ruled, [row for row, identity in enumerate(ruled) if not identity], "have an empty id")
         _refuse(ruled, repeated_rows(ruled), "repeat the id of an earlier row, blanks around it aside", DUPLICATES_HINT)
         _refuse(ruled, [row for row, identity in enumerate(ruled) if not _is_text(identity)], "have an id of no text")
     # The same texts twice would take twice the memory.
@@ -112,9 +90,9 @@ def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _canonical_piece(ids: Sequence[str]) -> Iterable[str]:
-    """Some ids by the rule; all at once where they are in form C and have one column, as in most files."""
+    """Some ids by the rule; all at once where they are in form C, as in most files."""
     whole = "\0".join(ids)
-    is_plain = BETWEEN_COLUMNS not in whole and (whole.isascii() or is_normalized("NFC", whole))
+    is_plain = whole.isascii() or is_normalized("NFC", whole)
     return map(str.strip if is_plain else canonical, ids)
 
 
@@ -135,10 +113,10 @@ def repeated_rows(ids: Sequence[str]) -> list[int]:
 
 
 def _are_whole(ids: Sequence[str]) -> bool:
-    """No column of any is empty, and each is text."""
+    """None is empty, and each is text."""
     if "".join(ids).isascii():
         return all(ids)
-    return all(all(parts_of(identity)) and _is_text(identity) for identity in ids)
+    return all(identity and _is_text(identity) for identity in ids)
 
 
 def _is_text(identity: str) -> bool:
@@ -159,22 +137,7 @@ def _refuse(ids: Sequence[str], rows: Sequence[int], what: str, hint: str = "rep
         raise DataError(f"{len(rows)} of {len(ids)} rows {what} (rows {shown}); {hint}")
 
 
-# Ids from columns.
-
-
-def joined_ids(columns: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """One text per row from the columns of its id in canonical form; none of them may hold our own separators."""
-    for name, texts in columns.items():
-        if held := sum(BETWEEN_COLUMNS in text or BEFORE_NUMBER in text for text in texts):
-            signs = f"{BETWEEN_COLUMNS} or {BEFORE_NUMBER}"
-            raise DataError(f"{held} of {len(texts)} rows have an id with {signs} in column {name!r}; take it out")
-    if len(columns) == 1:
-        (only,) = columns.values()
-        return tuple(only)
-    return tuple(map(BETWEEN_COLUMNS.join, zip(*columns.values(), strict=True)))
-
-
-# Ids as they are hashed: how many columns each has and, of each column, its length and its text.
+# Ids as they are hashed: how many columns each has, which is one, its length and its text.
 
 
 class PackedIds:
@@ -227,8 +190,6 @@ class PackedIds:
 
     def texts(self, places: NDArray[np.uint32]) -> list[str]:
         data, starts, ends = self.encoded(places)
-        if not data.startswith(ONE_COLUMN):
-            return [_unpacked(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
         spans = zip((starts + BEFORE_TEXT).tolist(), ends.tolist(), strict=True)
         return [data[start:end].decode() for start, end in spans]
 
@@ -247,36 +208,20 @@ def hash_of_ids(ids: Sequence[str]) -> bytes:
 
 def _packed(ids: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
     """Some ids one after the other in one buffer, and the size of each."""
-    columns, parts = 1, ids
-    if BETWEEN_COLUMNS in "".join(ids):
-        columns, parts = 1 + ids[0].count(BETWEEN_COLUMNS), BETWEEN_COLUMNS.join(ids).split(BETWEEN_COLUMNS)
-        if any(identity.count(BETWEEN_COLUMNS) != columns - 1 for identity in ids):
-            raise DataError("expected ids that all have the same number of columns")
-    texts = list(map(str.encode, parts))
+    texts = list(map(str.encode, ids))
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    before = np.full(len(texts), LENGTH.size)
-    before[::columns] += NUMBER_OF_COLUMNS.size
-    ends = np.cumsum(before + lengths)
+    ends = np.cumsum(BEFORE_TEXT + lengths)
     packed, is_text = np.empty(int(ends[-1]), dtype=np.uint8), np.ones(int(ends[-1]), dtype=np.bool_)
     heads = [
         (ends - lengths, LENGTH.size, lengths),
-        ((ends - lengths - LENGTH.size)[::columns], NUMBER_OF_COLUMNS.size, np.array(columns)),
+        (ends - lengths - LENGTH.size, NUMBER_OF_COLUMNS.size, np.array(1)),
     ]
     for stops, size, number in heads:
         for byte in range(size):
             packed[stops - size + byte] = number >> 8 * byte & 0xFF
             is_text[stops - size + byte] = False
     packed[is_text] = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    return packed.tobytes(), np.diff(ends[columns - 1 :: columns], prepend=0)
-
-
-def _unpacked(encoded: bytearray) -> str:
-    texts, at = [], NUMBER_OF_COLUMNS.size
-    while at < len(encoded):
-        (length,) = LENGTH.unpack_from(encoded, at)
-        texts.append(encoded[at + LENGTH.size : at + LENGTH.size + length].decode())
-        at += LENGTH.size + length
-    return BETWEEN_COLUMNS.join(texts)
+    return packed.tobytes(), BEFORE_TEXT + lengths
 
 
 # Ids on several rows.

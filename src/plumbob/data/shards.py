@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.data import store
-from plumbob.data.encoder import Encoder, choices_of, fit_encoder, fit_sources, raw_numbers, reading_of
+from plumbob.data.encoder import Encoder, choices_of, fit_encoder, fit_sources, raw_numbers
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, PlainColumn
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
@@ -247,8 +247,7 @@ def fit_treated(
         for name in source.encoded_names
     ]
     fitted = treatment.fit(raw_numbers(table, sources, training_rows), columns)
-    types, gaps = reading_of(table, sources)
-    return Encoder(sources, fitted.middle, fitted.middle, fitted.factor, types, gaps), fitted.whitening
+    return Encoder(sources, fitted.middle, fitted.middle, fitted.factor, table.choices.gaps), fitted.whitening
 
 
 def _without_rows(source: EncodedColumn, stated: tuple[float, ...]) -> EncodedColumn:

@@ -8,7 +8,6 @@ to read back. The file lies where temporary files do (TMPDIR).
 import math
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ def empty(*shape: int) -> NDArray[np.float64]:
 
 
 def stacked(rows: int, columns: int, pieces: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Rows that come in order, some at a time, as one array; in memory, or in a file without a name.
+    """At most so many rows, which come in order, some at a time, as one array; in memory, or in a file without a name.
 
     A file is written several times faster than the pages of an array that is mapped to it.
     """
@@ -41,50 +40,7 @@ def stacked(rows: int, columns: int, pieces: Iterable[NDArray[np.float64]]) -> N
         for piece in pieces:
             file.write(np.ascontiguousarray(piece).data)
         file.flush()
-        return np.asarray(np.memmap(file, np.float64, "r+", shape=(rows, columns)))
-
-
-class GrowingColumns:
-    """Columns of numbers whose length is known at the end only; until then they wait in a file without a name."""
-
-    def __init__(self, columns: int) -> None:
-        self.columns = columns
-        self.rows = 0
-        self._waiting: list[NDArray[np.float64]] = []
-        self._lengths: list[int] = []
-        self._file: IO[bytes] | None = None
-
-    def add(self, piece: NDArray[np.float64]) -> None:
-        """Append the next rows of all columns; a column is a row of the piece."""
-        self._waiting.append(piece)
-        self.rows += piece.shape[1]
-        if 4 * sum(piece.nbytes for piece in self._waiting) >= MAPPED_FROM:
-            self._write()
-
-    def done(self) -> NDArray[np.float64]:
-        """All columns, each a row of the array."""
-        columns = stacked(self.columns, self.rows, (self._column(place)[None] for place in range(self.columns)))
-        if self._file is not None:
-            self._file.close()
-        return columns
-
-    def _write(self) -> None:
-        self._file = self._file or tempfile.TemporaryFile(prefix="plumbob-")  # noqa: SIM115  # Goes with this object.
-        together = np.concatenate(self._waiting, axis=1)
-        self._file.write(together.data)
-        self._lengths.append(together.shape[1])
-        self._waiting = []
-
-    def _column(self, place: int) -> NDArray[np.float64]:
-        written = [] if self._file is None else list(self._read(self._file, place))
-        return np.concatenate([np.empty(0), *written, *(piece[place] for piece in self._waiting)])
-
-    def _read(self, file: IO[bytes], place: int) -> Iterator[NDArray[np.float64]]:
-        start = 0
-        for length in self._lengths:
-            file.seek(8 * (start + place * length))
-            yield np.frombuffer(file.read(8 * length))
-            start += self.columns * length
+        return np.asarray(np.memmap(file, np.float64, "r+", shape=(file.tell() // (8 * columns), columns)))
 
 
 def pieces(rows: int, columns: int = 0) -> Iterator[slice]:

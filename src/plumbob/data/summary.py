@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from plumbob.counting import counted, percent
-from plumbob.data.cells import day_of, form_in_words
+from plumbob.data.cells import day_of
 from plumbob.data.fitting import find_slots, is_numeric, width_of
-from plumbob.data.tables import DATE, DEFAULT_RARE, FLAG, Column, EncodingChoices, Table, TableSlots
+from plumbob.data.tables import DATE, DEFAULT_RARE, FLAG, TEXT, Column, EncodingChoices, Table, TableSlots
 from plumbob.plan.encodings import ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
 
 MANY_LEVELS = 0.5
@@ -124,31 +124,25 @@ def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) ->
     """
     is_found = table.slots is not None and table.slots.choices == choices
     slots = table.slots if is_found and table.slots is not None else find_slots(table, choices)
-    columns = [_summary(column, slots, table.choices.types.get(column.name, "")) for column in table.columns]
+    columns = [_summary(column, slots) for column in table.columns]
     if has_ends:
         columns = [_with_ends(summary, column) for summary, column in zip(columns, table.columns, strict=True)]
     return TableSummary(len(table), tuple(columns), table.left_out)
 
 
-def _summary(column: Column, slots: TableSlots, type_said: str) -> ColumnSummary:
+def _summary(column: Column, slots: TableSlots) -> ColumnSummary:
     own = slots.by_name.get(column.name)
     counts = Counter(column.values.tolist()) if column.is_text else None
     gaps = int(column.is_missing.sum())
     different = len(counts) - (gaps > 0) if counts is not None else len(np.unique(column.numbers)) - (gaps > 0)
     rare = different - len(own.levels) if own is not None and own.levels is not None else 0
     width = 1 if own is None and counts is None else different if own is None else own.width
-    kind = "text" if counts is not None else _kind(column, type_said)
+    kind = TEXT if counts is not None else column.meaning
     kept = set(own.levels or ()) if own is not None else set()
     rare_rows = (
         sum(count for text, count in counts.items() if text is not None and text not in kept) if counts and rare else 0
     )
     return ColumnSummary(column.name, kind, len(column.values), gaps, different, rare, width, rare_rows)
-
-
-def _kind(column: Column, type_said: str) -> str:
-    """What the column's numbers stand for; for dates that were texts also the order of day, month and year."""
-    word, _, form = type_said.partition(":")
-    return f"{DATE} ({form_in_words(form)})" if word == DATE and form else column.meaning
 
 
 def _with_ends(summary: ColumnSummary, column: Column) -> ColumnSummary:

@@ -1,32 +1,49 @@
-"""Tables from CSV and Parquet files, some rows at a time: a file may be larger than memory."""
+"""Tables from CSV, Parquet and Feather files, column by column: a file may be larger than memory.
 
-import shlex
+Arrow reads the files. Of a CSV file it reads texts only: what they mean is decided by `cells`, because Arrow's own
+guess takes the zeros from 007 and the thousands from 8.520 before anybody can ask. Its messages may quote a cell, so
+none is passed on.
+"""
+
+import gzip
+import mmap
+import re
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, csv, feather, parquet, types
 
 from plumbob.data import store
-from plumbob.data.csv_files import (
-    TextAfterAllError,
-    describe_error,
-    find_layout,
-    first_rows,
-    plainly_quoted,
-    read_csv,
-    readable_names,
-)
-from plumbob.data.frames import UNNAMED, assemble
-from plumbob.data.ids import id_names, is_named_like_an_id
-from plumbob.data.tables import Column, ColumnChoices, Table
+from plumbob.data.cells import A_NUMBER, NOT_UTF8
+from plumbob.data.frames import UNNAMED, Cells, assemble
+from plumbob.data.ids import is_named_like_an_id
+from plumbob.data.tables import ColumnChoices, Table
 from plumbob.errors import DataError
 
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
 PARQUET_ENDINGS = (".parquet", ".pq")
+FEATHER_ENDINGS = (".feather", ".arrow")
+SEPARATORS = (",", ";", "\t", "|")
+LONGEST_ROW = 2**20
+"""Bytes of one row of a CSV file, and of what is read at once: past it, a quotation mark was left open rather than a
+cell that long written."""
+CELLS_OF_A_LINE = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+COLUMN_OF_AN_ERROR = re.compile(r"CSV column #(\d+)")
+STRANGE_QUOTES = r'^\s+"|\\.*"'
+"""What is left of a blank before a quotation mark, or of a backslash before one, where it should be doubled."""
+
+ODD_QUOTES = (
+    "a quotation mark stands behind a blank or a backslash; begin a quoted cell right behind the separator, and double"
+    " a mark within it"
+)
+OPEN_QUOTE = "a cell begins with a quotation mark and does not end with one; close it or leave the mark out"
 
 
 def read_table(
@@ -36,25 +53,20 @@ def read_table(
     columns: Sequence[str] | None = None,
     choices: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
 ) -> Table:
-    """A table from a .csv (also .csv.gz) or .parquet file; `columns` picks and orders the features."""
-    file = _existing(Path(path))
+    """A table from a file; `columns` picks and orders the features."""
     if columns is not None:
         choices = replace(choices, columns=tuple(columns))
-    table = _read(file, id_column, label_column, choices)
-    _refuse_infinite(table.columns)
+    with _opened(Path(path)) as cells:
+        table = assemble(cells, id_column, label_column, choices)
+    # Arrow keeps what it used for the next file, and there is none.
+    pa.default_memory_pool().release_unused()
     return table
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
     """The names of a file's columns, read without its rows."""
-    from pyarrow import parquet
-
-    file = _existing(Path(path))
-    with _readable(file):
-        if file.name.lower().endswith(PARQUET_ENDINGS):
-            return tuple(parquet.read_schema(file).names)
-        with plainly_quoted(file) as source:
-            return readable_names(find_layout(source).names)
+    with _opened(Path(path), is_head=True) as cells:
+        return tuple(cells.names)
 
 
 def identifying_columns(path: str | Path) -> tuple[str, ...]:
@@ -62,121 +74,169 @@ def identifying_columns(path: str | Path) -> tuple[str, ...]:
 
     Those that are named like an id come first.
     """
-    file = _existing(Path(path))
-    with _readable(file):
-        if file.name.lower().endswith(PARQUET_ENDINGS):
-            *_, frame = islice(_read_parquet(file), 2)
-        else:
-            with plainly_quoted(file) as source:
-                frame = first_rows(source, find_layout(source))
-    named = [name for name in frame.column_names if not UNNAMED.fullmatch(name)]
-    found = [name for name in named if _may_identify(frame.column(name))]
+    with _opened(Path(path), is_head=True) as cells:
+        found = [name for name in cells.names if not UNNAMED.fullmatch(name) and _may_identify(cells.column(name))]
     return tuple(sorted(found, key=lambda name: not is_named_like_an_id(name)))
 
 
-def _may_identify(cells: Any) -> bool:
-    from pyarrow import compute, types
-
-    # pandas stores texts as large ones.
+def _may_identify(cells: pa.ChunkedArray) -> bool:
     is_text = types.is_string(cells.type) or types.is_large_string(cells.type)
     if not len(cells) or cells.null_count or not (types.is_integer(cells.type) or is_text):
         return False
-    return len(compute.unique(cells)) == len(cells) and not _are_measurements(cells)
+    return len(compute.unique(cells)) == len(cells) and not (is_text and _are_measurements(cells))
 
 
-def _are_measurements(cells: Any) -> bool:
+def _are_measurements(cells: pa.ChunkedArray) -> bool:
     """Whether these are numbers with a fraction that happen to differ in every row."""
-    from pyarrow import ArrowInvalid, compute, float64, types
-
-    if types.is_integer(cells.type):
-        return False
-    try:
-        numbers = compute.cast(compute.replace_substring(compute.utf8_trim_whitespace(cells), ",", "."), float64())
-    except ArrowInvalid:
-        return False
-    return not compute.all(compute.equal(numbers, compute.floor(numbers))).as_py()
+    numbers = compute.replace_substring(compute.utf8_trim_whitespace(cells), ",", ".")
+    is_number = compute.all(compute.match_substring_regex(numbers, A_NUMBER)).as_py()
+    return bool(is_number and compute.any(compute.match_substring(numbers, ".")).as_py())
 
 
-def _existing(file: Path) -> Path:
+@contextmanager
+def _opened(file: Path, is_head: bool = False) -> Iterator[Cells]:
+    """The cells of a file; with `is_head`, of its first rows at least."""
     if not file.is_file():
         raise DataError(
             f"{file}: expected a file, this is a folder" if file.is_dir() else f"{file}: there is no such file"
         )
-    return file
-
-
-def _read(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
     name = file.name.lower()
-    if name.endswith(CSV_ENDINGS):
-        with _readable(file), plainly_quoted(file) as source:
-            return _read_csv(source, id_column, label_column, choices)
-    if name.endswith(PARQUET_ENDINGS):
-        with _readable(file):
-            return assemble(_release_after(_read_parquet(file)), id_column, label_column, choices)
-    raise DataError(f"{file}: expected a name that ends in .csv, .csv.gz or .parquet")
-
-
-def _read_csv(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
-    layout = find_layout(file)
-    # Ids are read as text: 007 must stay 007, as it is in the peer's table.
-    ids = () if id_column is None else id_names(id_column, layout.names)
-    texts = {column for column in (*ids, label_column, *choices.types) if column is not None}
-
-    def read(texts: set[str]) -> Table:
-        frames = _release_after(read_csv(file, layout, texts, choices.gaps))
-        with _readable(file, layout.names):
-            return assemble(frames, id_column, label_column, choices, layout.separator != ",")
-
+    if not name.endswith((*CSV_ENDINGS, *PARQUET_ENDINGS, *FEATHER_ENDINGS)):
+        raise DataError(
+            f"{file}: expected a name that ends in .csv, .csv.gz, .tsv, .parquet or .feather; a spreadsheet can"
+            " save its table as CSV"
+        )
+    names: tuple[str, ...] = ()
     try:
-        return read(texts)
-    except TextAfterAllError as late:
-        # A column looked like numbers for many rows, and its texts are gone by then.
-        return read(texts | late.names)
-
-
-@contextmanager
-def _readable(file: Path, names: tuple[str, ...] = ()) -> Iterator[None]:
-    try:
-        yield
+        with ExitStack() as stack:
+            if name.endswith(PARQUET_ENDINGS):
+                cells = _cells_of_parquet(stack.enter_context(parquet.ParquetFile(file, memory_map=True)))
+            elif name.endswith(FEATHER_ENDINGS):
+                cells = _cells_of(stack.enter_context(pa.memory_map(str(file))))
+            else:
+                separator, names = _layout(file)
+                cells = _cells_of_csv(stack, file, separator, names, is_head)
+            yield cells
     except DataError:
         # It says what is wrong already.
         raise
     except (OSError, ValueError, NotImplementedError) as error:
-        raise DataError(f"{file}: could not be read as a table ({describe_error(error, names)})") from None
+        raise DataError(f"{file}: could not be read as a table ({_describe(error, names)})") from None
 
 
-def _release_after(source: Iterator[Any]) -> Iterator[Any]:
-    from pyarrow import default_memory_pool
-
-    yield from source
-    # Arrow keeps what it used for the next file, and there is none.
-    default_memory_pool().release_unused()
+def _cells_of_parquet(reader: parquet.ParquetFile) -> Cells:
+    return Cells(_distinct(reader.schema_arrow.names), lambda name: reader.read([name]).column(name))
 
 
-def _read_parquet(file: Path) -> Iterator[Any]:
-    """The file's frames after an empty one, so that there is at least one."""
-    from pyarrow import Table as ArrowTable
-    from pyarrow import parquet
-
-    # Mapped, because a row group is often the whole file.
-    with parquet.ParquetFile(file, memory_map=True) as reader:
-        yield reader.schema_arrow.empty_table()
-        for batch in reader.iter_batches(batch_size=store.ROWS_AT_ONCE):
-            yield ArrowTable.from_batches([batch])
+def _cells_of(mapped: Any) -> Cells:
+    """The cells of a file that Arrow wrote, which stay where they are if they are not compressed."""
+    names = _distinct(pa.ipc.open_file(mapped).schema.names)
+    return Cells(names, lambda name: feather.read_table(mapped, columns=[name]).column(name))
 
 
-def _refuse_infinite(columns: Sequence[Column]) -> None:
-    """Refuse all columns with infinite numbers in one message, so that one correction is enough."""
-    found = [
-        (column.name, where) for column in columns if not column.is_text and (where := np.isinf(column.numbers)).any()
-    ]
-    if not found:
-        return
-    told = [
-        f"column {name!r}: {int(where.sum())} of {len(where)} numbers {'are' if where.sum() > 1 else 'is'} infinite or"
-        f" too large, the first in row {int(np.argmax(where)) + 1}"
-        for name, where in found
-    ]
-    leave = "the column" if len(found) == 1 else "these columns"
-    dropped = shlex.quote(",".join(name for name, _ in found))
-    raise DataError(f"{'; '.join(told)}; correct them, or leave {leave} out with --drop {dropped}")
+# CSV files.
+
+
+def _layout(file: Path) -> tuple[str, tuple[str, ...]]:
+    """(separator, names of the columns); DataError where the first line cannot be the columns' names."""
+    with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as content:
+        beginning = content.read(LONGEST_ROW).removeprefix(b"\xef\xbb\xbf")
+    if not beginning.strip():
+        raise DataError(f"{file}: the file is empty; expected a header line and one line per row")
+    if beginning[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in beginning[:200]:
+        raise DataError(f"{file}: expected text in UTF-8, this is UTF-16 or no text; save the file as UTF-8")
+    try:
+        header = re.split(rb"\r\n|\n|\r", beginning)[0].decode()
+    except UnicodeDecodeError:
+        raise DataError(f"{file}: expected text in UTF-8, its first line is not; save the file as UTF-8") from None
+    separator = max(SEPARATORS, key=re.sub('"[^"]*"', "", header).count)
+    with _reader(file, separator) as reader:
+        names = tuple(reader.schema.names)
+    counted = [[str(place) for place in range(start, start + len(names))] for start in (0, 1)]
+    if all(re.fullmatch(A_NUMBER, name.strip()) for name in names) and list(names) not in counted:
+        raise DataError(
+            f"{file}: expected the columns' names in the first line, all {len(names)} cells are numbers; write names"
+            " there"
+        )
+    if any(re.search(STRANGE_QUOTES, name) for name in names):
+        raise DataError(f"{file}: the first line: {ODD_QUOTES}")
+    return separator, _distinct(names)
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """The names without blanks around them, or by its place where a column has none; refused if two are the same."""
+    bare = tuple(name.strip() or f"(column {place})" for place, name in enumerate(names, 1))
+    if repeated := sorted({name for name in bare if bare.count(name) > 1}):
+        raise DataError(
+            f"{len(bare) - len(set(bare))} of {len(bare)} columns repeat a name: {', '.join(map(repr, repeated))}; give"
+            " each its own"
+        )
+    return bare
+
+
+@contextmanager
+def _reader(file: Path, separator: str, converting: csv.ConvertOptions | None = None) -> Iterator[Any]:
+    # By its name: Arrow's threads may outlive the program, which a Python object in their hands would then abort.
+    reading = csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False)
+    parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    with csv.open_csv(str(file), reading, parsing, converting) as reader:
+        yield reader
+
+
+def _cells_of_csv(stack: ExitStack, file: Path, separator: str, names: tuple[str, ...], is_head: bool) -> Cells:
+    """All cells as texts, None for a gap; in a file without a name where they are many."""
+    with _reader(file, separator) as reader:
+        written = reader.schema.names
+    as_texts = csv.ConvertOptions(column_types=dict.fromkeys(written, pa.string()), strings_can_be_null=True)
+    with _reader(file, separator, as_texts) as reader:
+        batches = iter(reader)
+        first = list(islice(batches, 1 if is_head else store.MAPPED_FROM // LONGEST_ROW))
+        table = pa.Table.from_batches(first, reader.schema)
+        if not is_head and (following := next(batches, None)) is not None:
+            room: Any = stack.enter_context(tempfile.TemporaryFile(prefix="plumbob-"))  # noqa: SIM115  # The stack is one.
+            with pa.ipc.new_file(room, reader.schema) as out:
+                for batch in chain(first, [following], batches):
+                    out.write_batch(batch)
+            room.flush()
+            table = pa.ipc.open_file(pa.py_buffer(mmap.mmap(room.fileno(), 0, access=mmap.ACCESS_READ))).read_all()
+    if not is_head:
+        _refuse_damage(table)
+    table = table.rename_columns(list(names))
+    return Cells(names, table.column, is_written=True)
+
+
+def _refuse_damage(table: pa.Table) -> None:
+    """Refuse what Arrow reads as cells although somebody meant something else."""
+    is_header = np.ones(table.num_rows, dtype=bool)
+    for name in table.column_names:
+        cells = table.column(name)
+        if is_header.any():
+            is_header &= compute.equal(cells, name).fill_null(name == "").to_numpy()
+        with_quotes = cells.filter(compute.match_substring(cells, '"'))
+        if compute.any(compute.match_substring_regex(with_quotes, STRANGE_QUOTES)).as_py():
+            raise DataError(f"column {name.strip()!r}: {ODD_QUOTES}")
+    if is_header.any():
+        # Files that were put one after the other keep the names of each.
+        raise DataError(
+            f"row {int(np.argmax(is_header)) + 1} repeats the line with the columns' names; take that line out"
+        )
+    last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
+    if last is not None and last.endswith(("\n", "\r")):
+        raise DataError(f"{OPEN_QUOTE}; see row {table.num_rows}")
+
+
+def _describe(error: Exception, names: tuple[str, ...] = ()) -> str:
+    """The part of a parser's message that may be passed on: its kind or its numbers, because it may quote a cell."""
+    message = str(error)
+    if counts := CELLS_OF_A_LINE.search(message):
+        where = f"row {int(counts[1]) - 1} has {counts[3]}" if counts[1] else f"got one with {counts[3]}"
+        return f"expected {counts[2]} cells in every line, as in the first one, {where}"
+    if "invalid UTF8" in message:
+        column = COLUMN_OF_AN_ERROR.search(message)
+        known = column is not None and int(column[1]) < len(names)
+        return f"column {names[int(column[1])]!r} {NOT_UTF8}" if column and known else "expected text in UTF-8"
+    if "straddling object" in message:
+        return f"expected rows of {LONGEST_ROW} bytes at most, got a longer one; is a quotation mark left open?"
+    if "Empty CSV" in message:
+        return "expected a line with the columns' names and a line for each row, the file has none"
+    return type(error).__name__

@@ -6,11 +6,10 @@ never by showing a value. Numbers go where `store` puts them, ids and texts stay
 """
 
 import hashlib
-import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,8 @@ from plumbob.data import store
 from plumbob.data.ids import DUPLICATES, have_repeats, in_pieces
 from plumbob.errors import DataError
 
-NUMBER, FLAG, DATE, ORDER = "number", "yes/no", "date", "levels in order"
+NUMBER, FLAG, DATE, TEXT = "number", "yes/no", "date", "text"
 DEFAULT_RARE = 30
-TYPES = ("number", "category", "boolean", "date")
 UNLABELLED = ("refuse", "drop")
 
 
@@ -34,16 +32,10 @@ class ColumnChoices:
     columns: tuple[str, ...] | None = None
     """The features, in this order; None for all columns."""
     drop: tuple[str, ...] = ()
-    types: Mapping[str, str] = field(default_factory=dict)
-    """By column: number, number:, (the decimal sign), category, boolean, date, date:FORMAT, or ordered low<mid<high."""
+    category: tuple[str, ...] = ()
+    """Columns that are text, even if every cell of them is a number."""
     gaps: tuple[str, ...] = ()
     """Cells that mean a gap, besides empty ones, NA and the like."""
-    stepped: tuple[str, ...] = ()
-    """Columns whose bins are told apart step by step."""
-    monotone: tuple[str, ...] = ()
-    """Columns whose bins become one rising column: the score then only rises along them, or only falls."""
-    ranges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """By column, stated without looking at any row: the lowest and the highest value, with any cuts between them."""
     positive: str | None = None
     """The label's class that is predicted; None for the second one in sorted order."""
     duplicates: str = DUPLICATES[0]
@@ -58,17 +50,6 @@ class ColumnChoices:
             raise DataError(f"--unlabelled {self.unlabelled}: expected {' or '.join(UNLABELLED)}")
         if self.duplicates not in DUPLICATES:
             raise DataError(f"--duplicates {self.duplicates}: expected {', '.join(DUPLICATES)}")
-        for name, kind in self.types.items():
-            if kind.partition(":")[0] not in TYPES and "<" not in kind:
-                raise DataError(
-                    f"--as {name}={kind}: expected {', '.join(TYPES)}, date:FORMAT, or levels in order such as"
-                    " low<mid<high"
-                )
-        for name, ends in self.ranges.items():
-            if len(ends) < 2 or any(not low < high for low, high in pairwise(ends)):
-                raise DataError(f"--range {name}: expected two or more rising numbers, such as {name}=0:100")
-        if both := sorted({*self.stepped} & {*self.monotone}):
-            raise DataError(f"--steps and --monotone both name {', '.join(map(repr, both))}; choose one of them")
 
     def about(self, names: Collection[str]) -> "ColumnChoices":
         """The choices about these columns only: those of one file among several."""
@@ -76,19 +57,9 @@ class ColumnChoices:
             self,
             columns=None if self.columns is None else tuple(name for name in self.columns if name in names),
             drop=tuple(name for name in self.drop if name in names),
-            types={name: kind for name, kind in self.types.items() if name in names},
-            stepped=tuple(name for name in self.stepped if name in names),
-            monotone=tuple(name for name in self.monotone if name in names),
-            ranges={name: ends for name, ends in self.ranges.items() if name in names},
+            category=tuple(name for name in self.category if name in names),
             weight=self.weight if self.weight in names else None,
         )
-
-
-def type_flag(name: str, kind: str) -> str:
-    """The flag that gives a column its type, as a shell takes it: names may hold blanks and quotes."""
-    quoted = shlex.quote(word := f"{name}={kind}")
-    # A sign at the end would be taken for one of the sentence.
-    return f"--as {quoted}" if quoted != word or word[-1].isalnum() else f"--as '{word}'"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -97,10 +68,6 @@ class Column:
 
     name: str
     values: Vector | Texts
-    is_stepped: bool = False
-    """Whether its bins are told apart step by step (`encoding.Bins`), as the party may choose for a column."""
-    is_monotone: bool = False
-    """Whether its bins become one rising column, as the party may choose too."""
     stated: tuple[float, ...] = ()
     """What the party says about its values without looking at them: both ends, and cuts between them if it likes."""
     meaning: str = NUMBER
@@ -165,8 +132,6 @@ class ColumnSlots:
     levels: tuple[str, ...] | None = None
     has_rare: bool = False
     has_gaps: bool = False
-    is_monotone: bool = False
-    """Whether the bins share one rising column."""
     is_marked: bool = False
     """Whether the number stands as it is, with a column beside it that marks its gaps."""
     has_plain: bool = False
@@ -182,8 +147,6 @@ class ColumnSlots:
         """The number of encoded columns: one slot, the reference, has none."""
         if self.is_marked:
             return 2
-        if self.is_monotone:
-            return min(self.bins - 1, 1) + self.has_gaps
         return max(self.count - 1, 0) + self.has_plain
 
 
@@ -253,8 +216,8 @@ class Table:
             digest.update(f"{len(column.name)}:{column.name}".encode())
             values = column.values
             digest.update(repr(values.tolist()).encode() if column.is_text else np.ascontiguousarray(values).data)
-            if column.stated or column.is_stepped or column.is_monotone:
-                digest.update(repr((column.stated, column.is_stepped, column.is_monotone)).encode())
+            if column.stated:
+                digest.update(repr(column.stated).encode())
         if self.labels is not None:
             digest.update(np.ascontiguousarray(self.labels).data)
         if self.held_out is not None:

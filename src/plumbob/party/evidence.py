@@ -242,9 +242,8 @@ def unpacked_numbers(data: memoryview) -> Iterator[Numbers]:
 
 class _StoredColumn(msgspec.Struct):
     name: str
-    is_stepped: bool
-    is_monotone: bool
     stated: tuple[float, ...]
+    meaning: str
     texts: list[str | None] | None
     """None for numbers, which stand behind the table."""
 
@@ -260,8 +259,7 @@ class _StoredTable(msgspec.Struct):
 def packed_table(table: Table) -> Iterator[bytes | memoryview]:
     """Cells as they were read, gaps included, and how many slots the party's whole file gave their columns."""
     columns = [
-        _StoredColumn(one.name, one.is_stepped, one.is_monotone, one.stated, one.texts if one.is_text else None)
-        for one in table.columns
+        _StoredColumn(one.name, one.stated, one.meaning, one.texts if one.is_text else None) for one in table.columns
     ]
     yield _framed(_StoredTable(table.ids, columns, table.classes, table.choices, table.slots))
     arrays = {str(place): one.values for place, one in enumerate(table.columns) if not one.is_text}
@@ -281,9 +279,8 @@ def unpacked_table(data: memoryview) -> Table:
         Column(
             one.name,
             arrays[str(place)] if one.texts is None else np.array(one.texts, dtype=object),
-            one.is_stepped,
-            one.is_monotone,
             one.stated,
+            one.meaning,
         )
         for place, one in enumerate(stored.columns)
     )

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
-from plumbob.data.ids import id_names
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import DataError
 from plumbob.net.identity import make_private_folder, write_over
@@ -50,9 +49,7 @@ def own_ids(home: Home, plan: Plan, data: str | Path | None = None, duplicates: 
 def ids_only(home: Home) -> ColumnChoices:
     """Choices that read the id and no other column."""
     reading = home.settings.reading
-    names = id_names(home.settings.id_column, reading.types)
-    types = {name: kind for name, kind in reading.types.items() if name in names}
-    return ColumnChoices(columns=(), types=types, gaps=reading.gaps, duplicates=reading.duplicates)
+    return ColumnChoices(columns=(), gaps=reading.gaps, duplicates=reading.duplicates)
 
 
 def place_of(home: Home, plan: Plan) -> int:
@@ -85,8 +82,7 @@ def choice_of_held_out(
         raise DataError("the plan lets this party choose the held-out rows; add --split-by COLUMN")
     reading = home.settings.reading
     ids = ids_only(home)
-    types = {**ids.types, **{name: kind for name, kind in reading.types.items() if name == column}}
-    choices = replace(ids, columns=(column,), types=types, duplicates=duplicates or reading.duplicates)
+    choices = replace(ids, columns=(column,), duplicates=duplicates or reading.duplicates)
     # Before anybody is met: a column that cannot be read is found here.
     table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
     newest_rows(table.columns[0], 0)

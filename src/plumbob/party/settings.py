@@ -116,14 +116,13 @@ class HomeSettings:
 
 KEYS = tuple(SettingKey(item.name, **item.metadata) for item in fields(HomeSettings) if item.metadata)
 NAMES = tuple(key.name for key in KEYS)
-IN_FILE = {"gaps": "na", "stepped": "steps"}  # What the file calls otherwise than `ColumnChoices` does.
+IN_FILE = {"gaps": "na"}  # What the file calls otherwise than `ColumnChoices` does.
 EMPTY_IS_NONE = ("columns", "positive", "weight")
 MEANINGS = {
     "columns": "the features, in this order; [] = all columns",
     "drop": "columns that are no features",
+    "category": "columns that are text even if their cells are numbers",
     "gaps": 'cells that mean a gap, besides empty ones and NA: ["?", " "]',
-    "stepped": "columns whose bins are encoded step by step",
-    "monotone": "columns along which the score may only rise, or only fall",
     "positive": 'the class to predict; "" = the second one, sorted',
     "duplicates": "an id on several rows: refuse, first, last or repeat",
     "unlabelled": "a row without a label: refuse or drop",
@@ -136,15 +135,12 @@ class _TableSection(msgspec.Struct, forbid_unknown_fields=True, rename=IN_FILE):
 
     columns: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
-    stepped: tuple[str, ...] = ()
-    monotone: tuple[str, ...] = ()
     positive: str = ""
     duplicates: str = "refuse"
     unlabelled: str = "refuse"
     weight: str = ""
-    types: dict[str, str] = {}
-    ranges: dict[str, tuple[float, ...]] = {}
 
 
 def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
@@ -167,11 +163,7 @@ def _table_section(reading: ColumnChoices) -> str:
         value = getattr(reading, name) or getattr(empty, name)
         line = f"{IN_FILE.get(name, name)} = {_toml_value(value)}"
         body += f"{line:<36} # {meaning}\n"
-    types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())
-    head = "[table.types]                        # number, category, boolean, date, date:FORMAT, low<mid<high\n"
-    ranges = "".join(f"{_toml_value(name)} = {list(ends)}\n" for name, ends in reading.ranges.items())
-    above = '[table.ranges]                       # lowest and highest, stated before looking; for scale = "public"\n'
-    return f"\n[{TABLE}]\n{body}\n{head}{types}\n{above}{ranges}"
+    return f"\n[{TABLE}]\n{body}"
 
 
 def _address_mistake(key: str, text: str, parse: Callable[[str], object]) -> Iterator[str]:

@@ -32,7 +32,7 @@ ENCODING_KEYS = frozenset({"bins", "plain", "missing", "categorical"})
 """Keys that choose an encoding; if somebody sets one, nothing is drafted."""
 ENCODED_FOR_NOISE = (
     'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean,'
-    ' each level of a text is a column. State ranges (scale = "public", --range) to have bins.'
+    " each level of a text is a column."
 )
 ROWS_TOLD = re.compile(r"^# Drafted for ([0-9,]+) training rows", re.MULTILINE)
 

@@ -10,7 +10,6 @@ propose them: what it says about the values' range is public.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -250,67 +249,6 @@ def _symmetric_noise(size: int, std: int, draw: Draw) -> Matrix:
 
 
 # Ranges that are stated before anybody looks at rows.
-
-NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-BETWEEN = re.compile(rf"({NUMBER})\s*(?:to|-|\.\.|and|through)\s*({NUMBER})", re.IGNORECASE)
-AT_MOST = re.compile(rf"(?:at most|up to|maximum|max\.?|below|under)\s*({NUMBER})", re.IGNORECASE)
-YES_OR_NO = re.compile(r"\b(?:yes ?/ ?no|y ?/ ?n|0 ?/ ?1|true ?/ ?false|flag|indicator|boolean)\b", re.IGNORECASE)
-# In this order: "percent of age" is a percentage.
-WORDS: tuple[tuple[str, Range], ...] = (
-    (r"percent|per cent|%", Range(0.0, 100.0)),
-    (r"probability|share|fraction|ratio|proportion", Range(0.0, 1.0)),
-    (r"\bage\b", Range(0.0, 100.0)),
-    (r"\bmonth of\b", Range(1.0, 12.0)),
-    (r"\bhour of\b", Range(0.0, 24.0)),
-    (r"\bweekday|day of (?:the )?week\b", Range(0.0, 7.0)),
-    (r"\byears? (?:of|since|at|in)\b", Range(0.0, 50.0)),
-    (r"\b(?:months|tenure)\b", Range(0.0, 120.0)),
-    (r"\bnumber of|\bcount\b", Range(0.0, 10.0)),
-)
-
-
-def proposed_ranges(dictionary: Mapping[str, str]) -> dict[str, Range | None]:
-    """A round range for each column whose description says or implies one; None where somebody must state it."""
-    return {column: _range_in_words(description) for column, description in dictionary.items()}
-
-
-def _range_in_words(description: str) -> Range | None:
-    if YES_OR_NO.search(description):
-        return CATEGORY
-    if found := BETWEEN.search(description):
-        low, high = sorted(_number(text) for text in found.groups())
-        return Range(_round_down(low), _round_up(high)) if low < high else None
-    if found := AT_MOST.search(description):
-        high = _number(found.group(1))
-        return Range(0.0, _round_up(high)) if high > 0 else None
-    return next((item for words, item in WORDS if re.search(words, description, re.IGNORECASE)), None)
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
-
-
-def _round_up(value: float) -> float:
-    """Round to 1, 2 or 5 times a power of ten, away from 0: a round range gives less away than an exact one."""
-    if value < 0:
-        return -_toward_zero(-value)
-    return _away_from_zero(value)
-
-
-def _round_down(value: float) -> float:
-    return -_round_up(-value)
-
-
-def _away_from_zero(value: float) -> float:
-    if value == 0:
-        return 0.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= value * (1 - 1e-12))
-
-
-def _toward_zero(value: float) -> float:
-    power = 10.0 ** math.floor(math.log10(value))
-    return max(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power <= value * (1 + 1e-12))
 
 
 def stated_ranges(

@@ -697,7 +697,7 @@ def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
     if opening.columns != ours.columns:
         raise RemoteProtocolError(
             f"{peer}: its ids have the columns {', '.join(opening.columns)[:80]}, ours {', '.join(ours.columns)}; "
-            "name the same columns with --id, in one order, and give them one type with --as"
+            "name one column with --id on every side"
         )
     if opening.repeat != ours.repeat:
         raise RemoteProtocolError(

@@ -138,7 +138,6 @@ class ModelPart:
             fill=_listed(encoder.fill),
             shift=encoder.shift.tolist(),
             factor=encoder.factor.tolist(),
-            types=dict(encoder.types),
             gaps=encoder.gaps,
             weights=_listed(self.weights),
             shares={name: [str(value) for value in share] for name, share in self.shares.items()},
@@ -175,7 +174,7 @@ class ModelPart:
         shift, factor = (np.array(values, dtype=np.float64) for values in (stored.shift, stored.factor))
         part = cls(
             **{name: getattr(stored, name) for name in STORED_AS_THEY_ARE},
-            encoder=Encoder(sources, _array(stored.fill), shift, factor, types=stored.types, gaps=stored.gaps),
+            encoder=Encoder(sources, _array(stored.fill), shift, factor, gaps=stored.gaps),
             weights=_array(stored.weights),
             shares=shares,
             whitening=stored.whitening.read() if stored.whitening else None,
@@ -274,7 +273,6 @@ class _StoredPart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     fill: list[float] | None
     shift: list[float]
     factor: list[float]
-    types: dict[str, str] = {}
     gaps: tuple[str, ...] = ()
     weights: list[float] | None
     has_intercept: bool

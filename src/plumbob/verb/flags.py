@@ -1,6 +1,5 @@
 """The arguments and flags that several verbs share, and arguments that may be a file or PARTY=FILE, told apart."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,39 +126,13 @@ class TableFlags:
         Sequence[str], _of_table("Columns to use, in this order, separated by commas (default: all).", "NAMES")
     ] = ()
     drop: Annotated[Sequence[str], _of_table("Columns to leave out, separated by commas.", "NAMES")] = ()
-    types: Annotated[
+    category: Annotated[
         Sequence[str],
-        _of_table(
-            "Type of a column: number, category, boolean, date, date:FORMAT, or its levels in order (low<mid<high);"
-            " may be repeated.",
-            "COLUMN=TYPE",
-            "--as",
-        ),
+        _of_table("Columns that are text even if their cells are numbers, separated by commas.", "NAMES"),
     ] = ()
     gaps: Annotated[
         Sequence[str], _of_table("Cell that means a gap, besides empty ones and NA; may be repeated.", "MARK", "--na")
     ] = ()
-    steps: Annotated[
-        Sequence[str],
-        _of_table("Columns whose bins are encoded as steps (at least this much), separated by commas.", "NAMES"),
-    ] = ()
-    monotone: Annotated[
-        Sequence[str],
-        _of_table("Columns with which the score may only rise, or only fall, separated by commas.", "NAMES"),
-    ] = ()
-    ranges: Annotated[
-        Sequence[str],
-        _of_table(
-            'Lowest and highest value of a column for scale = "public", stated before you look at the rows, with cuts'
-            " for bins between them if you like; may be repeated.",
-            "COLUMN=LOW:HIGH",
-            "--range",
-        ),
-    ] = ()
-    dictionary: Annotated[
-        Path | None,
-        _of_table("Data dictionary (CSV: column, description) from which round ranges for --range are taken."),
-    ] = None
     positive: Annotated[
         str | None, _of_table("Class to predict (default: the label's second class when sorted).", "CLASS")
     ] = None
@@ -188,11 +161,8 @@ class TableFlags:
         return ColumnChoices(
             _names(self.columns) or None,
             _names(self.drop),
-            dict(map(_type, self.types)),
+            _names(self.category),
             tuple(self.gaps),
-            _names(self.steps),
-            _names(self.monotone),
-            {**_ranges_from_dictionary(self.dictionary), **dict(map(_range, self.ranges))},
             self.positive,
             self.duplicates,
             self.unlabelled,
@@ -245,38 +215,3 @@ def own_id_column(words: Sequence[str], party: str) -> str | None:
 def _names(words: Sequence[str]) -> tuple[str, ...]:
     """Names separated by commas, or given one by one."""
     return tuple(name.strip() for word in words for name in word.split(",") if name.strip())
-
-
-def _type(word: str) -> tuple[str, str]:
-    name, separator, kind = word.partition("=")
-    if not separator or not kind:
-        raise DataError(f"--as {word}: expected COLUMN=TYPE, such as postcode=category or opened=date")
-    return name, kind
-
-
-def _range(word: str) -> tuple[str, tuple[float, ...]]:
-    name, _, ends = word.partition("=")
-    try:
-        return name, tuple(float(end) for end in ends.split(":"))
-    except ValueError:
-        raise DataError(f"--range {word}: expected COLUMN=LOW:HIGH, such as age=0:100") from None
-
-
-def _ranges_from_dictionary(dictionary: Path | None) -> dict[str, tuple[float, ...]]:
-    """Ranges from what a data dictionary says in words; columns about which it says too little have none."""
-    if dictionary is None:
-        return {}
-    try:
-        with dictionary.open(newline="", encoding="utf-8-sig") as file:
-            header = file.readline()
-            file.seek(0)
-            separator = max(",;\t|", key=header.count)
-            described = {row[0].strip(): " ".join(row[1:]) for row in csv.reader(file, delimiter=separator) if row}
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(
-            f"{dictionary}: expected a CSV file of columns and their descriptions ({type(error).__name__})"
-        ) from None
-    from plumbob.privacy.home import proposed_ranges
-
-    found = proposed_ranges(described)
-    return {name: (item.low, item.high) for name, item in found.items() if item is not None}

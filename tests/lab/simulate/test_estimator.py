@@ -249,7 +249,7 @@ def test_what_a_frame_loses_is_told(data: tuple[Any, Any]) -> None:
     with pytest.warns(UserWarning, match=rf"give the model nothing: note \(text, {len(frame)} values\)$"):
         model.fit(frame, data[1])
     frame["note"] = [f"${row},000.50" for row in range(len(frame))]
-    with pytest.raises(DataError, match=r"--as note=number.*; in Python, change the column: pandas.to_numeric"):
+    with pytest.raises(DataError, match=r"--category note.*; in Python, change the column: pandas.to_numeric"):
         model.fit(frame, data[1])
     with pytest.raises(DataError, match="expected one frame with all parties' columns, got 2 frames; join them"):
         model.fit([frame[["a"]], frame[["b"]]], data[1])

@@ -195,17 +195,19 @@ def test_tables_that_cannot_be_joined(
         load_tables(plan_of(2, 2), [f"{name}={file}" for name, file in given.items()], "id", "default")
 
 
-def test_ids_of_several_columns_and_on_several_rows(tmp_path: Path) -> None:
-    """Rows go by name and birthday, each party's in its own way; all rows of somebody who has several are paired."""
-    more = [(f"x{day},1980-01-{day},5,no", f"x{day},{day}.01.1980,7") for day in range(10, 20)]
-    people = ["ab,1990-02-01,1,yes", "b,1991-02-28,2,no", *(bank for bank, _ in more)]
-    bank = write(tmp_path / "bank.csv", "name,born,age,default", people)
-    rows = ["ab,01.02.1990,10", "b,28.02.1991,20", "ab,01.02.1990,30", "a,01.02.1990,40", *(fund for _, fund in more)]
-    fund = write(tmp_path / "fund.csv", "last,birthday,debt", rows)
-    reading = ColumnChoices(types={"born": "date", "birthday": "date"}, duplicates="repeat")
-    ids = {"bank": "name,born", "fund": "last,birthday"}
-    plan = plan_of(1, 1, batch_size=3)
-    loaded = load_tables(plan, [f"bank={bank}", f"fund={fund}"], ids, "default", reading=reading)
+def test_ids_on_several_rows(tmp_path: Path) -> None:
+    """All rows of somebody who has several are paired."""
+    people = ["ab,1,yes", "b,2,no", *(f"x{day},5,no" for day in range(10, 20))]
+    bank = write(tmp_path / "bank.csv", "name,age,default", people)
+    rows = ["ab,10", "b,20", "ab,30", "a,40", *(f"x{day},7" for day in range(10, 20))]
+    fund = write(tmp_path / "fund.csv", "last,debt", rows)
+    loaded = load_tables(
+        plan_of(1, 1, batch_size=3),
+        [f"bank={bank}", f"fund={fund}"],
+        {"bank": "name", "fund": "last"},
+        "default",
+        reading=ColumnChoices(duplicates="repeat"),
+    )
     values = [table.columns[0].values.tolist()[:3] for table in loaded.tables.values()]
     assert values == [[1, 1, 2], [10, 30, 20]]
     assert loaded.remarks == ("fund: 1 row beyond the first of an id: all rows are used (--duplicates)",)

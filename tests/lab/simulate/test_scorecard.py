@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from plumbob.data import ColumnChoices, Table, table_from
+from plumbob.data import Table, table_from
 from plumbob.data.encoder import fit_encoder
 from plumbob.data.encoding import Bins
 from plumbob.errors import DataError
@@ -28,7 +28,7 @@ def tables() -> dict[str, Table]:
     x = [None if row % 7 == 0 else float(value) for row, value in enumerate(generator.normal(size=200))]
     town = [TOWNS[place] for place in generator.integers(0, 4, 200)]
     labels = ["bad" if value == "Ulm" or row % 5 == 0 else "good" for row, value in enumerate(town)]
-    bank = table_from(pa.table({"x": x}), labels=labels, choices=ColumnChoices(monotone=("x",)))
+    bank = table_from(pa.table({"x": x}), labels=labels)
     return {"label": bank, "features": table_from(pa.table({"town": town, "debt": generator.normal(size=200)}))}
 
 

@@ -52,8 +52,8 @@ class TableReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: str = ""
     positive: str = ""
     drop: tuple[str, ...] = ()
-    types: dict[str, str] = {}
-    """The types of columns, as in `--as`."""
+    category: tuple[str, ...] = ()
+    """The columns that are text, as in `--category`."""
     gaps: tuple[str, ...] = ()
     duplicates: str = "refuse"
     """As `--duplicates` has it, at every party."""
@@ -73,7 +73,7 @@ class TableReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         return ColumnChoices(
             drop=self.drop,
-            types=self.types,
+            category=self.category,
             gaps=self.gaps,
             positive=self.positive or None,
             duplicates=self.duplicates,

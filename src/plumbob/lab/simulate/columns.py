@@ -101,8 +101,9 @@ def _frame(X: Any) -> "nw.DataFrame[Any] | None":
 def _reading(frame: Any, names: Sequence[str]) -> ColumnChoices:
     """The choices for a party's columns: what its owner made a category is one, even if levels look like numbers."""
     kinds = nw.from_native(frame, eager_only=True).schema
-    types = {name: "category" for name in names if kinds[name] in (nw.Categorical, nw.Enum)}
-    return ColumnChoices(tuple(names), types=types)
+    return ColumnChoices(
+        tuple(names), category=tuple(name for name in names if kinds[name] in (nw.Categorical, nw.Enum))
+    )
 
 
 def deviations(tables: Sequence[Table]) -> list[Vector]:

@@ -253,7 +253,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         try:
             return self._owners.tables_of_frame(X, labels, readings)
         except DataError as error:
-            if "--as " not in str(error):
+            if "--category " not in str(error):
                 raise
             raise DataError(f"{error}; in Python, change the column: pandas.to_numeric, astype('category')") from None
 

@@ -33,7 +33,7 @@ from plumbob.data import (
 from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
 from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
 from plumbob.data.frames import NO_ROWS
-from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, id_names, is_named_like_an_id, refuse_other_parties
+from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
 from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
@@ -116,7 +116,7 @@ def load_tables(
     if (name := _dataset_name(given)) is not None:
         if reading != ColumnChoices():
             raise DataError(
-                f"--data {name}: a bundled data set is taken as it is; flags about columns and rows (--drop, --as, "
+                f"--data {name}: a bundled data set is taken as it is; flags about columns and rows (--drop, "
                 "--weight, --duplicates, ...) need files, as --data PARTY=FILE"
             )
         training, test = (split_dataset(plan, name, part, data_dir) for part in ("train", "test"))
@@ -229,11 +229,8 @@ def _newest(
         found = "no file has" if not holders else "more than one file has"
         raise DataError(f"--split-by {column}: {found} this column; expected one file with it")
     ((party, file),) = holders
-    own = id_column_of(id_columns, party)
-    named = (*(() if own is None else id_names(own, column_names(file))), column)
-    types = {name: kind for name, kind in reading.types.items() if name in named}
-    choices = ColumnChoices(columns=(column,), types=types, duplicates=reading.duplicates)
-    table = read_table(file, own, choices=choices)
+    choices = ColumnChoices(columns=(column,), duplicates=reading.duplicates)
+    table = read_table(file, id_column_of(id_columns, party), choices=choices)
     if id_columns is not BY_PLACE:
         table = in_agreed_order(table, ids, place=list(files).index(party))
     (times,) = table.columns
@@ -399,7 +396,7 @@ def _suggested_ids(files: Mapping[str, Path], label_column: str | None) -> str:
 
 
 def _refuse_unknown(reading: ColumnChoices, known: Collection[str]) -> None:
-    wanted = [*(reading.columns or ()), *reading.drop, *reading.types, *reading.stepped, *reading.monotone]
+    wanted = [*(reading.columns or ()), *reading.drop, *reading.category]
     if absent := [name for name in wanted if name not in known]:
         close = suggestion(absent[0], sorted(known))
         raise DataError(f"no column {', '.join(map(repr, absent))} in any party's file{close}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plumbob.data.encoding import MIDDLE_RANK, Bins, EncodedColumn, Levels, Marked
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 
@@ -116,13 +116,6 @@ def _column(
 
 def slot_weights(source: Bins | Levels, own: list[float]) -> list[float]:
     """What each slot adds to the score, in the order of the slots."""
-    if isinstance(source, Bins) and source.is_monotone:
-        slope, gap = (own[0] if source.cuts else 0.0), own[-1] if source.has_gaps else 0.0
-        return [*(slope * rank for rank in source.ranks), *([slope * MIDDLE_RANK + gap] if source.has_gaps else [])]
-    if isinstance(source, Bins) and source.is_stepped:
-        steps = own[: len(source.cuts)]
-        rising = [sum(steps[:count]) for count in range(len(steps) + 1)]
-        return [*rising, *own[len(source.cuts) :]]
     return [*own[: source.reference], 0.0, *own[source.reference :]] if source.slots else []
 
 

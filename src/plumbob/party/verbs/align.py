@@ -13,7 +13,7 @@ from plumbob.callbacks import Progress
 from plumbob.counting import counted
 from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
-from plumbob.data.ids import TEXT, PackedIds, id_forms
+from plumbob.data.ids import TEXT, PackedIds
 from plumbob.net import Connection
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
@@ -82,7 +82,6 @@ def align(options: Align, caller: Caller) -> Result:
             # Three parties do not know how many steps it takes, so none is called the last one.
             lambda done, steps: progress(_Chunk(done, steps + 1), steps + 1),
             most_ids=options.at_most,
-            columns=id_forms(home.settings.id_column, home.settings.reading.types),
             holds_out=not name,
             choose=choose,
         )

@@ -167,8 +167,7 @@ def _table_to_predict(
     reading = part.encoder.reading
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
     aligned = aligned_before(home, plan, name)
-    types = {**reading.types, **ids_only(home).types}
-    choices = replace(reading, gaps=gaps, types=types, duplicates=aligned.duplicates)
+    choices = replace(reading, gaps=gaps, duplicates=aligned.duplicates)
     table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
     place = place_of(home, plan)
     if home.identity.name != plan.label_party.name:

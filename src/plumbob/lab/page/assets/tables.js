@@ -5,7 +5,7 @@ import { upload } from "./api.js";
 import { byId, fill, h, size } from "./dom.js";
 
 export const OWN = "own";
-const KINDS = ["as it is written", "number", "category", "boolean", "date"];
+const KINDS = ["as it is written", "category"];
 const HEADS = ["use", "column", "read as", "distinct", "gaps", "encoded", ""];
 const ID_TITLES = ["Column that identifies a row", "Second column of that, if needed", "Third", "Fourth"];
 const DUPLICATES = { refuse: "refuse the file", first: "use the first one", last: "use the last one", repeat: "use all of them" };
@@ -173,7 +173,7 @@ export class Tables {
     const all = names.flatMap((_, each) => this.columnsOf(each));
     const own = this.columnsOf(place);
     reading.drop = reading.drop.filter((name) => all.includes(name));
-    reading.types = Object.fromEntries(Object.entries(reading.types).filter(([name]) => all.includes(name)));
+    reading.category = reading.category.filter((name) => all.includes(name));
     if (place === 0 && !own.includes(reading.label)) reading.label = "";
     reading.by_place = false;
     if (this.idsOf(place).length && this.idsOf(place).every((name) => own.includes(name))) return;
@@ -190,9 +190,8 @@ export class Tables {
     });
     const kind = h("select", { "aria-label": `Read ${column} as` }, KINDS.map((word, at) => h("option", { value: at ? word : "" }, word)));
     kind.addEventListener("change", () => {
-      const types = { ...this.state().reading.types };
-      delete types[column];
-      this.say({ types: kind.value ? { ...types, [column]: kind.value } : types });
+      const others = this.state().reading.category.filter((name) => name !== column);
+      this.say({ category: kind.value ? [...others, column] : others });
     });
     const cells = HEADS.slice(3).map((head) => h("td", { "data-head": head }));
     const element = h("tr", {}, h("td", { "data-head": "use" }, use), h("th", { scope: "row" }, column),
@@ -205,7 +204,7 @@ export class Tables {
       use.checked = !role && !reading.drop.includes(column);
       use.disabled = Boolean(role);
       kind.disabled = (Boolean(role) && !isId) || reading.drop.includes(column);
-      kind.value = reading.types[column] ?? "";
+      kind.value = reading.category.includes(column) ? "category" : "";
       const numbers = summary ? [summary.different, summary.gaps, summary.encoded, summary.remark] : ["", "", "", ""];
       numbers[3] = role ?? (reading.drop.includes(column) ? "left out" : numbers[3]);
       cells.forEach((cell, at) => (cell.textContent = String(numbers[at])));
