@@ -9,6 +9,7 @@
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
       receipt.json                               on a network, the record signed by whoever kept it
       signatures/NAME.signature                  on a network, everybody's word for the plan
+      seals/SESSION.json                         on a network, everybody's last signature in each session
       journal.db, status.json                    on a network, while the run lasts
       .unfinished/journal.db                     in a simulation, while the run lasts
       earlier-run/                               a finished run that lay here before, until the new one is finished too

@@ -671,6 +671,7 @@ def test_a_run_that_was_cut_off_is_not_the_peers(honest: Kept, tmp_path: Path) -
     signed = sign_statement(kept.auditors["label"], file)
     mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features"), {}))
     assert mistakes == [
+        "the statement: label's evidence ends early; a later signature of label is kept here",
         "the statement's hash of what label received from features: it is not what label signed in the run",
         "the statement: label's evidence ends before the last signatures, and the run itself did not",
     ]

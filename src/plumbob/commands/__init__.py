@@ -145,4 +145,6 @@ class ShowReceipt(Verb, words="receipt", section=LOOK_AT_RUNS, example="receipt 
         return run(self.folders[0], known, self.statement) if len(self.folders) == 1 else compare(self.folders, known)
 
     def exit_code(self, result: Result) -> int:
-        return 0 if result["consistent"] and (result["verified"] or not self.fingerprint) else 1
+        statement = result.get("statement")
+        is_cleared = statement is None or statement.get("honest") is True
+        return 0 if is_cleared and result["consistent"] and (result["verified"] or not self.fingerprint) else 1

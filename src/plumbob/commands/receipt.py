@@ -19,7 +19,7 @@ from plumbob.party.home import RUNS, Home
 from plumbob.party.plan_runs import is_met
 from plumbob.party.receipts import NOT_SIGNED, Signed, signature_of
 from plumbob.party.signature import verify_message
-from plumbob.party.verbs.auditing import read_statement, sealed_by, statement_mistakes
+from plumbob.party.verbs.auditing import plan_in, read_statement, sealed_by, statement_mistakes
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.account import LAST
 from plumbob.protocol.defences import noise_std
@@ -87,6 +87,8 @@ def _parsed(fingerprint: str) -> str:
 def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None = None) -> dict[str, object]:
     """Everything that the record says about protection; the module explains `consistent` and `verified`."""
     own = RunFolder(folder)
+    if statement is not None and is_unsettled(own):
+        return _about_unsettled(own, statement, known)
     refuse_unsettled(own)
     record, signed = with_verdicts(own.record()), signature_of(own)
     plan, begun, judgement = record.parsed_plan, runs_begun(folder), judged(record)
@@ -100,10 +102,10 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
     stated = None if statement is None else read_statement(statement)
     if stated is not None:
         mistakes += statement_mistakes(stated, own, signed.fingerprints)
-        if not stated.statement.get("honest"):
-            mistakes.append(f"what {stated.statement.get('party')} sent, and what follows from the plan and its rows")
+        mistakes += _deviations(stated.statement)
     consistent = consistent and not mistakes
-    verified = consistent and known.holds(signed)
+    is_cleared = stated is None or stated.statement.get("honest") is True
+    verified = consistent and known.holds(signed) and is_cleared
     return {
         "status": record.status,
         "plan_hash": record.plan_hash,
@@ -147,9 +149,41 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
     }
 
 
+def _deviations(said: Mapping[str, Any]) -> Iterator[str]:
+    """What a statement found; nothing where it says honest, or where it cannot say."""
+    if said.get("honest") is False:
+        yield f"what {said.get('party')} sent, and what follows from the plan and its rows"
+
+
+def _about_unsettled(run: RunFolder, file: Path, known: KnownCertificates) -> dict[str, object]:
+    """What a statement says about a run that has no result here: whether it reaches what its party had signed."""
+    stated, plan = read_statement(file), plan_in(run)
+    names = {party.name for party in plan.parties}
+    pinned = {name: one.fingerprint for name, one in known.certificates.items() if name in names}
+    mistakes = [*statement_mistakes(stated, run, pinned), *_deviations(stated.statement)]
+    return {
+        "status": "not settled",
+        "plan_hash": plan.hash(),
+        "statement": stated.statement,
+        "consistent": not mistakes,
+        "verified": False,
+        "lines": [
+            f"{run.path}: not settled: not every party has signed its last message",
+            f"statement    {_statement_in_words(stated.statement, mistakes)}",
+            *(f"DIFFERS      {mistake}" for mistake in mistakes),
+            f"result       {_result([], [], consistent=not mistakes, verified=False)}",
+        ],
+    }
+
+
+def is_unsettled(run: RunFolder) -> bool:
+    """Whether a party's run met its peers and has no result."""
+    return not run.record_file.exists() and is_met(run)
+
+
 def refuse_unsettled(run: RunFolder) -> None:
     """Refuse a party's run without its last signatures: nobody answers for its result."""
-    if not run.record_file.exists() and is_met(run):
+    if is_unsettled(run):
         raise DataError(
             f"{run.path}: not settled: not every party has signed its last message, so there is no result to answer "
             "for; run the same command again to resume"

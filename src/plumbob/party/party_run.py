@@ -24,6 +24,7 @@ from plumbob.party.conversation import (
     tell_refusals,
 )
 from plumbob.party.home import Home
+from plumbob.party.kept_seals import SealKeeper
 from plumbob.party.signature import MessageSigner, PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
@@ -72,6 +73,8 @@ class PartyRun:
     """Where evidence of the session goes, if the plan keeps it."""
     ledger: "SpendingLedger | None" = None
     """Where runs with noise for whole rows are booked; other plans, and some tests, keep none."""
+    finished_run: Path | None = None
+    """The folder of the run whose model a prediction uses; None in training, whose folder is its own."""
     most_epsilon: float = 0.0
     """The most epsilon that runs may spend on a row together, at `most_delta`; 0 = what the plan promises."""
     most_delta: float = 1e-6
@@ -133,6 +136,7 @@ class PartyRun:
             journal=journal,
             account=account,
             spend_rows=spend,
+            keep_seal=SealKeeper(self.finished_run or self.folder, account).keep,
         )
 
     def _spend_rows(self, journal: SqliteJournal, spending: "RowSpending") -> None:

@@ -32,7 +32,7 @@ from plumbob.party.prediction import Brought, replay_prediction
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
 from plumbob.party.signed_places import SignedPlaces, places_in, signed_places
 from plumbob.plan import Plan
-from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, SessionAccount, digest_of_rows
+from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, Seal, SessionAccount, digest_of_rows
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import Journal
@@ -41,6 +41,7 @@ from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.run_folder import RunFolder
 
+FORMAT = 2
 NOT_COMPARED = "The rows were not compared with any source."
 NOT_THE_TRAININGS = "The model part was not compared with the one that its training made."
 WHAT = {
@@ -66,10 +67,14 @@ class ReplayJournal(Journal):
     """Feeds in the messages that were kept, compares those that would be sent, and repeats numbers and decisions."""
 
     def __init__(self, evidence: OpenedEvidence, plan: Plan, places: SignedPlaces) -> None:
-        self._plan, self._party = plan, evidence.head.party
+        self._plan, self._party, self._names = plan, evidence.head.party, list(places.commitments)
         self.received = {peer: deque(stream) for peer, stream in evidence.received.items()}
         self.sent = {peer: deque(stream) for peer, stream in evidence.sent.items()}
         self.compared = 0
+        self.last = ""
+        """The last message that was compared, by kind and step."""
+        self.seals: list[str] = []
+        """The digests of own seals that were compared, each once."""
         self.may_refuse: Callable[[bytes], bool] = lambda verdict: False
         """Whether a refusal names the party's limit: other sessions may have used it up meanwhile."""
         self._left = dict(places.sent)
@@ -86,7 +91,7 @@ class ReplayJournal(Journal):
         self._left[peer] -= 1
         if (kept.kind, kept.step, kept.digest) != (kind, step, digest):
             raise DeviationError(f"message {_named(kept.kind, kept.step)} to {peer} does not follow")
-        self.compared += 1
+        self.compared, self.last = self.compared + 1, _named(kind, step)
         return False
 
     def _compare_seal(self, peer: str, message: Message) -> None:
@@ -96,6 +101,8 @@ class ReplayJournal(Journal):
         kept = self.sent[peer].popleft()
         if kept.read()[:-SIGNATURE_BYTES] != message.encode()[:-SIGNATURE_BYTES]:
             raise DeviationError(f"what it signed for {peer} in step {message.step} does not follow")
+        digest = Seal.from_bytes(message.body, [name for name in self._names if name != self._party]).digest
+        self.seals += [digest] if digest not in self.seals else []
 
     def arrived(self, peer: str) -> bytes | None:
         if not self.received.get(peer):
@@ -199,7 +206,7 @@ def replay(
     elif head.purpose == "predict" and not trained:
         found = replace(found, sentence=f"{found.sentence} {NOT_THE_TRAININGS}")
     return {
-        "format": 1,
+        "format": FORMAT,
         "party": head.party,
         "purpose": head.purpose,
         "plan": head.plan,
@@ -209,6 +216,7 @@ def replay(
         "received": {peer: chain.hex() for peer, chain in places.received.items()},
         "rows": head.items.get("rows", ""),
         "part": found.part,
+        "seals": journal.seals,
         "honest": found.is_honest,
         "settled": found.is_settled,
         "compared_with_source": source is not None,
@@ -246,7 +254,8 @@ def _deviation(party: str, words: str) -> str:
 class Replayed:
     """What a replay found."""
 
-    is_honest: bool
+    is_honest: bool | None
+    """None where the evidence ends with a seal that does not hold: that may be the peer's doing, or its own."""
     is_settled: bool
     sentence: str
     part: str = ""
@@ -278,6 +287,8 @@ class _SessionAgain:
             self.journal.refuse_rest()
         except DeviationError as deviation:
             return Replayed(False, is_settled, _deviation(head.party, str(deviation)))
+        if self.places.spoilt:
+            return Replayed(None, False, self._spoilt_in_words(), part)
         rows = f"the rows with digest {head.items['rows'][:16]}..." if "rows" in head.items else "no rows"
         sentence = (
             f"Every one of the {counted(self.journal.compared, 'message')} that {head.party} sent follows from the "
@@ -286,6 +297,14 @@ class _SessionAgain:
         if not is_settled:
             sentence += " The run is not settled: only what was signed before it ended was compared."
         return Replayed(True, is_settled, sentence if self.source is not None else f"{sentence} {NOT_COMPARED}", part)
+
+    def _spoilt_in_words(self) -> str:
+        party, journal = self.evidence.head.party, self.journal
+        until = f" up to {journal.last}" if journal.last else ""
+        return (
+            f"Nothing against {party}{until} ({counted(journal.compared, 'message')} compared); the evidence ends with "
+            f"a seal in {self.places.spoilt}'s name that does not hold, which may come from either side."
+        )
 
     def _run_again(self) -> str:
         """Run the session again; returns the digest of the model part that was made or used."""

@@ -29,36 +29,49 @@ class SignedPlaces:
     sent: Mapping[str, int]
     received: Mapping[str, bytes]
     """The hash over what came from each peer, as the peer last signed it."""
+    spoilt: str = ""
+    """The peer in whose name the evidence ends with a seal that does not hold; empty where all of them hold."""
+
+
+class SpoiltSealError(Exception):
+    """Raised where a seal in a peer's name does not hold. Anybody can write such a seal: the peer, or this party."""
 
 
 def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
-    """Check the signatures; DataError where kept messages are not the signed ones. Derives no secret."""
+    """Check the signatures; DataError where kept messages are not the signed ones. Derives no secret.
+
+    An honest party's run ends at a peer's seal that does not hold, so such a seal may be the last of the peer's
+    messages. What was signed before it counts.
+    """
     head = evidence.head
     certificates = head.parsed_certificates()
     session, rounds = _sessions(evidence, plan)
     names = list(rounds[0])
     own_chains = {peer: places_in(evidence.sent[peer]) for peer in evidence.sent}
     covered = dict.fromkeys(evidence.sent, 0)
-    known, signed = {_all(one) for one in rounds}, dict.fromkeys(evidence.received, NOTHING)
+    known, signed, spoilt = {_all(one) for one in rounds}, dict.fromkeys(evidence.received, NOTHING), ""
     for peer, stream in evidence.received.items():
         chain = NOTHING
         for message in stream:
             if message.kind is not Kind.SEAL:
                 chain = chained(chain, message.digest)
                 continue
-            seal = _verified(message, peer, names, session, certificates, known)
-            sent, received = seal.streams[head.party]
-            if sent != chain:
-                raise DataError(
-                    f"evidence: a message from {peer} before step {message.step} is not the one {peer} signed"
-                )
-            if received not in own_chains[peer]:
-                raise DataError(f"evidence: the messages to {peer} are not those that {peer} signed to have received")
-            covered[peer], signed[peer] = max(covered[peer], own_chains[peer][received]), chain
+            try:
+                seal = _verified(message, peer, names, session, certificates, known)
+                received = _received_by_then(seal, head.party, message.step, peer, chain, own_chains[peer])
+            except SpoiltSealError as error:
+                if message is not stream[-1]:
+                    raise DataError(str(error)) from None
+                spoilt = spoilt or peer
+                continue
+            covered[peer], signed[peer] = max(covered[peer], received), chain
     for stream in evidence.sent.values():
         for message in stream:
             if message.kind is Kind.SEAL:
-                seal = _verified(message, head.party, names, session, certificates, known)
+                try:
+                    seal = _verified(message, head.party, names, session, certificates, known)
+                except SpoiltSealError as error:
+                    raise DataError(str(error)) from None
                 # Whomever it was for, it is about everybody: a party that died may not have sent it to all.
                 for other, (sent, _) in seal.streams.items():
                     if sent not in own_chains[other]:
@@ -71,7 +84,19 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
             f"evidence: {head.party} has nothing in it that anybody signed, so a replay would show nothing; it counts "
             "as missing"
         )
-    return SignedPlaces(session, rounds[-1], covered, signed)
+    return SignedPlaces(session, rounds[-1], covered, signed, spoilt)
+
+
+def _received_by_then(
+    seal: Seal, party: str, step: int, peer: str, chain: bytes, own_places: Mapping[bytes, int]
+) -> int:
+    """How many of our messages a peer's seal confirms; SpoiltSealError where it is about other messages than these."""
+    sent, received = seal.streams[party]
+    if sent != chain:
+        raise SpoiltSealError(f"evidence: a message from {peer} before step {step} is not the one {peer} signed")
+    if received not in own_places:
+        raise SpoiltSealError(f"evidence: the messages to {peer} are not those that {peer} signed to have received")
+    return own_places[received]
 
 
 def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[str, bytes]]]:
@@ -127,7 +152,7 @@ def _verified(
     try:
         verify_message(certificates[signer], seal.to_sign(session, signer, message.step), seal.signature)
     except (KeyError, IdentityError):
-        raise DataError(f"evidence: a signature of {signer} in step {message.step} does not hold") from None
+        raise SpoiltSealError(f"evidence: a signature of {signer} in step {message.step} does not hold") from None
     if seal.commitments not in known:
-        raise DataError(f"evidence: {signer} signed other commitments than those that were kept")
+        raise SpoiltSealError(f"evidence: {signer} signed other commitments than those that were kept")
     return seal

@@ -141,6 +141,11 @@ class Seal:
         streams = {peer: (hashes[1 + 2 * at], hashes[2 + 2 * at]) for at, peer in enumerate(peers)}
         return cls(hashes[0], streams, body[-SIGNATURE_BYTES:])
 
+    @property
+    def digest(self) -> str:
+        """A digest of everything but the signature, by which a statement names the places that a party signed."""
+        return hashlib.sha256(self.unsigned_bytes()).hexdigest()
+
     def to_sign(self, session: bytes, signer: str, step: int) -> bytes:
         peers = (peer.encode() for peer in self.streams)
         return join(b"seal", session, signer.encode(), step.to_bytes(8, "little"), self.unsigned_bytes(), *peers)
@@ -186,7 +191,7 @@ class SessionAccount:
                 if one != other and self.seals[one].streams[other][0] != self.seals[other].streams[one][1]:
                     raise RemoteProtocolError(
                         f"{one} and {other}: the message logs that they signed differ, so one of them tells two "
-                        "versions; nothing is opened, start over with --new"
+                        "versions and the run ends here; start over with --new"
                     )
 
 

@@ -62,6 +62,8 @@ class Participant:
     account: SessionAccount = field(default_factory=SessionAccount)
     spend_rows: "Callable[[RowSpending], None]" = lambda spending: None
     """Called with what a run costs for each row before anything that depends on one leaves; it may refuse the run."""
+    keep_seal: Callable[[str, int], None] = lambda peer, step: None
+    """Called with a party and a step when it has signed everything so far, so that its signature can be shown later."""
 
     def __post_init__(self) -> None:
         self.draws.heard = self._heard
@@ -146,6 +148,7 @@ class Participant:
         unsigned = Seal(account.all_commitments(), streams)
         signature = account.signer.sign(unsigned.to_sign(account.session, self.name, step))
         account.seals[self.name] = replace(unsigned, signature=signature)
+        self.keep_seal(self.name, step)
         for peer in self._signing(names):
             self.channels[peer].send(Kind.SEAL, step, account.seals[self.name].to_bytes())
 
@@ -162,18 +165,20 @@ class Participant:
             signer.verify(peer, seal.to_sign(account.session, peer, step), seal.signature)
         except IdentityError:
             raise RemoteProtocolError(
-                f"{peer}: its signature over the messages so far does not hold; nothing is opened, start with --new"
+                f"{peer}: its signature over the messages so far does not hold, so the run ends here; what was opened "
+                "before this step stays opened. Start over with --new"
             ) from None
         if seal.commitments != account.all_commitments():
             raise RemoteProtocolError(
-                f"{peer}: it was told other commitments than we were, so some party tells two versions; nothing is "
-                "opened, start over with --new"
+                f"{peer}: it was told other commitments than we were, so some party tells two versions and the run "
+                "ends here; start over with --new"
             )
         if seal.streams[self.name] != (channel.received_hash, account.marks[peer]):
             raise RemoteProtocolError(
                 f"{peer}: the two sides' message logs differ, so their results would too; start over with --new"
             )
         account.seals[peer] = seal
+        self.keep_seal(peer, step)
 
     def _signing(self, names: Iterable[str] | None) -> list[str]:
         return [name for name in self.account.names if name != self.name and (names is None or name in names)]

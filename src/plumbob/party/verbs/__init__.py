@@ -379,7 +379,11 @@ class ReplayRun(
     words="party replay",
     section=LOOK_AFTER,
     example="party replay party/runs/3f2a9c01b7de --key run.key",
-    codes={**DONE, 5: "done, and a message does not follow from what was fixed before the run"},
+    codes={
+        **DONE,
+        1: "error, or the evidence ends with a seal that does not hold",
+        5: "done, and a message does not follow from what was fixed before the run",
+    },
 ):
     """Compute every message of a run again from its evidence, and say whether it follows from what was fixed before.
 
@@ -410,7 +414,7 @@ class ReplayRun(
         return replay_run(self, caller)
 
     def exit_code(self, result: Result) -> int:
-        return 0 if result["honest"] else 5
+        return {True: 0, False: 5, None: 1}[result["honest"]]
 
 
 AuditorFolder = Annotated[Path, Flag("Folder that `party auditor-key` made.", name="--auditor", is_folder=True)]

@@ -11,12 +11,12 @@ from plumbob.data import Batch
 from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import write_over
 from plumbob.party.evidence import FOLDER, HEAD, SESSIONS, read_head
+from plumbob.party.kept_seals import seals_in
 from plumbob.party.replay import replay, source_of
 from plumbob.party.sealing import PUBLIC_FILE, Auditor, AuditorKeys
 from plumbob.party.verbs import AuditorKey, OpenHead, ReplayRun, SignStatement
 from plumbob.plan import Plan
 from plumbob.protocol.account import Seal
-from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
@@ -137,18 +137,30 @@ def read_statement(file: Path) -> SignedStatement:
 
 def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints: Mapping[str, str]) -> Iterator[str]:
     """What speaks against it: another signer than the plan names, or other streams than the party signed for us."""
-    said, record = stored.statement, folder.record()
+    said, plan = stored.statement, plan_in(folder)
     party = str(said.get("party", ""))
-    yield from signer_mistakes(stored, record.parsed_plan)
-    account = _own_account(folder, record, said)
-    expected = {
-        "plan": record.plan_hash,
-        "session": account.get("session"),
-        "commitments": account.get("commitments"),
-    }
+    yield from signer_mistakes(stored, plan)
+    kept = seals_in(folder.path, str(said.get("session", "")))
+    account = _own_account(folder, said)
+    session = account.get("session") if kept is None else kept.session
+    expected = {"plan": plan.hash(), "session": session, "commitments": account.get("commitments")}
     for name, value in expected.items():
-        if said.get(name) != value:
+        # The commitments of a session that did not end here stand in the signatures that were kept of it.
+        if said.get(name) != value and (account or name != "commitments"):
             yield f"the statement's {name}: it is about another run than this one"
+    held = None if kept is None else kept.seal_of(party)
+    if held is not None and held.digest not in said.get("seals", []):
+        yield f"the statement: {party}'s evidence ends early; a later signature of {party} is kept here"
+    if said.get("honest") is not None:
+        yield from _stream_mistakes(said, account)
+    for name, fingerprint in fingerprints.items():
+        if said.get("fingerprints", {}).get(name) != fingerprint:
+            yield f"the statement's certificate of {name}: another one is pinned here"
+
+
+def _stream_mistakes(said: Mapping[str, Any], account: Mapping[str, Any]) -> Iterator[str]:
+    """Other streams than the party signed at the end of a session that is settled here."""
+    party = str(said.get("party", ""))
     # With everybody: otherwise a party could replay against a third one's messages, and certificate, of its own making.
     for way, streams in _signed_streams(account, party).items():
         for peer, stream in streams.items():
@@ -157,9 +169,11 @@ def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints:
                 yield f"the statement's hash of what {between} {peer}: it is not what {party} signed in the run"
     if account and not said.get("settled"):
         yield f"the statement: {party}'s evidence ends before the last signatures, and the run itself did not"
-    for name, fingerprint in fingerprints.items():
-        if said.get("fingerprints", {}).get(name) != fingerprint:
-            yield f"the statement's certificate of {name}: another one is pinned here"
+
+
+def plan_in(folder: RunFolder) -> Plan:
+    """The plan of a run, finished or not."""
+    return folder.plan() if folder.record_file.exists() else Plan.load(folder.plan_file)
 
 
 def signer_mistakes(stored: SignedStatement, plan: Plan) -> Iterator[str]:
@@ -185,10 +199,10 @@ def part_in_training(file: Path, plan: Plan, party: str) -> str:
     return str(said["part"])
 
 
-def _own_account(folder: RunFolder, record: RunRecord, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What this side holds of a statement's session; a session of prediction left a head."""
+def _own_account(folder: RunFolder, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What this side holds of a session that is settled here; a session of prediction left a head."""
     if said.get("purpose") != "predict":
-        return record.account
+        return folder.record().account if folder.record_file.exists() else {}
     heads = (read_head(file).account for file in (folder.path / SESSIONS).glob(f"*/{FOLDER}/{HEAD}"))
     return next((account for account in heads if account.get("session") == said.get("session")), {})
 

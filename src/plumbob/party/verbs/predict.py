@@ -86,7 +86,7 @@ def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None
         keeping = _keeping(home, plan, run, len(table))
     party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
     meeting = SECONDS_FOR_PEERS if options.wait is None else options.wait
-    party_run = replace(party_run, list_name=name, keeping=keeping, meeting=meeting)
+    party_run = replace(party_run, list_name=name, keeping=keeping, finished_run=run.path, meeting=meeting)
     try:
         with one_session(place) as journal:
             scores = prediction.ask(party_run, journal, part, rows)
@@ -123,7 +123,7 @@ def answer_once(
         place = runs.make_prediction_folder()
         keeping = _keeping(home, plan, run, len(table))
     party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
-    party_run = replace(party_run, list_name=name, keeping=keeping, meeting=meeting)
+    party_run = replace(party_run, list_name=name, keeping=keeping, finished_run=run.path, meeting=meeting)
     ledger = AnsweredRows.of(home, plan)
     limit = row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
     with one_session(place) as journal:
