@@ -74,7 +74,7 @@ class RunFolder:
         return self.party_folder(name) / "part.json"
 
     def transcript_file(self, name: str) -> Path:
-        """The file of what one party saw and did."""
+        """The file, in a simulation, of what one party saw and did."""
         return self.party_folder(name) / "transcript.npz"
 
     def rows_file(self, name: str) -> Path:

@@ -174,6 +174,17 @@ def test_a_receipt_has_the_peers_signature_over_what_it_sent(invented: tuple[Kep
     assert [one.is_valid for one in peer_signatures(other, signed)] == [False]
 
 
+def test_no_row_lies_unencrypted_in_a_partys_folder(invented: tuple[Kept, Path]) -> None:
+    """After training, a party's folder shows neither its training rows nor what it saw of them."""
+    kept, _ = invented
+    for name, table in kept.tables.items():
+        files = [file for file in (kept.folder / name).resolve().rglob("*") if file.is_file()]
+        assert not [file for file in files if file.suffix in (".npz", ".npy")]
+        column = np.array(table.columns[0].values, dtype=np.float64)
+        # Two rows beside each other: one number may be another's by chance.
+        assert not [file for file in files if column[:2].tobytes() in file.read_bytes()]
+
+
 def plumbob(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
     """The exit code of what somebody types."""
     monkeypatch.setattr(sys, "argv", ["plumbob", *map(str, words)])

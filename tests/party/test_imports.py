@@ -161,7 +161,9 @@ def test_party_train_loads_little_beside_its_protocol(tmp_path: Path, witness: W
         # No page, and no row in the clear: what could be made again from the record, or by nobody else, is not kept.
         [peer] = set(organisations.names) - {name}
         journal = {"journal.db", "journal.lock", "status.json"}
-        assert left == {"plan.toml", "run.json", "receipt.json", "part.json", f"{peer}.signature", *journal}
+        # Both sides' last signatures, of the one session.
+        seals = f"{run.record().account['session'][:16]}.json"
+        assert left == {"plan.toml", "run.json", "receipt.json", "part.json", f"{peer}.signature", seals, *journal}
         loaded = witness.imported(name)
         assert_party_floor_only(loaded)
         if not engines.native_is_built():

@@ -244,9 +244,10 @@ class Played:
     wire: Wire
 
     def transcript(self, name: str) -> Transcript:
-        end = self.ends[name]
-        assert isinstance(end, Transcript), end
-        return end
+        assert self.ends[name] is None, self.ends[name]
+        transcript = self.parties[name].transcript()
+        assert isinstance(transcript, Transcript)
+        return transcript
 
 
 def played(

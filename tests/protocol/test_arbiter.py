@@ -86,7 +86,7 @@ def test_a_masked_arbiter_sees_nothing() -> None:
     """With masks its transcript is empty, and what it decrypts passes for uniform."""
     wire = Wire()
     run = played(arbiter_plan(epochs=12, batches="full", reply_slots=1), wire=wire)
-    transcript = run.ends["arbiter"]
+    transcript = run.parties["arbiter"].transcript()
     assert isinstance(transcript, ArbiterTranscript)
     assert transcript.sums == {}
     opened = b"".join(wire.bodies(Kind.OPENED_SUMS))
@@ -162,5 +162,6 @@ def test_the_arbiter_holds_no_rows() -> None:
     """Beside its key it has neither a table nor a shard nor weights, and knows of the rows how many there are."""
     arbiter = played(arbiter_plan()).parties["arbiter"]
     assert isinstance(arbiter, Arbiter)
-    assert set(vars(arbiter)) == {"key", "participant", "plan", "training_rows"}
+    assert set(vars(arbiter)) == {"key", "participant", "plan", "training_rows", "_sums"}
+    assert arbiter._sums == {}
     assert isinstance(arbiter.training_rows, int)

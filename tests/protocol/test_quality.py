@@ -37,8 +37,7 @@ def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...]
     wire = Wire()
     participants, tables = seated(plan, wire), tables_for(plan, X, y)
     parties = {name: party_at(participant, tables.get(name)) for name, participant in participants.items()}
-    ends = run_together({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
-    scores = {name: held_out for name, (_, held_out) in ends.items()}
+    scores = run_together({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
     assert [name for name, values in scores.items() if values is not None] == ["label"]
     assert scores["label"] is not None
     label = parties["label"]

@@ -49,7 +49,7 @@ def train(
         with party_run.talk("train", journal, status) as talk:
             participant = _agreed(party_run, talk, journal, draws)
             party = party_at(participant, party_run.table, _follow(status, progress))
-            _, scores = run_to_its_quality(party)
+            scores = run_to_its_quality(party)
             record, absurd = _filed(party_run, journal, party, scores)
             folder.keep(replace(record, seconds=time.perf_counter() - started))
             folder.settle()
@@ -109,10 +109,7 @@ def _agreed(party_run: PartyRun, talk: Conversation, journal: SqliteJournal, dra
 
 
 def _filed(
-    party_run: PartyRun,
-    journal: SqliteJournal,
-    party: AnyParty,
-    scores: Vector | None,
+    party_run: PartyRun, journal: SqliteJournal, party: AnyParty, scores: Vector | None
 ) -> tuple[RunRecord, DivergenceError | None]:
     """Write evidence and model part into the folder; returns the record, and what is wrong with it."""
     folder, participant = RunFolder(party_run.folder), party.participant

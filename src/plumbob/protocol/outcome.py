@@ -25,7 +25,6 @@ from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AnyParty, TrainingParty
 from plumbob.protocol.scoring import scoring_of
-from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.record import FINISHED, PartyRecord, RunRecord
 
 HELD_OUT = "held-out rows"
@@ -110,13 +109,13 @@ def party_record(
 # own columns that it fits at home.
 
 
-def run_to_its_quality(party: AnyParty) -> tuple[Transcript | ArbiterTranscript, Vector | None]:
+def run_to_its_quality(party: AnyParty) -> Vector | None:
     """The whole training, then the scores of held-out rows, which only the label party gets."""
-    transcript = party.run()
+    party.run()
     scores = _held_out_scores(party) if isinstance(party, TrainingParty) else None
     # The last signatures: a run without them is not settled, and has no result.
     party.participant.meet(LAST)
-    return transcript, scores
+    return scores
 
 
 def _held_out_scores(party: TrainingParty) -> Vector | None:

@@ -1,7 +1,7 @@
 """One party in training: what is the same in every protocol.
 
 A party knows its own table, the plan and its channels. It agrees with its peers, prepares its own rows, walks through
-the batches and keeps a transcript. A protocol adds what is said in a step.
+the batches and can give a transcript. A protocol adds what is said in a step.
 """
 
 from abc import ABC, abstractmethod
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,9 @@ from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.openings import columns_of, feature_encoding
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.transcript import ArbiterTranscript, Transcript
+
+if TYPE_CHECKING:
+    from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
 Quantity = TypeVar("Quantity")
 AfterStep = Callable[[Batch, int], None]
@@ -46,8 +48,12 @@ class AnyParty(ABC):
     """The seed of the order of rows; an arbiter never hears it."""
 
     @abstractmethod
-    def run(self) -> Transcript | ArbiterTranscript:
+    def run(self) -> None:
         """Run the whole training; after a restart, what is left of it."""
+
+    @abstractmethod
+    def transcript(self) -> "Transcript | ArbiterTranscript":
+        """What this party saw, after `run`: a simulation keeps it for attacks, an organisation does not."""
 
 
 class TrainingParty(AnyParty):
@@ -69,8 +75,8 @@ class TrainingParty(AnyParty):
     start: Vector
     weights: Vector
 
-    def run(self) -> Transcript:
-        """Run the whole training, from greeting to transcript; after a restart, what is left of it."""
+    def run(self) -> None:
+        """Run the whole training, from the greeting on; after a restart, what is left of it."""
         self.set_up()
         finished = self.take_up()
         steps = all_steps(len(self.shard), self.plan)
@@ -85,7 +91,6 @@ class TrainingParty(AnyParty):
                 self._progress(batch, steps)
         self.participant.begin_step(steps + 1)
         self.finish()
-        return self.transcript()
 
     def set_up(self) -> None:
         """Do everything before the first step. All that is drawn only once is drawn here."""
@@ -173,8 +178,10 @@ class TrainingParty(AnyParty):
         """Book the release of a batch's labels: nothing, but in a protocol whose plans have a budget for it."""
         return
 
-    def transcript(self) -> Transcript:
+    def transcript(self) -> "Transcript":
         """A transcript of what this party saw."""
+        from plumbob.protocol.transcript import Transcript  # Late: a party between organisations keeps none.
+
         return Transcript(
             party=self.participant.name,
             plan=self.plan.to_toml(),

@@ -5,7 +5,7 @@ import gc
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -99,8 +99,8 @@ def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript | ArbiterTran
         name: party_class(plan.kind)(participant, tables[name]) if name in tables else Arbiter(participant)
         for name, participant in participants.items()
     }
-    tasks: dict[str, Callable[[], Transcript | ArbiterTranscript]] = {name: one.run for name, one in parties.items()}
-    return parties, run_together(tasks, participants)
+    run_together({name: one.run for name, one in parties.items()}, participants)
+    return parties, {name: one.transcript() for name, one in parties.items()}
 
 
 PLANS = {

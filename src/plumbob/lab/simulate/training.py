@@ -7,7 +7,7 @@ network. `clear` has no messages and is calculated directly.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -151,8 +151,8 @@ def train(
             }
         parties = _parties_at(participants, tables, progress, instead)
         tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
-        results = run_together(tasks, participants)
-        run = _finish(plan, parties, [transcript for transcript, _ in results.values()])
+        run_together(tasks, participants)
+        run = _finish(plan, parties)
     seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
     return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
 
@@ -209,9 +209,9 @@ def _parties_at(
     }
 
 
-def _finish(plan: Plan, parties: dict[str, AnyParty], results: Iterable[Transcript | ArbiterTranscript]) -> Run:
+def _finish(plan: Plan, parties: dict[str, AnyParty]) -> Run:
     """The result of a run in which everybody finished."""
-    ends = [replace(end, frames=_frames(parties[end.party].participant)) for end in results]
+    ends = [replace(party.transcript(), frames=_frames(party.participant)) for party in parties.values()]
     transcripts = {end.party: end for end in ends if isinstance(end, Transcript)}
     arbiter = next((end for end in ends if isinstance(end, ArbiterTranscript)), None)
     learners = {name: party for name, party in parties.items() if isinstance(party, TrainingParty)}

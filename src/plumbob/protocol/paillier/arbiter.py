@@ -14,7 +14,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from plumbob.arrays import Vector
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch, all_steps
 from plumbob.model import logistic
@@ -103,12 +103,14 @@ class Arbiter(AnyParty):
 
     key: PrivateKey
     """The arbiter's key, made in `run`; it stays in this object."""
+    _sums: dict[str, Matrix]
+    """The sums that it could read, by party; none where they were masked."""
 
     def __init__(self, participant: Participant) -> None:
         self.participant = participant
         self.plan = participant.plan
 
-    def run(self) -> ArbiterTranscript:
+    def run(self) -> None:
         """Decrypt what each party sends, step by step."""
         identity, rows = greet(self.participant)
         self.participant.follow(partial(schedules.session, self.plan, "train", rows))
@@ -136,8 +138,10 @@ class Arbiter(AnyParty):
         self.participant.begin_step(len(results) + 1)
         if shows_quality(self.plan, rows):
             self.participant.fix_numbers({})
-        sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
-        return ArbiterTranscript(self.participant.name, self.plan.to_toml(), sums)
+        self._sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
+
+    def transcript(self) -> ArbiterTranscript:
+        return ArbiterTranscript(self.participant.name, self.plan.to_toml(), self._sums)
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
         channel = self.participant.channels[name]

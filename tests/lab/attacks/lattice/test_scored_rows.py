@@ -57,7 +57,7 @@ def read_and_true(plan: Plan) -> tuple[Vector, Vector]:
         "features": party_at(participants["features"], tables["features"]),
     }
     ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
-    return ends["label"][1] / FACTOR, parties["features"].shard.X_test[:, COLUMN]
+    return ends["label"] / FACTOR, parties["features"].shard.X_test[:, COLUMN]
 
 
 @pytest.mark.parametrize("open", ["never", "own"])
