@@ -287,7 +287,7 @@ def honest_journal() -> bytes:
 
 # Jobs of other systems.
 
-ENDINGS = (".json", ".yaml", ".py", ".ipynb")
+ENDINGS = (".json", ".yaml")
 
 
 def take_job(data: bytes) -> None:

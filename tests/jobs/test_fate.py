@@ -1,4 +1,4 @@
-"""FATE's files of both generations, and its scripts."""
+"""FATE's files of both generations."""
 
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,10 @@ def test_a_start_without_a_method_is_zero_in_the_second_generation(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("version", "key_bits", "batches"),
-    [("1.4.4", 1024, "fixed"), ("1.7.1", 1024, "fixed"), ("1.7.2", 1024, "reshuffled"), ("1.11.4", 2048, "reshuffled")],
+    [("1.7.2", 1024, "reshuffled"), ("1.11.4", 2048, "reshuffled")],
 )
 def test_defaults_follow_the_version(tmp_path: Path, version: str, key_bits: int, batches: str) -> None:
-    """Batches are cut once up to 1.7.1, and keys are longer from 1.11.4 on."""
+    """Keys are longer from 1.11.4 on."""
     job = read(tmp_path, conf({"batch_size": 50}), version=version)
     assert (job.keys["key_bits"], job.keys["batches"]) == (key_bits, batches)
     assert bool(job.decoys) is (batches == "reshuffled")
@@ -62,11 +62,10 @@ SSHE: dict[str, Any] = {"name": "hetero_sshe_lr_0", "arbiter": None}
     [
         (conf({**PARAMETERS, "reveal_every_iter": True}, **SSHE), None, "exchange", "fixed"),
         (conf({**PARAMETERS, "reveal_every_iter": False}, **SSHE), None, "sshe", "fixed"),
-        (conf({"max_iter": 3}, **SSHE), "1.7.1", "exchange", "full"),
         (conf({"max_iter": 3}, **SSHE), "1.8.0", "sshe", "full"),
         (dag({"batch_size": 50, "early_stop": "weight_diff"}, "sshe_lr"), None, "exchange", "full"),
     ],
-    ids=["opened", "not opened", "1.7.1 opens", "1.8 does not", "weights after each epoch"],
+    ids=["opened", "not opened", "1.8 does not", "weights after each epoch"],
 )
 def test_what_is_opened_on_the_way_is_not_shares(
     tmp_path: Path, tree: dict[str, Any], version: str | None, protocol: str, batches: str
@@ -108,20 +107,6 @@ def test_several_regressions_add_up(tmp_path: Path) -> None:
     assert any("lr_1" in remark for remark in job.remarks)
 
 
-def test_parameters_of_the_alpha(tmp_path: Path) -> None:
-    """2.0.0-alpha has them under `inputs`, with other names and other defaults."""
-    tree = dag({}, "hetero_lr", inputs={"parameters": {"max_iter": 9, "learning_rate": 0.2}})
-    del tree["dag"]["tasks"]["lr_0"]["parameters"]
-    job = read(tmp_path, tree)
-    assert (job.keys["epochs"], job.keys["learning_rate"], job.keys["batch_size"], job.keys["key_bits"]) == (
-        9,
-        0.2,
-        100,
-        2048,
-    )
-    assert (value(job, "start"), value(job, "intercept")) == (("random_normal", "default"), (False, "default"))
-
-
 def test_a_role_wins_over_common(tmp_path: Path) -> None:
     """A role's own value stands over the common one."""
     tree = conf(PARAMETERS)
@@ -129,11 +114,30 @@ def test_a_role_wins_over_common(tmp_path: Path) -> None:
     assert read(tmp_path, tree).keys["epochs"] == 8
 
 
+def test_older_versions_are_refused(tmp_path: Path) -> None:
+    """FATE cut batches once before 1.7.2, which leaks more: defaults of later versions must not stand for them."""
+    with pytest.raises(PlanError, match=r"known from 1\.7\.2 on"):
+        read(tmp_path, conf({"batch_size": 50}), version="1.7.1")
+
+
+def test_the_alpha_is_refused(tmp_path: Path) -> None:
+    """A DAG with `hetero_lr` and none of the names of 2.0 is one of 2.0.0-alpha, whose defaults nobody else has."""
+    with pytest.raises(PlanError, match=r"2\.0\.0-alpha, which is not read"):
+        read(tmp_path, dag({"max_iter": 9}, "hetero_lr"))
+
+
+def test_values_may_lie_under_parameters(tmp_path: Path) -> None:
+    """A file of 1.x in which a component's values lie one level down is read, and no value is passed over."""
+    job = read(tmp_path, conf({"parameters": PARAMETERS, "batch_size": 60}))
+    assert value(job, "epochs") == (7, "file")
+    assert not job.ignored
+
+
 def test_nothing_is_dropped_silently(tmp_path: Path) -> None:
     """What no reader asks for is listed."""
     job = read(tmp_path, conf({**PARAMETERS, "tol": 0.1, "something_new": 3}))
     assert any(line.startswith("hetero_lr_0.tol: when to stop") for line in job.ignored)
-    assert any("something_new" in line for line in job.ignored)
+    assert any("something_new: unknown to us, and not judged" in line for line in job.ignored)
 
 
 @pytest.mark.parametrize("size", ["many", True, 1.5, [3, 4], {"a": 1}])
@@ -141,43 +145,6 @@ def test_wrong_values_are_refused(tmp_path: Path, size: object) -> None:
     """A value of the wrong kind is named, not guessed."""
     with pytest.raises(PlanError, match="batch_size: expected a whole number"):
         read(tmp_path, conf({"batch_size": size}))
-
-
-SCRIPT = """
-import os
-from pipeline.component import HeteroLR
-os.abort()
-rate = 0.4
-settings = {"max_iter": 6, "learning_rate": rate, "init_param": {"init_method": "zeros"}}
-settings.update({"batch_size": 40})
-pipeline.set_roles(guest=1, host=[2], arbiter=2)
-lr_0 = HeteroLR(name="lr_0", alpha=os.environ["ALPHA"], **settings)
-lr_1 = HeteroLR(name="lr_1")
-pipeline.add_component(lr_0, data=Data(train_data=rows))
-pipeline.add_component(lr_1, data=Data(test_data=rows))
-"""
-
-
-def test_a_script_is_read_and_not_run(tmp_path: Path) -> None:
-    """Values are followed through names and updates; what the script computes is assumed, and nothing is executed."""
-    job = read(tmp_path, SCRIPT, name="job.py")
-    assert (job.keys["epochs"], job.keys["learning_rate"], job.keys["batch_size"]) == (6, 0.4, 40)
-    assert value(job, "l2") == (1.0, "assumed")
-    assert job.parties.arbiter == ("2",)
-    assert job.fits == 1
-
-
-def test_a_script_of_the_second_generation(tmp_path: Path) -> None:
-    """Its first argument is the name, and prediction is recognised by its data."""
-    text = 'a = SSHELR("lr_0", epochs=4, train_data=x)\nb = SSHELR("lr_1", test_data=x, input_model=m)\n'
-    job = read(tmp_path, text, name="job.py")
-    assert (job.component, job.keys["epochs"], job.fits) == ("sshe_lr", 4, 1)
-
-
-def test_settings_from_elsewhere_are_refused(tmp_path: Path) -> None:
-    """A script that states nothing cannot be judged; the message says what to provide."""
-    with pytest.raises(PlanError, match=r"get_dag\(\)"):
-        read(tmp_path, "lr_0 = HeteroLR(name='lr_0', **load(path))\n", name="job.py")
 
 
 def test_several_classes_are_one_model_each(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def test_the_right_host_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [8, 4000])
 def test_scores_in_the_clear_leak_at_any_batch_size(tmp_path: Path, size: int) -> None:
     """The label party subtracts its own part of every score."""
-    text = f"m = FlLogisticRegressionVertical([a, b], g, h)\nm.fit(x, y, batch_size={size}, epochs=2)\n"
-    found = findings(read(tmp_path, text, "SecretFlow", "a.py"))
+    tree = {"model": "FlLogisticRegressionVertical", "fit": {"batch_size": size, "epochs": 2}}
+    found = findings(read(tmp_path, tree, "SecretFlow"))
     assert ("scores-in-the-clear", "label", "scores") in leaking(found)
 
 

@@ -60,8 +60,10 @@ def test_secretflow_files(tmp_path: Path, tree: Any, words: str) -> None:
     [
         ("a.md", "# Jobs", "FATE", "documentation page"),
         ("a.ts", "export {}", "SecretFlow", "TypeScript"),
-        ("a.py", "import sklearn, jax", "SecretFlow", "script without a vertical logistic regression"),
-        ("a.py", "def f(:", "FATE", "not valid Python"),
+        ("a.py", "lr_0 = HeteroLR(name='lr_0')", "FATE", r"a program in Python, .*print\(pipeline.get_dag\(\)\)"),
+        ("a.py", "def f(:", "SecretFlow", r"a program in Python, .*MessageToJson\(node\)"),
+        ("a.ipynb", '{"cells": []}', "SecretFlow", "a notebook, which may do more than its text says"),
+        ("a.yaml", "a: &a {x: 1}\nb: {<<: *a}", "FATE", "a merge key"),
         ("a.yaml", "a: [", "FATE", "neither JSON nor YAML"),
         ("a.json", '{"a": ', "FATE", "neither JSON nor YAML|not valid JSON"),
         ("a.json", "", "FATE", "empty file"),

@@ -1,4 +1,4 @@
-"""SecretFlow's graphs, jobs, nodes, scripts and notebooks."""
+"""SecretFlow's graphs, jobs and nodes."""
 
 import json
 from pathlib import Path
@@ -64,42 +64,3 @@ def test_irls_is_named(tmp_path: Path) -> None:
     """Another way to the same model is said."""
     tree = node("ss_glm_train", link_type="Logit", label_dist_type="Bernoulli", optimizer="IRLS")
     assert any("IRLS" in remark for remark in read(tmp_path, tree, "SecretFlow").remarks)
-
-
-SCRIPT = """
-import secretflow as sf
-heu = sf.HEU({"he_parameters": {"schema": "paillier", "key_pair": {"generate": {"bit_size": 1024}}}}, field)
-model = HESSLogisticRegression(spu, heu, heu)
-model.fit(x, y, learning_rate=0.3, epochs=5, batch_size=32)
-"""
-
-
-def test_a_call_is_read_from_a_script(tmp_path: Path) -> None:
-    """Arguments by name, and the key's length from the device."""
-    job = read(tmp_path, SCRIPT, "SecretFlow", "job.py")
-    assert (job.keys["epochs"], job.keys["learning_rate"], job.keys["key_bits"]) == (5, 0.3, 1024)
-
-
-def test_arguments_by_position(tmp_path: Path) -> None:
-    """Arguments by position are read in the order of the model's own signature."""
-    job = read(
-        tmp_path, "m = SSRegression(spu)\nm.fit(x, y, 5, 0.3, 32, 't1', 'logistic', 'l2', 0.7)\n", "SecretFlow", "a.py"
-    )
-    assert [job.keys[key] for key in ("epochs", "learning_rate", "batch_size", "l2")] == [5, 0.3, 32, 0.7]
-
-
-def test_a_notebook_is_a_script(tmp_path: Path) -> None:
-    """Code cells are read; magics and broken cells are left out."""
-    cells = [
-        {"cell_type": "markdown", "source": ["# SSRegression"]},
-        {"cell_type": "code", "source": ["%matplotlib inline\n", "m = SSRegression(spu)"]},
-        {"cell_type": "code", "source": "{broken"},
-        {"cell_type": "code", "source": "m.fit(x, y, epochs=3)"},
-    ]
-    assert read(tmp_path, {"cells": cells}, "SecretFlow", "a.ipynb").keys["epochs"] == 3
-
-
-def test_a_builder_is_read(tmp_path: Path) -> None:
-    """A node that a script builds is a node."""
-    text = 'attrs = {"epochs": 6}\nbuild_node_eval_param(domain="ml.train", name="ss_sgd_train", attrs=attrs)\n'
-    assert read(tmp_path, text, "SecretFlow", "a.py").keys["epochs"] == 6

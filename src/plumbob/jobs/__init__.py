@@ -6,12 +6,11 @@ Nothing that a file holds is ever executed, and a file is refused with the name 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from plumbob.errors import PlanError
-from plumbob.jobs import fate_conf, fate_dag, fate_scripts, secretflow_files
+from plumbob.jobs import fate_conf, fate_dag, secretflow_files
 from plumbob.jobs.defaults import SystemVersion, parse_version
 from plumbob.jobs.files import File, load
 from plumbob.jobs.findings import judge
@@ -22,7 +21,6 @@ from plumbob.jobs.reading import Job, Read
 __all__ = ["Job", "Moved", "Read", "System", "judge", "plan_to_check", "plan_to_move", "read_job"]
 
 System = Literal["FATE", "SecretFlow"]
-CELLS = "Lines of a notebook are counted over all its code cells together."
 
 
 def read_job(path: Path, system: System, version: str | None = None) -> Job:
@@ -39,7 +37,7 @@ def read_job(path: Path, system: System, version: str | None = None) -> Job:
         raise PlanError(f"{path}: this is a {other} job, not one of {system}; use --from-{other.lower()}")
     if job is None:
         raise PlanError(f"{path}: this is {kind_of(file, system)}")
-    return replace(job, remarks=(*job.remarks, CELLS)) if file.is_notebook else job
+    return job
 
 
 def _is_read(reader: Callable[[File, SystemVersion | None], Job | None], file: File) -> bool:
@@ -51,8 +49,6 @@ def _is_read(reader: Callable[[File, SystemVersion | None], Job | None], file: F
 
 
 def _read_fate(file: File, version: SystemVersion | None) -> Job | None:
-    if file.script is not None:
-        return None if fate_scripts.is_unknown(file.script) else fate_scripts.read_script(file.script, version)
     if not isinstance(file.tree, dict):
         return None
     if fate_dag.is_dag(file.tree):
@@ -61,6 +57,4 @@ def _read_fate(file: File, version: SystemVersion | None) -> Job | None:
 
 
 def _read_secretflow(file: File, version: SystemVersion | None) -> Job | None:
-    if file.script is not None:
-        return secretflow_files.read_script(file.script, version)
     return secretflow_files.read_nodes(file.tree, version) if isinstance(file.tree, dict) else None

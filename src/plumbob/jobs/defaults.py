@@ -83,13 +83,10 @@ SS_SGD = {
 }
 
 _FATE_1 = "python/federatedml/param/logistic_regression_param.py"
-_FATE_1_OLD = "federatedml/param/logistic_regression_param.py"
 _FATE_1_SSHE = "python/federatedml/param/hetero_sshe_lr_param.py"
 _FATE_2 = "python/fate/components/components"
 
 TABLE: tuple[Defaults, ...] = (
-    Defaults("FATE", "hetero_lr", (1, 0), f"FATE 1.0 to 1.4 {_FATE_1_OLD}", {**FATE_1_LR, "optimizer": "sgd"}),
-    Defaults("FATE", "hetero_lr", (1, 5), f"FATE 1.5 to 1.7.1 {_FATE_1}", FATE_1_LR),
     Defaults("FATE", "hetero_lr", (1, 7, 2), f"FATE 1.7.2 to 1.11.3 {_FATE_1}", {**FATE_1_LR, **FATE_1_DECOYS}),
     Defaults(
         "FATE",
@@ -97,13 +94,6 @@ TABLE: tuple[Defaults, ...] = (
         (1, 11, 4),
         f"FATE 1.11.4 {_FATE_1}, secureprotol/conf/__init__.py",
         {**FATE_1_LR, **FATE_1_DECOYS, "encrypt_param.key_length": 2048},
-    ),
-    Defaults(
-        "FATE",
-        "hetero_sshe_lr",
-        (1, 7),
-        f"FATE 1.7.0 and 1.7.1 {_FATE_1_SSHE}",
-        {**FATE_1_SSHE, "penalty": None, "reveal_every_iter": True},
     ),
     Defaults("FATE", "hetero_sshe_lr", (1, 7, 2), f"FATE 1.7.2 {_FATE_1_SSHE}", {**FATE_1_SSHE, "penalty": None}),
     Defaults("FATE", "hetero_sshe_lr", (1, 8), f"FATE 1.8 to 1.11.3 {_FATE_1_SSHE}", FATE_1_SSHE),
@@ -113,23 +103,6 @@ TABLE: tuple[Defaults, ...] = (
         (1, 11, 4),
         f"FATE 1.11.4 {_FATE_1_SSHE}, secureprotol/conf/__init__.py",
         {**FATE_1_SSHE, "encrypt_param.key_length": 2048},
-    ),
-    Defaults(
-        "FATE",
-        "hetero_lr_alpha",
-        (2, 0),
-        f"FATE 2.0.0-alpha {_FATE_2}/hetero_lr.py, python/fate/ml/lr/arbiter.py, guest.py",
-        {
-            "learning_rate": 0.1,
-            "max_iter": 100,
-            "batch_size": 100,
-            "key_length": 2048,
-            "penalty": "L2",
-            "alpha": 1.0,
-            "optimizer": "sgd",
-            "init_param.init_method": "random_normal",
-            "init_param.fit_intercept": False,
-        },
     ),
     Defaults("FATE", "coordinated_lr", (2, 0), f"FATE 2.0 to 2.2 {_FATE_2}/coordinated_lr.py", FATE_2_LR),
     Defaults(
@@ -188,10 +161,16 @@ TABLE: tuple[Defaults, ...] = (
 
 
 def defaults_for(system: str, component: str, version: SystemVersion) -> Defaults:
-    """The newest row that is not newer than the version; if all are newer, the oldest."""
+    """The newest row that is not newer than the version; older versions are refused, because theirs may leak more."""
     rows = [row for row in TABLE if (row.system, row.component) == (system, component)]
     known = [row for row in rows if row.since <= version]
-    return max(known, key=lambda row: row.since) if known else min(rows, key=lambda row: row.since)
+    if not known:
+        stated, oldest = (".".join(map(str, numbers)) for numbers in (version, min(row.since for row in rows)))
+        raise PlanError(
+            f"{system} {stated}: the defaults of {component} are known from {oldest} on; leave --job-version out, and "
+            "the file is judged with those"
+        )
+    return max(known, key=lambda row: row.since)
 
 
 def parse_version(text: str) -> SystemVersion:

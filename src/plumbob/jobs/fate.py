@@ -35,8 +35,6 @@ COMPONENTS = {
     "coordinatedlr": "coordinated_lr",
 }
 STARTS = {"zeros": "zero", "zero": "zero", "random_normal": "normal", "random": "normal", "random_uniform": "xavier"}
-# All that 2.0.0-alpha lets a job say; the rest is fixed in its code.
-ALPHA_SETTINGS = ("learning_rate", "max_iter", "batch_size")
 MEANINGS = {
     "tol": "when to stop early; a plan runs all its epochs",
     "eps": "when to stop early, under the name of FATE 1.1; a plan runs all its epochs",
@@ -96,9 +94,8 @@ def job_of(
     unseen: Iterable[str] = (),
 ) -> Job:
     """The job that a component's parameters describe."""
-    given, unknown = _settings_that_count(component)
     defaults = defaults_for(SYSTEM, component.kind, version)
-    draft = JobDraft(given, defaults, component.name, defaults.since >= (2, 0))
+    draft = JobDraft(component.parameters, defaults, component.name, defaults.since >= (2, 0))
     draft.read.extend(told)
     is_sshe = "sshe" in component.kind
     _read_common(draft)
@@ -111,20 +108,11 @@ def job_of(
     _read_variants(draft, component)
     return draft.job(
         MEANINGS,
-        (*unknown, *ignored),
+        ignored,
         parties=parties,
         has_arbiter=not is_sshe,
         no_all_clear=(*unseen, *unjudged(component.others)),
     )
-
-
-def _settings_that_count(component: Component) -> tuple[Tree, list[str]]:
-    """The settings that count: 2.0.0-alpha takes three and ignores all others."""
-    if component.kind != "hetero_lr_alpha":
-        return component.parameters, []
-    known = {name: value for name, value in component.parameters.items() if name in ALPHA_SETTINGS}
-    others = [name for name in component.parameters if name not in ALPHA_SETTINGS]
-    return known, [f"{component.name}.{name}: 2.0.0-alpha has no such setting and ignores it" for name in others]
 
 
 # What all of them have.
@@ -247,10 +235,7 @@ def _read_arbiter(draft: JobDraft, kind: str) -> None:
 
 
 def _read_batches(draft: JobDraft) -> None:
-    """Read the batches: cut once up to 1.7.1, from 1.7.2 on drawn for each epoch and hidden among decoys."""
-    if "masked_rate" not in draft.defaults.values:
-        _fix_batches(draft)
-        return
+    """Read the batches: from 1.7.2 on drawn for each epoch and hidden among decoys, before that cut once."""
     is_told = draft.states("masked_rate", "batch_strategy", "shuffle")
     draft.may_be_fixed = not is_told and any(one.key == "version" and one.source == "assumed" for one in draft.read)
     rate = number("masked_rate", draft.take("masked_rate", "masked_rate"))

@@ -11,6 +11,7 @@ from plumbob.jobs.reading import Job, Read, Tree, listed, mapping, version_read
 
 SECTIONS = ("component_parameters", "algorithm_parameters")
 WRAPPERS = ("runtime_conf", "job_runtime_conf", "conf", "train_runtime_conf")
+PARAMETERS = "parameters"
 NEWEST: SystemVersion = (1, 11, 3)
 SHORT_NAME = re.compile(r"(^|.*[_-])lr[_-]?\d*$")
 
@@ -25,7 +26,7 @@ def read_conf(tree: Tree, version: SystemVersion | None) -> Job | None:
         return None
     name, kind, parameters = found[0]
     others = tuple(other for other, _, given in found[1:] if given)
-    told_version, read = _version(conf, kind, parameters, version)
+    told_version, read = _version(parameters, version)
     parties = fate.parties_from(conf.get("role"))
     component = Component(name, kind, parameters, others, fate.evaluates_classes(conf))
     ignored = [f"{other}: named without parameters; taken as prediction" for other, _, given in found[1:] if not given]
@@ -70,7 +71,9 @@ def _components(conf: Tree, modules: Mapping[str, str]) -> list[tuple[str, str, 
         for name, content in part.items():
             if isinstance(content, Mapping) and _kind(str(name), content, modules):
                 merged.setdefault(str(name), {})
-                _merge(merged[str(name)], content)
+                _merge(merged[str(name)], {key: one for key, one in content.items() if key != PARAMETERS})
+                # Files that were written by hand have the values one level down, as a DAG of 2.x has them.
+                _merge(merged[str(name)], mapping(content, PARAMETERS))
     for name in modules:
         if _kind(name, {}, modules) and name not in merged:
             merged[name] = {}
@@ -116,15 +119,9 @@ def _merge(merged: dict[str, Any], content: Tree) -> None:
             merged[str(name)] = single
 
 
-def _version(conf: Tree, kind: str, parameters: Tree, stated: SystemVersion | None) -> tuple[SystemVersion, Read]:
+def _version(parameters: Tree, stated: SystemVersion | None) -> tuple[SystemVersion, Read]:
     """The version whose defaults are meant, and what is printed about it."""
-    is_with_dataio = any(name.startswith(("dataio", "data_io")) for name in component_names(conf))
-    meant, words = NEWEST, "1.7.2 to 1.11.3"
     why = "the file does not say; earlier ones cut batches once (--job-version)"
-    if str(conf.get("dsl_version", "1")) != "2":
-        meant, words, why = (1, 4), "1.0 to 1.6", "the file has the first dsl"
-    elif any(name in parameters for name in ("masked_rate", "batch_strategy", "shuffle")):
+    if any(name in parameters for name in ("masked_rate", "batch_strategy", "shuffle")):
         why = "the file has settings that came with 1.7.2"
-    elif kind == "hetero_lr" and is_with_dataio:
-        meant, words, why = (1, 6), "1.5 to 1.6", "the file has a DataIO component; 1.7 has DataTransform"
-    return stated or meant, version_read(stated, Read("version", words, "assumed", why))
+    return stated or NEWEST, version_read(stated, Read("version", "1.7.2 to 1.11.3", "assumed", why))

@@ -1,4 +1,4 @@
-"""FATE 2.x: a pipeline's DAG as `get_dag()` writes it, in YAML or JSON, and the shape that 2.0.0-alpha had."""
+"""FATE 2.x: a pipeline's DAG as `get_dag()` writes it, in YAML or JSON."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -76,7 +76,11 @@ def _kind(task: Tree, parameters: Tree) -> str:
     """The kind of a task; `HeteroLR` of 2.0.0-alpha is the arbiter's protocol with its own settings."""
     kind = str(fate.kind_of(str(task.get("component_ref"))))
     if kind == "hetero_lr":
-        return "hetero_lr_alpha" if "epochs" not in parameters else "coordinated_lr"
+        if "epochs" not in parameters:
+            raise PlanError(
+                "this is a DAG of FATE 2.0.0-alpha, which is not read; provide the one that 2.0 or later writes"
+            )
+        return "coordinated_lr"
     return {"hetero_sshe_lr": "sshe_lr"}.get(kind, kind)
 
 

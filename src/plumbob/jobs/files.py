@@ -1,10 +1,8 @@
-"""A job file as a tree or as a script, whatever it holds: never executed, never larger or deeper than it may be."""
+"""A job file as a tree, whatever it holds: never executed, never larger or deeper than it may be."""
 
-import ast
 import json
 import os
 import stat
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +18,10 @@ MOST_VALUES = 200_000
 """Most values, repetitions by aliases included, so that a short file cannot stand for an endless one."""
 DEEPEST = 60
 LONGEST_NUMBER = 100
+MERGE = "tag:yaml.org,2002:merge"
 DOCUMENTS = {".md": "Markdown", ".rst": "reStructuredText", ".html": "HTML", ".txt": "text", ".po": "a translation"}
 PROGRAMS = {
+    ".py": "Python",
     ".ts": "TypeScript",
     ".tsx": "TypeScript",
     ".js": "JavaScript",
@@ -29,18 +29,22 @@ PROGRAMS = {
     ".go": "Go",
     ".sh": "shell",
 }
+NOTEBOOK = "a notebook"
 
 
 @dataclass(frozen=True)
 class File:
-    """The contents of a file; exactly one of tree, script and other is set."""
+    """The contents of a file: a tree, or a word for what else it is."""
 
     path: Path
     tree: Any = None
-    script: ast.Module | None = None
     other: str = ""
-    """The kind of file, where it is neither data nor Python."""
-    is_notebook: bool = False
+    """The kind of file, where it is no data."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether whoever runs this file can make it print the job that it builds."""
+        return self.other in (NOTEBOOK, "a program in Python")
 
 
 def load(path: Path) -> File:
@@ -51,12 +55,10 @@ def load(path: Path) -> File:
         return File(path, other=f"a documentation page ({DOCUMENTS[ending]})")
     if ending in PROGRAMS:
         return File(path, other=f"a program in {PROGRAMS[ending]}")
-    if ending == ".py":
-        return File(path, script=_script(text, path))
     tree = _json(text, path) if text.lstrip().startswith(("{", "[")) else _yaml(text, path)
     _measure(tree, path)
     if isinstance(tree, Mapping) and isinstance(tree.get("cells"), list):
-        return File(path, script=_script(_notebook(tree["cells"]), path), is_notebook=True)
+        return File(path, other=NOTEBOOK)
     return File(path, tree=tree)
 
 
@@ -133,7 +135,12 @@ def _yaml(text: str, path: Path) -> Any:
         ) from None
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML comes without types.
-        """The safe loader, which makes plain values only; numbers that would take minutes to read are refused."""
+        """The safe loader, which makes plain values only; what would take minutes to read is refused."""
+
+        def flatten_mapping(self, node: Any) -> None:
+            """Merged tables in merged tables double with every line."""
+            if any(key.tag == MERGE for key, _ in node.value):
+                raise ValueError("a merge key `<<`, which no job file needs")
 
         def construct_yaml_int(self, node: Any) -> int:
             return int(super().construct_yaml_int(_refuse_long_number(node)))
@@ -185,39 +192,6 @@ def _measure(tree: Any, path: Path) -> None:
             waiting += [(inner, depth + 1) for inner in value.values()]
         elif isinstance(value, list | tuple | set):
             waiting += [(inner, depth + 1) for inner in value]
-
-
-def _script(text: str, path: Path) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            # What Python thinks of somebody's escape sequences is nothing to say here.
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise PlanError(f"{path}: not valid Python ({_short(error)})") from error
-
-
-def _notebook(cells: list[Any]) -> str:
-    """All code cells as one script, without those that Python alone does not understand."""
-    codes = (_code(cell) for cell in cells if isinstance(cell, Mapping) and cell.get("cell_type") == "code")
-    return "\n".join(code for code in codes if _is_python(code))
-
-
-def _is_python(code: str) -> bool:
-    try:
-        _script(code, Path())
-    except PlanError:
-        return False
-    return True
-
-
-def _code(cell: Mapping[str, Any]) -> str:
-    source = cell.get("source")
-    text = "".join(map(str, source)) if isinstance(source, list) else str(source or "")
-    if text.startswith("%%"):
-        return ""
-    lines = text.splitlines()
-    return "\n".join("pass" if line.startswith(("%", "!")) else line for line in lines)
 
 
 def _short(error: Exception) -> str:

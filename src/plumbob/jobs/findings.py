@@ -32,7 +32,6 @@ ENCRYPTION = {
 WITHOUT_ARBITER = {
     "hetero_lr": "HeteroSSHELR with reveal_every_iter off (1.7 and later)",
     "coordinated_lr": "SSHELR with early_stop diff",
-    "hetero_lr_alpha": "SSHELR with early_stop diff (2.0 and later)",
 }
 HEU_BITS = "give the HEU a key_size (bit_size) of 2048 or more"
 SPU = (
@@ -191,11 +190,6 @@ def _score_findings(job: Job, plan: Plan) -> Iterator[Finding]:
         why = (
             f"{label} gets the joint score of every row of every batch in the clear and knows its own part, so it "
             f"reads {names[0]}'s part of every score, at any batch size."
-        )
-    elif job.aggregator == "plain":
-        why = (
-            "A plain aggregator adds the scores up: whoever runs it reads each party's part of every score, and "
-            f"{label} gets their sum for every row."
         )
     else:
         why = f"{label} gets the sum of the other parties' parts of the score for every row of every batch."

@@ -1,22 +1,25 @@
 """Names the kind of any other file in one sentence, and what to provide instead."""
 
-import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plumbob.jobs import fate, fate_conf, fate_dag, fate_scripts, secretflow_files
+from plumbob.jobs import fate, fate_conf, fate_dag, secretflow_files
 from plumbob.jobs.files import File
 from plumbob.jobs.reading import Tree, mapping, shown
-from plumbob.jobs.scripts import calls_of, imported_names
 
 FATE_JOB = (
-    "a training job with HeteroLR, HeteroSSHELR, CoordinatedLR or SSHELR: the runtime conf of 1.x, the DAG of 2.x "
-    "(`pipeline.get_dag()`), or the pipeline script"
+    "a training job with HeteroLR, HeteroSSHELR, CoordinatedLR or SSHELR: the runtime conf of 1.x, or the DAG of 2.x"
 )
 SECRETFLOW_JOB = (
-    "a secretpad graph, a Kuscia job or a component's node with ss_sgd_train, ss_glm_train or hess_sgd_train, or a "
-    "script that calls SSRegression, SSGLM, HESSLogisticRegression or FlLogisticRegressionVertical"
+    "a secretpad graph, a Kuscia job or a component's node with ss_sgd_train, ss_glm_train or hess_sgd_train"
 )
+PRINT_THE_JOB = {
+    "FATE": (
+        "let it print its job instead of running it: print(pipeline.get_dag()) after pipeline.compile() in 2.x, "
+        "print(json.dumps(pipeline.get_train_conf())) in 1.x"
+    ),
+    "SecretFlow": "let it print the node that it builds: print(google.protobuf.json_format.MessageToJson(node))",
+}
 # Models that people train with these systems, by words in a component's name.
 MODELS = {
     "a boosted tree model": ("secureboost", "sbt", "sgb", "xgb", "boost"),
@@ -37,28 +40,14 @@ MODELS = {
 def kind_of(file: File, system: str) -> str:
     """A sentence on what kind of file this is, where it holds no job that we can judge."""
     expected = FATE_JOB if system == "FATE" else SECRETFLOW_JOB
+    if file.is_program:
+        return (
+            f"{file.other}, which may do more than its text says; {PRINT_THE_JOB[system]}, and provide what it prints"
+        )
     if file.other:
         return f"{file.other}, not a job; provide {expected}"
-    kind = _tree_kind(file.tree) if file.script is None else _script_kind(file.script)
+    kind = _tree_kind(file.tree)
     return kind if "; provide" in kind or "and provide" in kind else f"{kind}; provide {expected}"
-
-
-# Scripts.
-
-
-def _script_kind(script: ast.Module) -> str:
-    if secretflow_files.builds_from_elsewhere(script) or fate_scripts.is_unknown(script):
-        return (
-            "a script that takes all settings of its logistic regression from another file; run its "
-            "`pipeline.get_dag()`, or print the node that it builds, and provide that"
-        )
-    called = [call.name for call in calls_of(script)]
-    if any(_model_in([name]) for name in called):
-        return f"a Python script that trains or runs something else: {_main(called)}"
-    names = " ".join(imported_names(script)).lower()
-    if "upload" in names or "upload" in " ".join(called).lower():
-        return "a Python script that uploads data"
-    return "a Python script without a vertical logistic regression that is trained in it"
 
 
 def _model_in(names: Sequence[str]) -> str | None:

@@ -17,13 +17,6 @@ LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True)
-class Computed:
-    """A value that a script calculates when it runs: nobody knows it without running the script."""
-
-    text: str = ""
-
-
-@dataclass(frozen=True)
 class Read:
     """One value: the plan's word for it, what the job has, and where that came from."""
 
@@ -75,7 +68,6 @@ class Job:
     has_arbiter: bool = False
     scores_in_the_clear: bool = False
     """Whether the label party gets the joint score of each row while it trains."""
-    aggregator: str = ""
     """How scores are added up: "plain" shows each party's part to whoever adds."""
     unprotected: str = ""
     """Why nothing is encrypted or shared at all; empty where something is."""
@@ -153,8 +145,6 @@ class JobDraft:
             found, value = _lookup(self.given, name)
             if found:
                 self._used.add(name)
-                if isinstance(value, Computed):
-                    return self.assume(key, self.defaults.of(names), f"{self.path}.{name} is computed by the script")
                 self.read.append(Read(key, value, "file", f"{self.path}.{name}"))
                 return value
         return self.by_default(key, self.defaults.of(names))
@@ -171,12 +161,12 @@ class JobDraft:
         return value
 
     def peek(self, *names: str) -> Any:
-        """A stated value without noting it; None where there is none, or nobody knows it."""
+        """A stated value without noting it; None where there is none, ."""
         for name in names:
             found, value = _lookup(self.given, name)
             if found:
                 self._used.add(name)
-                return None if isinstance(value, Computed) else value
+                return value
         return None
 
     def table(self, name: str) -> Tree:
@@ -206,7 +196,9 @@ class JobDraft:
         used = {path for path in _paths(self.given) for name in self._used if f"{path}.".startswith(f"{name}.")}
         paths = [path for path in _paths(self.given) if path not in used]
         unknown = (
-            "the system knows no such setting and ignores it" if self.knows_no_other else "not needed for the verdicts"
+            "the system knows no such setting and ignores it"
+            if self.knows_no_other
+            else "unknown to us, and not judged"
         )
         return [
             f"{self.path}.{path}: {meanings.get(path) or meanings.get(path.split('.')[0]) or unknown}" for path in paths
@@ -214,11 +206,9 @@ class JobDraft:
 
 
 def _lookup(tree: Tree, path: str) -> tuple[bool, Any]:
-    """Whether the path is there, and what it holds; below a computed table everything is computed."""
+    """Whether the path is there, and what it holds."""
     value: Any = tree
     for part in path.split("."):
-        if isinstance(value, Computed):
-            return True, value
         if not isinstance(value, Mapping) or part not in value:
             return False, None
         value = value[part]

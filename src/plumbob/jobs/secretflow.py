@@ -162,9 +162,6 @@ class Model:
     parameters: Tree
     device: SecureDevice = UNKNOWN
     others: tuple[str, ...] = ()
-    aggregator: str = ""
-    is_opened: bool = False
-    """Whether a script reveals the weights itself."""
 
     @property
     def kind(self) -> str:
@@ -198,13 +195,12 @@ def job_of(model: Model, version: SystemVersion, told: Iterable[Read], unseen: I
     return draft.job(
         MEANINGS,
         scores_in_the_clear=is_vertical,
-        aggregator=model.aggregator,
         no_all_clear=tuple(reason for reason in (*unseen, *unjudged(model.others)) if reason),
     )
 
 
 def _read_regression(draft: JobDraft, model: Model) -> None:
-    """Refuse other models; one that a script computes, or that a file leaves out, is assumed to be logistic."""
+    """Refuse other models; one that a file leaves out is assumed to be logistic."""
     name = model.name
     if "reg_type" in draft.defaults.values and "linear" in str(draft.take("regression", "reg_type")).lower():
         raise PlanError(f"{name} with reg_type linear is a linear regression; expected a logistic one")
@@ -223,8 +219,7 @@ def _read_regression(draft: JobDraft, model: Model) -> None:
 def _stated(draft: JobDraft, key: str, usual: str, *names: str) -> Any:
     value = draft.peek(*names)
     if value is None:
-        is_computed = draft.states(*names)
-        return draft.assume(key, usual, "the script computes it" if is_computed else "the file does not say it")
+        return draft.assume(key, usual, "the file does not say it")
     draft.read.append(Read(key, value, "file", f"{draft.path}.{names[0]}"))
     return value
 
@@ -261,9 +256,8 @@ def _penalty(draft: JobDraft) -> float:
 
 def _read_shares(draft: JobDraft, model: Model) -> None:
     """Read the keys for shares; weights are opened only where the job says so."""
-    is_reported = model.is_opened
-    if "report_weights" in draft.defaults.values:
-        is_reported = flag(draft.take("report_weights", "report_weights")) or is_reported
+    has_report = "report_weights" in draft.defaults.values
+    is_reported = has_report and flag(draft.take("report_weights", "report_weights"))
     if is_reported:
         draft.remarks.append("The weights are opened to all parties at the end, not only each party's own.")
     opened = draft.by_default("open", "own" if is_reported else "never", "follows from report_weights")

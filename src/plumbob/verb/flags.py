@@ -71,9 +71,9 @@ SplitBy = Annotated[str | None, Flag("Hold out the newest fifth of the rows by t
 HomeFolder = Annotated[
     Path, Flag("This party's folder: key, certificate, peers, settings.", is_folder=True, envvar="PLUMBOB_HOME")
 ]
-FromFate = Annotated[Path | None, Flag("FATE job to read instead of a plan: conf, DAG or pipeline script.", "FILE")]
+FromFate = Annotated[Path | None, Flag("FATE job to read instead of a plan: conf or DAG.", "FILE")]
 FromSecretflow = Annotated[
-    Path | None, Flag("SecretFlow job to read instead of a plan: graph, node or script.", "FILE")
+    Path | None, Flag("SecretFlow job to read instead of a plan: graph, Kuscia job or node.", "FILE")
 ]
 JobVersion = Annotated[str | None, Flag("Version of FATE or SecretFlow, where the job does not say it.", "VERSION")]
 TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
