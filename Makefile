@@ -14,7 +14,7 @@ LOCKED ?= $(shell $(PYTHON) -c 'import platform as p, sys; print("yes" if (sys.p
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What is installed beside the package for `make demo`, and for everything else.
 DEMO := lab
-DEVELOPMENT := test export lab ray docs wheel dev
+DEVELOPMENT := test lab ray docs wheel dev
 
 # An environment belongs to one folder and one Python: in another one it is made anew.
 HOME_OF_VENV := .venv/of-$(shell echo "$(CURDIR) $$($(PYTHON) --version)" | cksum | cut -d " " -f 1)

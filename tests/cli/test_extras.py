@@ -8,10 +8,8 @@ from typer.testing import CliRunner
 
 from plumbob.cli import app
 from plumbob.errors import PlumbobError
-from plumbob.plan import Plan
 from tests.party.processes import PATIENCE
 from tests.party.test_imports import Witness, packages_of_extras
-from tests.protocol.support import trained
 
 # Each is a package or a module of its own, which no other room imports when it is loaded itself.
 ASKED_FOR = (
@@ -47,9 +45,8 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
         ("lab", "starlette", ("lab",)),
         ("ray", "ray", (*TRAIN, "--engine", "ray")),
         ("jobs", "yaml", ("check", "--from-fate", "job.yaml")),
-        ("export", "skops", ("export", "run", "--to", "skops")),
     ],
-    ids=["lab", "ray", "jobs", "export"],
+    ids=["lab", "ray", "jobs"],
 )
 def test_an_absent_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str, absent: str, words: tuple[str, ...]
@@ -57,9 +54,6 @@ def test_an_absent_extra_is_named(
     """Whoever asks for what is not installed reads which extra to install."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_text("dag: {}\n")
-    if extra == "export":
-        (tmp_path / "run").mkdir()
-        trained(Plan.for_columns((2, 3), protocol="clear", epochs=1, batches="full")).save(tmp_path / "run")
     # As if it were not installed; our module that imports it may be there already.
     monkeypatch.setitem(sys.modules, absent, None)
     ended = CliRunner().invoke(app, list(words))

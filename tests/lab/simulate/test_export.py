@@ -1,6 +1,5 @@
 """A model that left the house gives the same scores as the one that stayed."""
 
-import builtins
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from plumbob.data import Table, split_array, table_from
 from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
-from plumbob.lab.simulate.export import as_estimator, export, merged
+from plumbob.lab.simulate.export import export, merged
 from plumbob.lab.simulate.files import load_tables
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
@@ -69,13 +68,6 @@ def test_what_training_clipped_is_clipped_elsewhere_too(tmp_path: Path) -> None:
     filled = np.where(np.isnan(rows), stored["fill"], rows)
     by_hand = np.clip(filled, stored["low"], stored["high"]) @ np.array(stored["coefficients"]) + stored["intercept"]
     np.testing.assert_allclose(by_hand, expected, atol=1e-9)
-    np.testing.assert_allclose(as_estimator(merged(run.model)).decision_function(rows), expected, atol=1e-9)
-    pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")
-    from onnx.reference import ReferenceEvaluator
-
-    graph = ReferenceEvaluator(str(export(tmp_path, "onnx")))
-    _, probabilities = (np.asarray(output) for output in graph.run(None, {"X": rows}))
-    np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-expected)), atol=1e-4)
 
 
 def test_parts_add_up(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
@@ -88,46 +80,6 @@ def test_parts_add_up(run: Run, folder: Path, new_tables: dict[str, Table]) -> N
         assert stored["classes"] is None
         total += features({party: new_tables[party]}) @ np.array(stored["coefficients"]) + stored["intercept"]
     np.testing.assert_allclose(total, run.model.scores(new_tables), atol=1e-9)
-
-
-def test_skops_gives_a_logistic_regression(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
-    """It loads without trusting anything beyond scikit-learn and predicts the same."""
-    io = pytest.importorskip("skops.io", reason="the extra `export` is not installed")
-    target = export(folder, "skops")
-    assert io.get_untrusted_types(file=target) == []
-    loaded = io.load(target)
-    loaded_scores = loaded.decision_function(_with_names(loaded, features(new_tables)))
-    np.testing.assert_allclose(loaded_scores, run.model.scores(new_tables), atol=1e-9)
-    partial = io.load(export(folder, "skops", party="features"))
-    X = features({"features": new_tables["features"]})
-    expected = run.model.parts["features"].partial_scores(new_tables["features"])
-    np.testing.assert_allclose(partial.predict(_with_names(partial, X)), expected, atol=1e-9)
-
-
-def test_onnx_parts_add_up(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
-    """Each party's own part leaves as ONNX too, and the parts' partial scores add up to the joint ones."""
-    pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")
-    from onnx.reference import ReferenceEvaluator
-
-    total = np.zeros(114)
-    for party in ("label", "features"):
-        evaluator = ReferenceEvaluator(str(export(folder, "onnx", party=party)))
-        (partial,) = evaluator.run(None, {"X": features({party: new_tables[party]})})
-        total += np.ravel(partial)
-    np.testing.assert_allclose(total, run.model.scores(new_tables), atol=1e-4)
-
-
-def test_onnx_gives_the_probabilities(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
-    """The graph, run by ONNX's own reference evaluator, predicts the same within 32-bit numbers."""
-    pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")
-    from onnx.reference import ReferenceEvaluator
-
-    scores = run.model.scores(new_tables)
-    evaluator = ReferenceEvaluator(str(export(folder, "onnx", out=folder / "deep" / "model.onnx")))
-    labels, probabilities = (np.asarray(output) for output in evaluator.run(None, {"X": features(new_tables)}))
-    np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-scores)), atol=1e-4)
-    clear_cut = np.abs(scores) > 1e-3
-    assert (labels[clear_cut] == (scores[clear_cut] > 0)).all()
 
 
 def test_missing_values_and_categories() -> None:
@@ -153,15 +105,16 @@ def test_missing_values_and_categories() -> None:
     exported = merged(model)
     assert exported.columns == ("x0", "size", "kind=b")
     encoded = np.column_stack([label.columns[0].values, numbers, np.arange(n) % 2 == 1])
-    estimator = as_estimator(exported)
-    np.testing.assert_allclose(estimator.decision_function(encoded.astype(np.float64)), model.scores(tables), atol=1e-9)
-    assert set(estimator.predict(encoded.astype(np.float64))) <= {"bad", "good"}
+    filled = np.where(np.isnan(encoded.astype(np.float64)), np.asarray(exported.fill), encoded.astype(np.float64))
+    scores = filled @ exported.coefficients + exported.intercept
+    np.testing.assert_allclose(scores, model.scores(tables), atol=1e-9)
+    assert exported.classes == ("bad", "good")
 
 
 def test_refusals(folder: Path) -> None:
     """An unknown form, an unknown party and a run without a model each get their sentence."""
-    with pytest.raises(DataError, match="expected one of json, skops, onnx"):
-        export(folder, "pickle")
+    with pytest.raises(DataError, match=r"expected json, .* or scorecard"):
+        export(folder, "onnx")
     with pytest.raises(DataError, match="expected a party's part"):
         export(folder, "json", party="nobody")
     RunFolder(folder).save_record(unfinished_record(Plan.for_columns((15, 15)), 10, "interrupted at step 3 of 9"))
@@ -177,26 +130,6 @@ def test_weights_that_were_never_opened(tmp_path: Path) -> None:
     train(plan, load_tables(plan, ["breast-cancer"]).tables).save(tmp_path)
     with pytest.raises(DataError, match="never opened"):
         export(tmp_path, "json")
-
-
-@pytest.mark.parametrize(("form", "package"), [("skops", "skops"), ("onnx", "skl2onnx")])
-def test_missing_extra(folder: Path, monkeypatch: pytest.MonkeyPatch, form: str, package: str) -> None:
-    """Without the extra the message says what to install."""
-    original = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name.partition(".")[0] == package:
-            raise ImportError(name)
-        return original(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(DataError, match=rf"needs {package}.*pip install '\.\[export\]' in Plumbob's source folder"):
-        export(folder, form)
-
-
-def _with_names(estimator: Any, X: Any) -> Any:
-    """Columns under the names that the estimator remembers; a bare array would be warned about."""
-    return _frame(dict(zip(estimator.feature_names_in_.tolist(), X.T.tolist(), strict=True)))
 
 
 def _frame(columns: dict[str, list[Any]]) -> Any:

@@ -179,7 +179,7 @@ class Export(Verb, words="export", section=LOOK_AT_RUNS, example="export run --t
     """Export the model for other programs, in the units of your tables, or as a scorecard."""
 
     folder: flags.RunFolderArgument
-    to: Annotated[str, Flag("Output format.", "json|skops|onnx|scorecard")] = "json"
+    to: Annotated[str, Flag("Output format.", "json|scorecard")] = "json"
     party: Annotated[str | None, Flag("Export only this party's part (default: all parts merged).")] = None
     out: Annotated[Path | None, Flag("File to write (default: in the run's folder).")] = None
     base_score: Annotated[float, Flag("Scorecard: points at the base odds.")] = 600.0

@@ -30,7 +30,7 @@ from plumbob.data.encoder import choices_of, encoded_width
 from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts
-from plumbob.lab.simulate.raw_export import has_slots
+from plumbob.lab.simulate.export import has_slots
 from plumbob.lab.simulate.training import JointModel, Run, train
 from plumbob.model.links import log_odds, odds_factor
 from plumbob.model.metrics import probabilities

@@ -1,4 +1,4 @@
-"""A run's model in forms that others read: JSON, scikit-learn through skops, ONNX, and a scorecard for people.
+"""A run's model in forms that others read: JSON for programs, and a scorecard for people.
 
 Columns are the encoded ones (`column=category` for a category) in the units of the parties' own tables. Where training
 clipped them, the exported model clips them too. Merged, the model is a logistic regression; one party's part alone
@@ -28,25 +28,13 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.data.encoding import GAP, Bins, EncodedColumn, Levels, Marked, PlainColumn, store_encoding
 from plumbob.errors import DataError
-from plumbob.lab.simulate.raw_export import (
-    RawScores,
-    as_onnx_graph,
-    as_pipeline,
-    fitted_regression,
-    has_slots,
-    raw_scores,
-    slot_weights,
-)
 from plumbob.lab.simulate.training import JointModel
 from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 
-FORMATS = ("json", "skops", "onnx", "scorecard")
+FORMATS = ("json", "scorecard")
 FORMAT = 2  # 1 knew no limits.
-MISSING_EXTRA = (
-    "export to {format} needs {package}, which is not installed: pip install '.[export]' in Plumbob's source folder"
-)
 HEADER = ("party", "column", "bin", "share of training rows", "coefficient", "odds ratio", "points")
 
 
@@ -90,8 +78,6 @@ class LinearScores:
     """The (low, high) limits of each column."""
     sources: tuple[dict[str, Any], ...] = ()
     """How the columns of the parties' tables become these, in order: as bins, as levels, or unchanged."""
-    raw: RawScores | None = None
-    """The same model on the tables' own columns, where these are cut into bins and levels."""
 
 
 def merged(model: JointModel) -> LinearScores:
@@ -114,7 +100,7 @@ def export(
 ) -> Path:
     """Write the model of a run's folder and return the file's path."""
     if to not in FORMATS:
-        raise DataError(f"cannot export to {to!r}; expected one of {', '.join(FORMATS)}")
+        raise DataError(f"cannot export to {to!r}; expected json, which any program can calculate with, or scorecard")
     refuse_unfinished(folder)
     content = _content(folder, to, party, scale)
     place = folder if party is None else RunFolder(folder).party_folder(party)
@@ -127,7 +113,7 @@ def export(
 def _content(folder: Path, to: str, party: str | None, scale: ScorecardScale) -> bytes:
     if to != "scorecard":
         model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
-        return {"json": as_json, "skops": as_skops, "onnx": as_onnx}[to](model)
+        return as_json(model)
     # A joint one belongs to nobody alone.
     if party is None:
         raise DataError("a scorecard is one party's own table; name the party with --party")
@@ -160,82 +146,6 @@ def as_json(model: LinearScores) -> bytes:
     return (json.dumps(stored, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
 
 
-def as_skops(model: LinearScores) -> bytes:
-    """A scikit-learn estimator that `skops.io.load` reads without running foreign code."""
-    try:
-        from skops import io
-    except ImportError as error:
-        raise DataError(MISSING_EXTRA.format(format="skops", package="skops")) from error
-    content: bytes = io.dumps(as_estimator(model) if model.raw is None else _pipeline(model.raw))
-    return content
-
-
-def _pipeline(raw: RawScores) -> Any:
-    try:
-        return as_pipeline(raw)
-    except ImportError as error:
-        raise DataError(MISSING_EXTRA.format(format="skops, with bins,", package="pandas")) from error
-
-
-def as_onnx(model: LinearScores) -> bytes:
-    """An ONNX graph with one input `X`, or, with bins, one for each column; weights are 32-bit numbers in places."""
-    try:
-        if model.raw is not None:
-            return as_onnx_graph(model.raw)
-        from skl2onnx import to_onnx
-        from skl2onnx.common.data_types import DoubleTensorType
-    except ImportError as error:
-        raise DataError(MISSING_EXTRA.format(format="onnx", package="skl2onnx")) from error
-    estimator = as_estimator(model)
-    inputs = [("X", DoubleTensorType([None, len(model.columns)]))]
-    options = {"zipmap": False} if model.classes is not None else None
-    graph = to_onnx(estimator, initial_types=inputs, options={id(_last_step(estimator)): options} if options else None)
-    content: bytes = graph.SerializeToString()
-    return content
-
-
-def as_estimator(model: LinearScores) -> Any:
-    """A fitted scikit-learn estimator with these weights, after steps that fill gaps and clip columns, if needed."""
-    estimator = fitted_regression(model.coefficients, model.intercept, model.classes)
-    before = [*_filling(model.fill), *_clipping(model.limits)]
-    if model.fill is None:
-        first = before[0][1] if before else estimator
-        first.feature_names_in_ = np.array(model.columns, dtype=object)
-    if not before:
-        return estimator
-    from sklearn.pipeline import Pipeline
-
-    return Pipeline([*before, ("scores", estimator)])
-
-
-def _filling(fill: Vector | None) -> list[tuple[str, Any]]:
-    """A step that fills gaps: fitted on one row, the mean of each column is that row."""
-    if fill is None:
-        return []
-    from sklearn.impute import SimpleImputer
-
-    return [("fill", SimpleImputer().fit(fill[None, :]))]
-
-
-def _clipping(limits: tuple[Vector, Vector] | None) -> list[tuple[str, Any]]:
-    """Two scalers that clip: the first maps the range between the limits to [0, 1] and clips, the second maps back."""
-    if limits is None:
-        return []
-    from sklearn.preprocessing import MinMaxScaler, StandardScaler
-
-    low, high = limits
-    clip = MinMaxScaler(clip=True).fit(np.vstack([low, high]))
-    back = StandardScaler().fit(np.zeros((1, len(low))))
-    back.scale_ = clip.scale_
-    back.mean_ = clip.min_
-    back.var_ = clip.scale_**2
-    return [("clip", clip), ("units", back)]
-
-
-def _last_step(estimator: Any) -> Any:
-    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-
-
 def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> LinearScores:
     in_units = [part.in_input_units() for part in parts]
     fills = [part.encoder.fill for part in parts]
@@ -253,8 +163,12 @@ def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> Linear
         sources=tuple(
             {"party": part.party, **store_encoding(source)} for part in parts for source in part.encoder.sources
         ),
-        raw=raw_scores(parts, classes) if has_slots(parts) else None,
     )
+
+
+def has_slots(parts: Sequence[ModelPart]) -> bool:
+    """Whether a part's columns are bins, levels or marks of a gap."""
+    return any(isinstance(source, Marked | Bins | Levels) for part in parts for source in part.encoder.sources)
 
 
 def _limits(parts: Sequence[ModelPart]) -> tuple[Vector, Vector] | None:
@@ -330,3 +244,8 @@ def _slots(
         yield "each unit", None, own[0]
         if isinstance(source, Marked):
             yield GAP, source.share, own[1]
+
+
+def slot_weights(source: Bins | Levels, own: list[float]) -> list[float]:
+    """What each slot adds to the score, in the order of the slots."""
+    return [*own[: source.reference], 0.0, *own[source.reference :]] if source.slots else []
