@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -38,7 +38,6 @@ VERBS = [
     ["check"],
     ["train"],
     ["audit"],
-    ["attack"],
     ["predict"],
     ["receipt"],
     ["report"],
@@ -470,44 +469,54 @@ def test_a_partial_audit_settles_nothing(cli: CommandLine, tmp_path: Path) -> No
     assert 'class="verdict blocked"' not in page
 
 
+def audited(cli: CommandLine, *words: str) -> dict[str, Any]:
+    """The JSON object of an audit, whatever it found."""
+    cli.read()
+    assert cli("audit", *words, "--json", "--quiet") in (0, 3, 4)
+    result: dict[str, Any] = json.loads(cli.read().out)
+    return result
+
+
 @pytest.mark.usefixtures("toy_attacks")
-def test_attack_on_a_recorded_run(cli: CommandLine, runs: Path) -> None:
-    """The folder stays as it is; `--only a b` and `--only a --only b` mean the same."""
-    folder = runs / "exchange"
-    before = (folder / "run.json").read_bytes()
-    found = cli.answer("attack", str(folder))["findings"]
+def test_audit_of_a_recorded_run(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
+    """`--only a b` and `--only a --only b` mean the same; a plan's keys and data are refused beside a run."""
+    folder = tmp_path / "run"
+    shutil.copytree(runs / "exchange", folder)
+    found = audited(cli, str(folder))["findings"]
     toys = [one for one in found if one["stage"] == "training"]
     assert {one["attack"] for one in toys} == {"label-toy", "label-other"}
-    spread = cli.answer("attack", str(folder), "--only", "label-toy", "label-other")
-    repeated = cli.answer("attack", "--only", "label-toy", "--only", "label-other", str(folder))
+    spread = audited(cli, str(folder), "--only", "label-toy", "label-other")
+    repeated = audited(cli, "--only", "label-toy", "--only", "label-other", str(folder))
     assert spread["findings"] == repeated["findings"] == toys
-    one = cli.answer("attack", str(folder), "--only", "label-toy")
+    one = audited(cli, str(folder), "--only", "label-toy")
     assert {finding["attack"] for finding in one["findings"]} == {"label-toy"}
-    assert (folder / "run.json").read_bytes() == before
+    for words in (["--epochs", "3"], ["--data", "breast-cancer"]):
+        assert cli("audit", str(folder), *words) == 2
+        assert "a recorded run has its plan and data" in " ".join(cli.err.split())
 
 
 @pytest.mark.usefixtures("toy_attacks")
-def test_findings_of_a_recorded_run_can_be_kept(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
-    """With `--keep` findings are in the record and on the page, and only once when it is repeated."""
+def test_findings_of_a_recorded_run_are_kept(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
+    """Findings are in the record and on the page, and only once when the audit is repeated."""
     folder = tmp_path / "run"
     shutil.copytree(runs / "clear", folder)
-    found = cli.answer("attack", str(folder), "--keep")["findings"]
+    found = audited(cli, str(folder))["findings"]
     record = RunFolder(folder).record()
     assert record.findings == [Finding.from_dict(one) for one in found]
     assert "label-toy" in (folder / "report.html").read_text()
-    cli.answer("attack", str(folder), "--keep")
+    audited(cli, str(folder))
     assert RunFolder(folder).record().notes == record.notes
 
 
 @pytest.mark.usefixtures("toy_attacks")
 def test_findings_of_one_attack_do_not_drop_those_of_the_others(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
-    """A page that showed a leak shows it still when another attack was run again and kept."""
+    """A page that showed a leak shows it still when another attack was run again."""
     folder = tmp_path / "run"
     shutil.copytree(runs / "clear", folder)
-    cli.answer("attack", str(folder), "--keep")
+    audited(cli, str(folder))
     before = RunFolder(folder).record().findings
     assert {finding.attack for finding in before} == {"label-toy", "label-other"}
-    shown = cli.answer("attack", str(folder), "--only", "label-toy", "--keep")["findings"]
+    shown = audited(cli, str(folder), "--only", "label-toy")["findings"]
     assert {finding["attack"] for finding in shown} == {"label-toy"}
     after = RunFolder(folder).record().findings
     assert sorted(after, key=str) == sorted(before, key=str)
@@ -516,12 +525,12 @@ def test_findings_of_one_attack_do_not_drop_those_of_the_others(cli: CommandLine
 @pytest.mark.usefixtures("toy_attacks")
 def test_attacks_that_do_not_exist(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """Refused before anything is trained, with the names that there are."""
-    assert cli("attack", str(runs / "clear"), "--only", "magic") == 1
+    assert cli("audit", str(runs / "clear"), "--only", "magic") == 1
     assert cli(*AUDIT, "--only", "magic", "--out", str(tmp_path / "run")) == 1
     printed = cli.read()
     assert printed.err.count("there is no attack magic; choose from label-toy, label-other") == 2
     assert not (tmp_path / "run").exists()
-    assert cli("attack", str(runs / "clear"), str(runs / "shares")) == 2
+    assert cli("audit", str(runs / "clear"), str(runs / "shares")) == 2
 
 
 @pytest.mark.usefixtures("toy_attacks")
@@ -530,10 +539,10 @@ def test_attack_without_a_recording(cli: CommandLine, runs: Path, tmp_path: Path
     shutil.copytree(runs / "clear", tmp_path / "run")
     file = tmp_path / "run" / "parties" / "features" / "transcript.npz"
     file.write_bytes(file.read_bytes()[:200])
-    assert cli("attack", str(tmp_path / "run")) == 1
+    assert cli("audit", str(tmp_path / "run")) == 1
     assert "cut short or damaged" in cli.err
     file.unlink()
-    assert cli("attack", str(tmp_path / "run")) == 1
+    assert cli("audit", str(tmp_path / "run")) == 1
     assert "nothing was recorded of features" in cli.err
 
 

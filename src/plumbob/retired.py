@@ -23,22 +23,27 @@ NO_STEPS = "bins are told apart one by one; a difference of neighbouring weights
 RETIRED: dict[str, str] = {
     "--as": "name the columns that are text with --category; write numbers as 1234.5, dates as 2026-11-16",
     "--defences": "audit one plan for each defence, and read their reports side by side",
+    "--delete-unstarted": "delete the folder of a run that never started",
     "--dictionary": NO_RANGES,
     "--encrypted": "`audit` always runs the protocol that the plan names",
     "--monotone": NO_DIRECTION,
+    "--pdf": "open the page in a browser and print it",
     "--range": NO_RANGES,
     "--steps": NO_STEPS,
     "party.toml [table] monotone": NO_DIRECTION,
     "party.toml [table] ranges": NO_RANGES,
     "party.toml [table] steps": NO_STEPS,
     "party.toml [table] types": "list the columns that are text in `category`; write 1234.5 and 2026-11-16",
+    "plumbob attack": "`plumbob audit RUN_DIR` attacks a run that is there",
     "plumbob bench": "`python -m benchmarks` in the source folder prints the tables of docs/benchmarks.md",
+    "plumbob completion": "`plumbob --install-completion` sets up your shell",
     "plumbob party predict --cost": CHOOSE,
     "plumbob party predict --local-if-away": "score with a model of your own columns, trained by a tool of your choice",
     "plumbob party predict --threshold": CHOOSE,
     "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
     "plumbob predict --cost": CHOOSE,
     "plumbob predict --threshold": CHOOSE,
+    "plumbob runs": "`plumbob lab FOLDER` lists the runs in a folder, and `plumbob party status` those of a party",
 }
 
 Given = ParamSpec("Given")

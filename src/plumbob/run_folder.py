@@ -92,7 +92,7 @@ class RunFolder:
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(
                 f"{self.path}: {self._lack()}; name the folder that `train` wrote its report to (a party's runs are in "
-                "party/runs); `plumbob runs` lists them"
+                "party/runs)"
             ) from error
         return RunRecord.from_dict(stored, self.record_file)
 

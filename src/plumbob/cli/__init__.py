@@ -6,7 +6,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Annotated, Any, TextIO
@@ -18,14 +17,11 @@ from plumbob.cli.commands import INTERRUPTED, VerbGroup, add_to
 from plumbob.errors import ROOM_ADVICE, PlumbobError
 from plumbob.party import verbs as party_verbs
 from plumbob.terminal import LogHandler, complain
-from plumbob.verb import Argument, Caller, Result, Verb
+from plumbob.verb import Verb
 
 __all__ = ["INTERRUPTED", "app", "main"]
 
 COMPLETING = "_PLUMBOB_COMPLETE"  # A shell sets it when it asks for the words that fit.
-SHELLS = ("bash", "zsh", "fish")
-# zsh reads a file of its `fpath` at the first Tab, as the function that completes: the first Tab must complete, too.
-FIRST_TAB = '\n[[ $funcstack[1] == _plumbob ]] && _plumbob_completion "$@"\n'
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 HELP = {
@@ -108,7 +104,7 @@ def _verbs_after(first: str) -> list[type[Verb]]:
     if first not in {*HELP, *(verb.words for verb in verbs)}:
         from plumbob.lab import commands as studies
 
-        verbs += [*verbs_in(studies), Completion]
+        verbs += verbs_in(studies)
     return verbs
 
 
@@ -139,7 +135,7 @@ def _group(name: str, sections: Mapping[str, Sequence[str]], text: str | None) -
         cls=type("Group", (VerbGroup,), {"sections": sections}),
         help=text,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=name == "plumbob",
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -171,22 +167,3 @@ def plumbob(
     ] = False,
 ) -> None:
     """Vertical logistic regression whose privacy can be checked, attacked and shown."""
-
-
-@dataclass(frozen=True)
-class Completion(
-    Verb, words="completion", section="Research and tools", example="completion bash >> ~/.bash_completion"
-):
-    """Print the lines that make your shell complete Plumbob's verbs and flags."""
-
-    shell: Annotated[str, Argument("Your shell.", "bash|zsh|fish", choices=SHELLS)]
-
-    def do(self, caller: Caller) -> Result:
-        from typer.completion import get_completion_script  # type: ignore[attr-defined]  # Every version has it there.
-
-        if self.shell not in SHELLS:
-            raise typer.BadParameter(f"expected {', '.join(SHELLS)}, got {self.shell}")
-        script = get_completion_script(prog_name="plumbob", complete_var=COMPLETING, shell=self.shell)
-        if self.shell == "zsh":
-            script += FIRST_TAB
-        return {"script": script, "lines": [script]}

@@ -90,30 +90,16 @@ class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --
 
 
 @dataclass(frozen=True)
-class ListRuns(Verb, words="runs", section=LOOK_AT_RUNS, example="runs"):
-    """List the runs in a folder, with dates, titles and verdicts."""
-
-    folders: Annotated[Sequence[Path], Argument("Folders that hold runs (default: this one).", "[FOLDER]...")] = ()
-    delete_unstarted: Annotated[bool, Flag("Delete the runs that never started.")] = False
-
-    def do(self, caller: Caller) -> Result:
-        from plumbob.commands.runs import run
-
-        return run(self.folders or [Path()], self.delete_unstarted)
-
-
-@dataclass(frozen=True)
 class WriteReport(Verb, words="report", section=LOOK_AT_RUNS, example="report run"):
     """Write a run's report: one HTML page that loads nothing from elsewhere."""
 
     folder: flags.RunFolderArgument
     out: Annotated[Path | None, Flag("File to write (default: report.html in the run's folder).", is_file=True)] = None
-    pdf: Annotated[bool, Flag("Also print both pages to PDF files, with the system's Chromium.")] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.commands.report import run
 
-        return run(self.folder, self.out, self.pdf)
+        return run(self.folder, self.out)
 
 
 @dataclass(frozen=True)

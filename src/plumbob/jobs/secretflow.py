@@ -2,7 +2,7 @@
 
 `SSRegression`, `ss_sgd_train` and `SSGLM` calculate on shares inside an SPU, `HESSLogisticRegression` on shares and
 ciphertexts. `FlLogisticRegressionVertical` hands the label party every score in the clear while it trains. What each
-protocol of the SPU promises is said in its own `docs/reference/runtime_config.md` and `spu.proto`.
+protocol of the SPU promises is said in its own `docs/reference/runtime_config.md` and spu.proto.
 """
 
 from collections.abc import Iterable, Mapping

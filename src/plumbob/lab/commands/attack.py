@@ -1,4 +1,4 @@
-"""`attack`: runs the red team on a recorded run. `audit`: makes a run for it, and keeps its findings in the record."""
+"""`audit`: runs the red team on a recorded run, or makes a run for it, and keeps its findings in the record."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,6 @@ from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import budget_note, cut_short, cut_short_sentence, names, not_run, refuse_unknown
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.commands import Audit, train
-from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report import results
 from plumbob.report.audit import conditions_table, kept_sentence, theorems_table
@@ -35,30 +34,22 @@ def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], li
     return [word for word in words if word not in known], [*only, *(word for word in words if word in known)] or None
 
 
-def run(
-    folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False, verbose: bool = False
-) -> dict[str, object]:
-    """Attack the run in this folder, which stays as it is unless findings are to be kept in it."""
-    findings = audit(folder, only, tell)
-    record = RunFolder(folder).record()
+def audit_run(asked: Audit, folder: Path, only: Sequence[str] | None, caller: Caller) -> Result:
+    """Attack the run in this folder; its record and report then hold the findings."""
+    findings = audit(folder, only, caller.at, asked.predicted)
     truth = Truth.of(folder)
-    canaries = canary_notes(truth, only, tell)
-    figures = figures_of_run(record)
-    notes = [*canaries, *said(SaidWhere.NOTES, figures), budget_note(record.parsed_plan, record.rows)]
-    if keep:
-        file_findings(record, truth, _beside(record.findings, findings), folder, canaries)
-    listed = [asdict(finding) for finding in findings]
-    left_out = not_run(only, Plan.from_toml(record.plan))
-    short = cut_short(record.parsed_plan, record.rows, findings)
-    lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
-    lines += notes if verbose else [_more(findings)]
-    left = {"attacks_not_run": left_out, "attacks_cut_short": short}
+    old = RunFolder(folder).record()
+    record = file_findings(old, truth, _beside(old.findings, findings), folder, canary_notes(truth, only, caller.at))
+    left_out, short = not_run(only, truth.plan), cut_short(truth.plan, truth.rows, findings)
+    lines = [*lines_of(findings, bool(left_out), asked.verbose), *partial_lines(left_out, short)]
+    lines += record.notes if asked.verbose else [_more(findings)]
     return {
         "out": str(folder),
-        "findings": listed,
+        "findings": [asdict(finding) for finding in findings],
         "headlines": findings.headlines.to_dict(),
-        **left,
-        "notes": notes,
+        "attacks_not_run": left_out,
+        "attacks_cut_short": short,
+        "notes": record.notes,
         "lines": lines,
     }
 
@@ -69,9 +60,8 @@ def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
     return [*(finding for finding in kept if finding.attack not in asked), *new]
 
 
-def audit_plan(asked: Audit, caller: Caller) -> Result:
+def audit_plan(asked: Audit, paths: list[str], only: Sequence[str] | None, caller: Caller) -> Result:
     """Train, attack, score, report."""
-    paths, only = told_apart(asked.paths, asked.only)
     plan, drafted = train.plan_for(asked, paths)
     # Before hours of training, not after them.
     refuse_unknown(only)

@@ -189,8 +189,8 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) ->
     )
     return [
         f"With this run the rows have spent epsilon {spent.epsilon(plan.delta):.3g} (delta {plan.delta:g}) in the"
-        f" runs of this folder, {LEDGER} counts them; `plumbob runs` adds up the runs of several folders. Between"
-        " organisations every party keeps such a ledger and refuses a run beyond its most_epsilon."
+        f" runs of this folder, {LEDGER} counts them. Between organisations every"
+        " party keeps such a ledger and refuses a run beyond its most_epsilon."
         " A ledger counts by id: to it, a person under another id column is another person."
     ]
 

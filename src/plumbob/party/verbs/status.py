@@ -4,14 +4,13 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from plumbob.errors import DataError, JournalError
+from plumbob.errors import DataError, JournalError, PlanError
 from plumbob.party import training
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import HEAD
 from plumbob.party.home import Home
 from plumbob.party.plan_runs import is_met, journal_contents, open_journal
 from plumbob.party.rows import is_arbiter
-from plumbob.party.run_list import listed
 from plumbob.party.status import Status, read_status
 from plumbob.party.verbs import Forget
 from plumbob.protocol.sqlite_journal import JournalContents
@@ -70,8 +69,16 @@ def _title(place: Path) -> str:
     session, separator, _ = place.name.partition("-")
     if separator and session in SESSIONS:
         return f"{SESSIONS[session]} ({place.name})"
-    title = listed(place).title
+    title = _title_of_plan(RunFolder(place))
     return f"run {place.name}" + (f" of plan {title!r}" if title else " (named after its plan's hash)")
+
+
+def _title_of_plan(run: RunFolder) -> str:
+    """The title that the plan's author gave it; nothing where no plan can be read."""
+    try:
+        return run.plan().title
+    except (DataError, PlanError):
+        return ""
 
 
 def _state(place: Path, latest: Status | None, journal: JournalContents) -> tuple[bool, str]:
