@@ -114,7 +114,7 @@ def test_held_out_rows_are_scored_rows() -> None:
     assert "each of up to 21,600 scored people" in text(found(test_share=0.2).headlines)
     plan = Plan.for_columns((11, 12), rows=27_000, test_share=0.2)
     assert "each of up to 5,400 scored people" in text(plumbob.check(plan, predicted=0).headlines)
-    assert "each of up to 100 scored people" in text(found(most_rows=100, test_share=0.2).headlines)
+    assert "each of up to 6,000 scored people" in text(found(most_rows=6000, test_share=0.2).headlines)
 
 
 @pytest.mark.parametrize(

@@ -360,7 +360,7 @@ def test_many_rows_are_accepted(split: tuple[int, ...], rows: int, keys: dict[st
         assert all(layout.failure_chance < 2**-60 for layout in shape.gradients(party.name))
     most = shape.most_rows_proved
     LatticeShape(plan, most).prove()
-    with pytest.raises(PlanError, match=f"train on at most {most} rows"):
+    with pytest.raises(PlanError, match=f"train on at most {most:,} rows"):
         LatticeShape(plan, most + 1).prove()
 
 

@@ -24,6 +24,7 @@ from plumbob.counting import counted, percent
 from plumbob.errors import PlanError
 from plumbob.plan import Plan, in_words
 from plumbob.plan.encodings import few_rows
+from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.record import Finding, RunRecord
 
 Checkable = Plan | RunRecord | str | Path | Mapping[str, Any] | Any
@@ -41,10 +42,21 @@ def check(
 
     `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
     party that asks knows from its own table; `predicted` are rows to be scored later, where they are fewer than the
-    plan allows. Rows held out for testing are scored, too.
+    plan allows. Rows held out for testing are scored, too. PlanError where `shares` cannot run the plan.
     """
     figures = figures_of(plan, rows, runs, home, predicted)
+    refuse_impossible(figures.plan, figures.plan.rows)
     return worst_first(all_findings(figures), figures)
+
+
+def refuse_impossible(plan: Plan, rows: int) -> None:
+    """Raise PlanError if `shares` cannot run this plan with this many aligned rows; with 0, with any number of them."""
+    if not plan.kind.has_lattices:
+        return
+    held_out = plan.held_out(rows)
+    shape = LatticeShape(plan, max(rows - held_out, 1))
+    shape.prove()
+    shape.refuse_scores(held_out)
 
 
 def all_findings(figures: Figures) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from plumbob.checking.check import refuse_impossible
 from plumbob.commands import CheckPlan, NewPlan
 from plumbob.data import Table, column_names, read_table
 from plumbob.data.encoder import choices_of
@@ -13,6 +14,7 @@ from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.errors import DataError, PlanError
 from plumbob.plan import Plan
 from plumbob.plan.encodings import suggested_keys
+from plumbob.protocol.shares.shape import MOST_ROWS, LatticeShape
 from plumbob.verb import Result
 from plumbob.verb.flags import id_columns
 from plumbob.verb.plan_flags import plan_from
@@ -54,6 +56,7 @@ def _written(
     plan, differences = _draft(keys, job)
     if names is not None:
         plan = _rename_parties(plan, names.split(","))
+    refuse_impossible(plan, plan.rows)
     plan = _with_lattice_set(plan)
     result = {**shown(plan), **({} if job is None else {"differences": differences})}
     listed = [f"# differs from the job: {line}" for line in differences]
@@ -79,8 +82,6 @@ def _with_lattice_set(plan: Plan) -> Plan:
     """The plan with the parameter set that the run would take, unless that depends on an unknown number of rows."""
     if not plan.kind.has_lattices or plan.lattice_set:
         return plan
-    from plumbob.protocol.shares.shape import MOST_ROWS, LatticeShape
-
     try:
         return plan.replace(lattice_set=LatticeShape(plan, plan.rows or MOST_ROWS).number)
     except PlanError:

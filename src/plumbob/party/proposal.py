@@ -24,6 +24,7 @@ from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from functools import partial
 
+from plumbob.checking.check import refuse_impossible
 from plumbob.data import Table
 from plumbob.data.encoder import encoded_width
 from plumbob.data.summary import size_of, width_with
@@ -168,6 +169,7 @@ def _draft(
     tell(f"all parties' columns after encoding: {', '.join(widths)}; the plan says which")
     second, reason = proposal.choose(first, sizes)
     plan, *_ = _with_widths(own, accountable(second), proposal.table, channels)
+    refuse_impossible(plan, plan.rows)
     numbers = (0, 0, 0) if reason is None else (reason.rows, reason.numeric, reason.levels)
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_PLAN, 0, REASON.pack(*numbers) + _pack(plan))

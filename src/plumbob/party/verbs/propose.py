@@ -32,6 +32,7 @@ from plumbob.plan import Party, Plan
 from plumbob.plan.encodings import DraftedEncoding, TableSize, suggested_keys
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.row_noise import spending_of_a_run
+from plumbob.protocol.shares.shape import LatticeShape
 from plumbob.verb import Result
 
 NO_SIZE = TableSize(1, 0, 1)
@@ -65,6 +66,7 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
         *([remark] if remark else []),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
         *([] if drafts.forecast is None else drafted(drafts.forecast, plan)),
+        *rows_in_words(plan, trained_rows(len(own), plan)),
         *runs_in_words(plan, home.settings, trained_rows(len(own), plan)),
         *evidence_in_words(plan, home, len(own)),
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
@@ -180,6 +182,15 @@ def drafted(forecast: NoiseForecast, plan: Plan) -> Iterator[str]:
         f"no noise is in the plan: noise for whole rows (epsilon {ROW_EPSILON:g}) {forecast.words}; without it, {label}"
         " can read the row of a person of its choice if it invents labels; --noise rows adds it"
     )
+
+
+def rows_in_words(plan: Plan, rows: int) -> Iterator[str]:
+    """A warning where this party's table has more rows to train on than `shares` can run this plan with."""
+    if plan.kind.has_lattices and rows > (most := LatticeShape(plan, rows).most_rows_proved):
+        yield (
+            f"WARNING: this plan trains on at most {most:,} rows, and this table has {rows:,}. If more than {most:,} "
+            "are in common, plumbob party sign refuses the plan; fewer columns (--bins 0) or no --l2 allow more rows"
+        )
 
 
 def runs_in_words(plan: Plan, settings: HomeSettings, rows: int) -> Iterator[str]:

@@ -275,7 +275,7 @@ class LatticeShape:
         """Refuse shares that are cut or lifted wrongly, or masks that show something, more often than is agreed."""
         if self.is_proved:
             return
-        run = f"shares: {self.trained} rows, {self.plan.passes(self.trained)} passes and {self.parties} parties"
+        run = f"shares: {self.trained:,} rows, {self.plan.passes(self.trained)} passes and {self.parties} parties"
         if self.failure_bits > -self._needed_bits:
             what = f"less than {self._needed_bits} bits of safety when shares are cut"
             excess = self.failure_bits + self._needed_bits
@@ -285,7 +285,7 @@ class LatticeShape:
         # Chances are proportional to the passes.
         fewer = math.floor(self.plan.passes(self.trained) * 2.0**-excess)
         remedy = f"set epochs = {fewer}, or " if fewer else ""
-        raise PlanError(f"{run} leave {what}; {remedy}train on at most {self.most_rows_proved} rows")
+        raise PlanError(f"{run} leave {what}; {remedy}train on at most {self.most_rows_proved:,} rows")
 
     @property
     def is_proved(self) -> bool:
@@ -443,7 +443,7 @@ def _too_much(plan: Plan, opened: int) -> str:
     most = _withstood(plan, PROFILES[-1])
     if plan.is_closed:
         rows, columns = most // OPENED_SCORES.bits, most // _share_bits(plan) - 1
-        accepted = f"most_rows = {rows} scored rows, or {columns} columns in all with any number of rows"
+        accepted = f"most_rows = {rows} scored rows, or {columns} columns in all with any number of scored rows"
     else:
         whose = "in all" if len(plan.learners) == 2 else "of one party"
         accepted = f'{most // WEIGHTS.bits - 1} columns {whose}, or open = "never"'
