@@ -13,6 +13,7 @@ from plumbob.plan.settings import FEWEST_ROW_PASSES, MOST_ROW_PASSES
 from plumbob.privacy import rows
 from plumbob.privacy.accounting import gaussian_delta
 from plumbob.privacy.rows import RowCost, Sensitivity
+from plumbob.protocol.shares.shape import LatticeShape
 
 BITS = 13
 
@@ -250,15 +251,19 @@ def test_rows_are_shortened_where_noise_is_dear() -> None:
     assert 0.3 < shares[1] < shares[2] < 0.9
 
 
-def test_a_plan_keeps_its_norm_when_rows_are_filled_in() -> None:
-    """The rule is for rows that the plan states; one that states none keeps sqrt of all columns."""
-    known = Plan.for_columns((10, 10), rows=3000, noise="rows")
-    unknown = Plan.for_columns((10, 10), noise="rows")
-    assert known.joint_norm == pytest.approx(rows.row_rule(3000, (10, 10), known.epsilon, known.delta).row_norm)
-    assert unknown.joint_norm == math.sqrt(20)
-    assert unknown.replace(rows=3000, row_norm=unknown.fixed_row_norm).joint_norm == math.sqrt(20)
-    assert known.replace(rows=0, row_norm=known.fixed_row_norm).joint_norm == known.joint_norm
-    assert Plan.for_columns((10, 10), rows=3000).fixed_row_norm == 0.0
+@pytest.mark.parametrize("named", [0, 3000])
+def test_a_run_follows_the_rule_for_the_rows_that_it_trains_on(named: int) -> None:
+    """Whether the plan names rows or not; what a plan says itself stays."""
+    plan = Plan.for_columns((10, 10), rows=named, test_share=0.2, noise="rows")
+    rule = rows.row_rule(2400, (10, 10), plan.epsilon, plan.delta)
+    ruled = plan.on(2400)
+    assert ruled.epochs == plan.passes(2400) == rule.passes
+    assert ruled.row_norm == plan.norm_over(2400) == pytest.approx(rule.row_norm)
+    assert LatticeShape(plan, 2400).plan == ruled
+    own = plan.replace(epochs=3, row_norm=1.0)
+    assert own.on(2400) == own
+    plain = Plan.for_columns((10, 10), rows=3000)
+    assert plain.on(3000) == plain
 
 
 @pytest.mark.parametrize("parties", [1, 2, 5, 8])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from plumbob.checking.check import notes
+from plumbob.checking.row_notes import noise_in_words
 from plumbob.crypto.lattice import local
 from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table, split_array, stream
@@ -19,6 +20,7 @@ from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
 from plumbob.lab.simulate import train
 from plumbob.model.logistic import largest_rate, signs_of
 from plumbob.plan import Plan, rules
+from plumbob.plan.settings import USUAL_EPOCHS
 from plumbob.plan.sigmoids import AMPLITUDES, SIGMOIDS
 from plumbob.privacy import rows
 from plumbob.privacy.accounting import zcdp_epsilon
@@ -166,9 +168,29 @@ def test_every_trained_row_is_within_its_party_s_norm() -> None:
     assert (run.transcripts["label"].X[:, -1] == 1.0).all()
 
 
+@pytest.mark.parametrize("protocol", ["clear", "shares"])
+def test_a_plan_that_names_no_rows_trains_as_one_that_does(protocol: str) -> None:
+    """Passes and the norm of rows follow from the rows that are trained on, in the run and in its record."""
+    X, y = people(300)
+    keys: dict[str, Any] = {"epochs": 0, "protocol": protocol, "test_share": 0.2, "epsilon": 0.5}
+    if protocol == "shares":
+        keys["open"] = "own"
+    rule = rows.row_rule(240, (3, 4), 0.5, plan_for(**keys).delta)
+    for named in (0, 300):
+        run = trained(plan_for(rows=named, **keys), (X, y))
+        assert rule.passes < USUAL_EPOCHS
+        assert f"in each of {rule.passes} passes" in noise_in_words(run.model.plan, run.record.rows)
+        for name, share in (("label", 3 / 7), ("features", 4 / 7)):
+            transcript = run.transcripts[name]
+            own = transcript.X[:, : run.model.plan.party(name).features]
+            longest = float(np.linalg.norm(own, axis=1).max())
+            assert longest <= rule.row_norm * math.sqrt(share) * (1 + 1e-9) < math.sqrt(7 * share)
+            assert protocol == "shares" or len(transcript.sums) == rule.passes
+
+
 def test_clear_is_the_reference_descent() -> None:
     """`clear` and the descent in whole numbers give the same weights from the same noise."""
-    plan = plan_for()
+    plan = plan_for().on(300)
     run = trained(plan, people(300))
     cost = row_noise.row_cost(plan, 0.0)
     assert cost is not None
@@ -331,12 +353,12 @@ def test_a_refused_budget_sends_nothing_about_rows() -> None:
 
 def test_rounding_inside_the_products_is_paid_for() -> None:
     """The sensitivity over shares is that of clear in coarser units, plus the strays; never less."""
-    plan = shared_plan()
+    plan = shared_plan().on(300)
     cost, exact = LatticeShape(plan, 300).row_cost, row_noise.row_cost(plan, 0.0)
     assert cost is not None
     assert exact is not None
     in_plain_units = cost.sensitivity * 2.0 ** -LatticeShape(plan, 300).gradient_fraction
-    assert in_plain_units >= 2 * math.sqrt(8) * 1.0016
+    assert in_plain_units >= 2 * math.hypot(plan.row_norm, 1.0) * 1.0016
     assert in_plain_units == pytest.approx(exact.sensitivity * 2.0**-33, rel=1e-5)
     assert 0.999 < cost.epsilon(plan.delta) <= 1.0
 

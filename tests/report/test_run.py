@@ -75,7 +75,10 @@ def test_a_run_that_did_not_end(status: str) -> None:
             '<td class="words">14 passes on all 40 rows (by the public rule)</td><td>by the public rule</td>',
         ),
         ({"epochs": 3}, "<td>3</td><td>by the public rule</td>"),
-        ({"epochs": 0, "noise": "rows", "scale": "public"}, "<td>by the public rule</td><td>by the public rule</td>"),
+        (
+            {"epochs": 0, "noise": "rows"},
+            '<td class="words">6 passes on all 40 rows (by the public rule)</td><td>by the public rule</td>',
+        ),
     ],
 )
 def test_epochs_by_the_public_rule(keys: dict[str, Any], cells: str) -> None:

@@ -91,7 +91,7 @@ def figures_of(
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
-    judged = plan if rows is None else plan.replace(rows=rows, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
+    judged = plan if rows is None else plan.replace(rows=rows).on(rows - plan.held_out(rows))
     return Figures.of(judged, rows, runs, home, predicted)
 
 

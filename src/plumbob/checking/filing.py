@@ -36,7 +36,7 @@ def with_verdicts(record: RunRecord) -> RunRecord:
 
 def predictions(plan: Plan, training_rows: int) -> list[Finding]:
     """The findings of `check` for a plan on this many rows, all of them for training, whatever was held out."""
-    return check(_of_training_rows(plan), training_rows)
+    return check(_of_training_rows(plan, training_rows), training_rows)
 
 
 def judgement_of_run(record: RunRecord) -> PlanJudgement:
@@ -77,12 +77,12 @@ def figures_of_run(record: RunRecord) -> Figures:
 
 def planned_ledger(plan: Plan, training_rows: int) -> list[LedgerCurve]:
     """The ledger's curves from the plan's numbers, on this many rows."""
-    accounts = ledger.planned(_of_training_rows(plan), training_rows).accounts
+    accounts = ledger.planned(_of_training_rows(plan, training_rows), training_rows).accounts
     return [ledger_curve(account, is_planned=True) for account in accounts]
 
 
-def _of_training_rows(plan: Plan) -> Plan:
-    return plan.replace(test_share=0.0, rows=0, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
+def _of_training_rows(plan: Plan, rows: int) -> Plan:
+    return plan.on(rows).replace(test_share=0.0, rows=0)
 
 
 def ledger_curve(account: ledger.Account, is_planned: bool) -> LedgerCurve:

@@ -218,7 +218,7 @@ def noise_in_words(plan: Plan, rows: int = 0) -> str:
     if plan.noise == "none":
         return "none"
     if (of_rows := kept_cost(plan, rows)) is not None:
-        return _row_noise_in_words(plan, of_rows)
+        return _row_noise_in_words(plan.on(rows) if rows else plan, of_rows)
     if plan.noise == "rows":
         return "rows: the arithmetic of this run fails too often for its delta to pay for, so that nothing is promised"
     stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)

@@ -35,8 +35,7 @@ def run(options: CheckPlan) -> Result:
     runs = options.runs * (1 if job is None else job.fits)
     plan_hash, assumed = plan.hash(), []
     if aligned:
-        # As `check` with rows: the number of passes may depend on them, and was agreed without.
-        plan = plan.replace(rows=aligned, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
+        plan = plan.replace(rows=aligned)
         assumed = [f"The plan does not say how many rows there are; {aligned:,} were aligned."]
     findings = _findings(plan, job, options, home)
     noise = [] if job is not None else prices_of_noise(plan)

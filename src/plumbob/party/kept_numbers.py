@@ -58,7 +58,7 @@ def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:
         piece = unit * entries[start : min(start + ROWS_AT_ONCE, rows), :own]
         longest = max(longest, float(np.linalg.norm(piece, axis=1).max(initial=0.0)))
         squares += np.square(piece).sum(axis=0)
-    limit = plan.joint_norm * math.sqrt(own / max(1, plan.columns))
+    limit = plan.norm_over(rows) * math.sqrt(own / max(1, plan.columns))
     if limit and longest > limit + unit * math.sqrt(own):
         return "a row's norm"
     has_moments = plan.scale in ("whitened", "standard") and plan.noise != "rows"

@@ -114,6 +114,15 @@ class Plan(PlanSettings):
             values["heuristic"] = {**asdict(self.heuristic), **values["heuristic"]}
         return self._from_values(values, mistakes)
 
+    def on(self, trained: int) -> Self:
+        """This plan as a run with this many training rows follows it.
+
+        Under noise for whole rows the public rule's passes and norm follow from these rows, and are then in its keys.
+        """
+        if self.noise != "rows" or (self.epochs and self.row_norm):
+            return self
+        return self.replace(epochs=self.passes_over(trained), row_norm=self.norm_over(trained))
+
     def with_names(self, names: Sequence[str]) -> Self:
         """The same plan with other names for its parties with columns; an arbiter keeps its name."""
         named = [Party(name, party.role, party.features) for name, party in zip(names, self.learners, strict=True)]

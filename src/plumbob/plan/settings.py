@@ -333,7 +333,7 @@ class PlanSettings:
         ruled = levels_by_rule(rows, self.columns, len(self.learners))
         if self.is_sampled_by_rule:
             return ruled
-        return levels_as_planned(ruled, self.passes_without_sample, self.full_passes)
+        return levels_as_planned(ruled, self.passes_over(rows), self.full_passes)
 
     @property
     def is_sampled_by_rule(self) -> bool:
@@ -351,20 +351,27 @@ class PlanSettings:
 
     @property
     def passes_without_sample(self) -> int:
-        """`epochs`, or what the public rule says where every pass uses all rows; with noise, all passes there are."""
+        """The passes over the rows that the plan names, all of them in each pass."""
+        return self.passes_over(self._trained)
+
+    @property
+    def _trained(self) -> int:
+        """The training rows among those that the plan names; 0 = not known yet."""
+        return self.rows - self.held_out(self.rows)
+
+    def passes_over(self, trained: int) -> int:
+        """`epochs`, or what the public rule says where every pass uses all of this many training rows; 0 = not known.
+
+        Under noise for whole rows there are no other passes.
+        """
         if self.epochs:
             return self.epochs
-        if self.noise == "rows" and self.rows:
-            return row_passes(self.rows - self.held_out(self.rows), self.columns, self.epsilon, self.delta)
+        if self.noise == "rows" and trained:
+            return row_passes(trained, self.columns, self.epsilon, self.delta)
         if not self.follows_rule:
             return USUAL_EPOCHS
         ruled = passes_without_sample(len(self.learners))
         return ruled if self.noise == "none" else min(ruled, MOST_ROW_PASSES)
-
-    @property
-    def fixed_epochs(self) -> int:
-        """The value that `epochs` needs where `rows` is changed: under noise for whole rows the rule depends on it."""
-        return self.passes_without_sample if self.noise == "rows" else self.epochs
 
     @property
     def rate(self) -> float:
@@ -388,17 +395,19 @@ class PlanSettings:
 
     @property
     def joint_norm(self) -> float:
-        """The norm that rows are clipped to: `row_norm`, or the public rule's under noise for rows; 0 = off."""
+        """The norm that rows are clipped to where the plan names the rows; 0 = they are not clipped."""
+        return self.norm_over(self._trained)
+
+    def norm_over(self, trained: int) -> float:
+        """`row_norm`, or under noise for whole rows the public rule's for this many training rows; 0 = not clipped.
+
+        Where nobody knows the rows, the rule's largest norm.
+        """
         if self.row_norm or self.noise != "rows":
             return self.row_norm
-        if not self.rows:
+        if not trained:
             return math.sqrt(self.columns)
-        return usual_row_norm(self.rows - self.held_out(self.rows), self.columns, self.epsilon, self.delta)
-
-    @property
-    def fixed_row_norm(self) -> float:
-        """The value that `row_norm` needs where `rows` is changed, for the same reason as in `fixed_epochs`."""
-        return self.joint_norm if self.noise == "rows" else self.row_norm
+        return usual_row_norm(trained, self.columns, self.epsilon, self.delta)
 
     def held_out(self, rows: int) -> int:
         """How many of this many aligned rows are kept for testing."""

@@ -63,7 +63,7 @@ def train_clear(
     steps = all_steps(rows, plan)
     generator = stream(seed, "noise")
     labels = _labels(plan, parties[0], seed)
-    on_sums = _noise_on_sums(plan, parties, generator)
+    on_sums = _noise_on_sums(plan.on(rows), parties, generator)
     finished = kept = 0 if keeper is None else _take_up(parties, keeper.resumed())
     for batch in batches(seed, rows, plan):
         # Drawn also for steps that an earlier start finished: the next one continues where they left the generator.
@@ -119,7 +119,8 @@ def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[
     for party in plan.learners:
         # From the seed, like all noise here.
         draw = stream(seed, f"home of {party.name}").bytes
-        treatment = row_noise.HomeTreatment(plan, party.name, draw, failure=0.0) if plan.noise == "rows" else None
+        ruled = plan.on(_trained_rows(plan, tables))
+        treatment = row_noise.HomeTreatment(ruled, party.name, draw, failure=0.0) if plan.noise == "rows" else None
         shard = build_shard(tables[party.name], plan, party.name, seed, treatment)
         columns = columns_of(plan, party.name)
         start = np.zeros(columns)
@@ -128,6 +129,11 @@ def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[
         parties.append(OpenParty(party.name, shard, descent, shard.penalties(plan.l2), start, [], []))
         before += party.features
     return parties
+
+
+def _trained_rows(plan: Plan, tables: Mapping[str, Table]) -> int:
+    rows = len(tables[plan.label_party.name])
+    return rows - plan.held_out(rows)
 
 
 def _noise_on_sums(plan: Plan, parties: list[OpenParty], generator: np.random.Generator) -> list[Matrix] | None:

@@ -116,7 +116,7 @@ class TrainingParty(AnyParty):
 
         self.participant.spend_rows(spending_of_a_run(self.plan, trained))
         draw = self.participant.draws.of("noise at home").draw
-        return HomeTreatment(self.plan, self.participant.name, draw, run_failure(self.plan, trained))
+        return HomeTreatment(self.plan.on(trained), self.participant.name, draw, run_failure(self.plan, trained))
 
     def own_numbers(self) -> Numbers:
         """Everything that depends on this party's data and shapes its messages."""

@@ -159,7 +159,9 @@ def promised_cost(plan: Plan, rows: int) -> RowCost | None:
 
     PrivacyError where the plan promises more than such a run keeps.
     """
-    return row_cost(plan, run_failure(plan, rows)) if plan.noise == "rows" else None
+    if plan.noise != "rows":
+        return None
+    return row_cost(plan.on(rows) if rows else plan, run_failure(plan, rows))
 
 
 def kept_cost(plan: Plan, rows: int) -> RowCost | None:

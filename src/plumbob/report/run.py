@@ -182,9 +182,7 @@ def _value_of_key(plan: Plan, key: SettingKey, rows: int) -> str:
     """The value that the run uses: for epochs left to the public rule, the rule's."""
     if key.name != "epochs" or plan.epochs:
         return _setting(getattr(plan, key.name))
-    # With noise on whole rows the rule goes by the rows that the plan names.
-    is_open = not (plan.rows if plan.noise == "rows" else rows)
-    return PUBLIC_RULE if is_open else f"{in_words(plan.levels(rows))} ({PUBLIC_RULE})"
+    return PUBLIC_RULE if not rows else f"{in_words(plan.levels(rows))} ({PUBLIC_RULE})"
 
 
 def _default(plan: Plan, key: SettingKey) -> str:

@@ -121,7 +121,7 @@ def test_the_run_again_is_the_same_run(keys: dict[str, Any]) -> None:
     """Rows rebuilt from transcripts train to the same weights, in the same batches."""
     run = small_run(rows=64, test_share=0.25, epochs=1, **keys)
     truth = Truth.of(run)
-    second = train(plan_again(truth.plan), tables_again(truth))
+    second = train(plan_again(truth), tables_again(truth))
     np.testing.assert_allclose(weights_of(second), weights_of(run), atol=1e-5)
 
 

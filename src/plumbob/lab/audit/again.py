@@ -27,24 +27,18 @@ NO_EVIDENCE = {"evidence": "none", "days": 0, "auditors": {}}
 
 def run_again(truth: Truth) -> Truth:
     """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
-    return Truth.of(train(in_clear(plan_again(truth.plan)), tables_again(truth)))
+    return Truth.of(train(in_clear(plan_again(truth)), tables_again(truth)))
 
 
-def plan_again(plan: Plan) -> Plan:
+def plan_again(truth: Truth) -> Plan:
     """The plan for the same training of rows that are prepared already, with the same widths."""
+    plan = truth.plan.on(truth.rows)
     # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
     scale = "none" if plan.joint_norm else plan.scale
     # The public rate is for whitened columns, and these are, although the plan cannot say so again.
     rate = plan.rate if plan.joint_norm else plan.learning_rate
     as_they_are = {"missing": "refuse", "categorical": "refuse", "bins": 0, "test_share": 0.0, "rows": 0}
-    return plan.replace(
-        **as_they_are,
-        **NO_EVIDENCE,
-        scale=scale,
-        learning_rate=rate,
-        epochs=plan.fixed_epochs,
-        row_norm=plan.fixed_row_norm,
-    )
+    return plan.replace(**as_they_are, **NO_EVIDENCE, scale=scale, learning_rate=rate)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:
@@ -150,7 +144,7 @@ class RunsAgain:
 
     def _run(self, changed: Changed) -> Run:
         """Run with a hook as it is, and without one in the clear: honest messages give the same numbers."""
-        plan, tables = plan_again(self.truth.plan), tables_again(self.truth)
+        plan, tables = plan_again(self.truth), tables_again(self.truth)
         if changed.hook is not None:
             return train(plan, tables, instead={self.by: hooked(party_class(plan.kind), changed.hook)})
         if changed.labels is not None:

@@ -128,7 +128,7 @@ def _attacks(
     if any(coalitions(truth.plan)):
         yield "coalitions", lambda tell: findings_together(truth, only, tell)
     if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
-        again = plan_again(truth.plan), tables_again(truth)
+        again = plan_again(truth), tables_again(truth)
         yield ARBITER, lambda tell: arbiter_audit(truth, *again, tell)
 
 
@@ -214,7 +214,7 @@ def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | N
         return []
     if isinstance(hook, NotApplicable):
         return scored(attack, by, hook, truth)
-    plan = plan_again(truth.plan)
+    plan = plan_again(truth)
     prefer_those_in_doubt(hook, truth, by)
     attacker = hooked(party_class(plan.kind), hook)
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes(truth.rows):

@@ -90,7 +90,7 @@ def canary_notes(truth: Truth, only: Sequence[str] | None, tell: Tell) -> list[s
     if truth.plan.noise != "rows" or only is not None:
         return []
     tell("canaries, in runs of their own")
-    return [canary_sentence(plan_again(truth.plan), tables_again(truth))]
+    return [canary_sentence(plan_again(truth), tables_again(truth))]
 
 
 def file_findings(

@@ -132,6 +132,10 @@ class LatticeShape:
     sampled: int = 0
     """How many of them the passes of this level use; 0 = all."""
 
+    def __post_init__(self) -> None:
+        # Passes and norm follow from the rows that are trained on, whatever the plan could know of them.
+        object.__setattr__(self, "plan", self.plan.on(self.trained))
+
     @property
     def rows(self) -> int:
         """How many rows a pass goes over."""
