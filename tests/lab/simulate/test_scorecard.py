@@ -2,8 +2,10 @@
 
 import csv
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +13,6 @@ import pytest
 
 from plumbob.data import Table, table_from
 from plumbob.data.encoder import fit_encoder
-from plumbob.data.encoding import Bins
 from plumbob.errors import DataError
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.export import ScorecardScale, export, scorecard
@@ -41,44 +42,77 @@ def run(tables: Mapping[str, Table]) -> Run:
     return train(plan.replace(features=widths), tables)
 
 
-def points(part: ModelPart, table: Table, scale: ScorecardScale) -> list[float]:
-    """Each row's points, added up by hand from the table of points."""
-    lines = scorecard(part, scale)
-    by_slot = {(line.column, line.slot): line.points for line in lines}
-    totals = [by_slot["(base)", ""]] * len(table)
-    for column, source in zip(table.columns, part.encoder.sources, strict=True):
-        slots, places = source.slots, source.places(column)  # type: ignore[attr-defined]  # Bins or levels.
-        totals = [total + by_slot[source.name, slots[place]] for total, place in zip(totals, places, strict=True)]
+def points_by_hand(file: Path, table: Table) -> list[float]:
+    """Each row's points, added up from the file alone, as somebody with a pencil would."""
+    with file.open(newline="", encoding="utf-8") as content:
+        lines = list(csv.DictReader(content))
+    base = next(float(line["points"]) for line in lines if line["column"] == "(base)")
+    totals = [base] * len(table)
+    for column in table.columns:
+        own = [line for line in lines if line["column"] == column.name]
+        for row, cell in enumerate(column.texts if column.is_text else column.numbers.tolist()):
+            totals[row] += points_of(cell, own)
     return totals
 
 
-def test_points_add_up_to_the_score(run: Run, tables: Mapping[str, Table]) -> None:
-    """The parties' points of a person are base plus factor times the log-odds of the negative class."""
+def points_of(cell: str | float | None, lines: list[dict[str, str]]) -> float:
+    """The points of one cell."""
+    points = {line["bin"]: float(line["points"]) for line in lines}
+    if cell is None or cell != cell:
+        return points["(gap)"]
+    if isinstance(cell, str):
+        return points[cell if cell in points else "(any other)"]
+    total = 0.0
+    for line in lines:
+        if line["bin"] == "(per unit)":
+            low, high = float(line["lowest"] or "-inf"), float(line["highest"] or "inf")
+            total += float(line["points"]) * min(max(cell, low), high)
+        elif ends := re.match(r"\((.*), (.*)[])]", line["bin"]):
+            total += float(line["points"]) * (float(ends[1]) < cell <= float(ends[2]))
+    return total
+
+
+def people(seed: int, rows: int, unseen: bool = False) -> dict[str, Table]:
+    """A bank's and a fund's rows, with gaps, rare levels, large values and, if wished, what training never saw."""
+    generator = np.random.default_rng(seed)
+    income = np.round(generator.lognormal(size=rows), 2).tolist()
+    age: list[float | None] = [float(value) for value in generator.integers(18, 80, rows)]
+    debt = [None if row % 9 == 0 else round(float(value), 3) for row, value in enumerate(generator.normal(size=rows))]
+    town: list[str | None] = [TOWNS[place] for place in generator.integers(0, 4, rows)]
+    kind = [("a", "b")[place] for place in generator.integers(0, 2, rows)]
+    town[:3] = ["Rome"] * 3
+    if unseen:
+        town[5], kind[6], age[7], income[8] = "Oslo", "c", None, 1e6
+    labels = [
+        "bad" if value == "Ulm" or (other or 0.0) > 0.5 else "good" for value, other in zip(town, debt, strict=True)
+    ]
+    bank = table_from(pa.table({"income": income, "age": age}), labels=labels)
+    return {"label": bank, "features": table_from(pa.table({"town": town, "kind": kind, "debt": debt}))}
+
+
+KEYS: dict[str, dict[str, Any]] = {
+    "bins": {"bins": 4},
+    "bins and plain columns": {"bins": 4, "plain": True, "scale": "whitened"},
+    "bins and plain columns that nothing clips": {"bins": 5, "plain": True, "scale": "standard"},
+    "marked gaps": {"missing": "indicator", "categorical": "one-hot", "scale": "whitened"},
+    "gaps at the mean": {"missing": "mean", "categorical": "one-hot", "scale": "standard"},
+}
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
+def test_a_scorecard_is_the_model(keys: dict[str, Any], tmp_path: Path) -> None:
+    """A thousand rows are scored from the files alone, rows with what training never saw included, as by the model."""
+    plan = Plan.for_columns((1, 1), protocol="clear", seed=3, epochs=5, batch_size=50, **keys)
+    training = people(1, 600)
+    widths = [len(fit_encoder(table, np.arange(600), plan).names) for table in training.values()]
+    run = train(plan.replace(features=widths), training)
+    run.save(tmp_path)
     scale = ScorecardScale(500, 20, 40)
-    total = np.sum([points(run.model.parts[name], table, scale) for name, table in tables.items()], axis=0)
-    scores = run.model.scores(tables)
-    expected = 500 + 40 / math.log(2) * (-scores - math.log(20))
+    new = people(2, 1000, unseen=True)
+    files = [export(tmp_path, "scorecard", party=name, scale=scale) for name in new]
+    total = np.sum([points_by_hand(file, table) for file, table in zip(files, new.values(), strict=True)], axis=0)
+    expected = 500 + 40 / math.log(2) * (-run.model.scores(new) - math.log(20))
     np.testing.assert_allclose(total, expected, atol=1e-6)
-
-
-def test_a_plain_column_adds_to_the_points_of_its_bins() -> None:
-    """A bin's points are those of a row at the mean of its training rows, a gap's those of a row without a value."""
-    generator = np.random.default_rng(9)
-    debt = [None if row % 9 == 0 else float(value) for row, value in enumerate(generator.normal(size=300))]
-    labels = [int((value or 0.0) + noise > 0) for value, noise in zip(debt, generator.normal(size=300), strict=True)]
-    tables = {
-        "label": table_from(pa.table({"x": generator.normal(size=300)}), labels=labels),
-        "features": table_from(pa.table({"debt": debt})),
-    }
-    plan = Plan.for_columns((4, 5), protocol="clear", bins=4, plain=True, seed=3, l2=0.01)
-    part, scale = train(plan, tables).model.parts["features"], ScorecardScale(500, 20, 40)
-    _, bins = part.encoder.sources
-    assert isinstance(bins, Bins)
-    (base, *slots) = scorecard(part, scale)
-    assert [line.slot for line in slots] == list(bins.slots)
-    typical = table_from(pa.table({"debt": [*bins.means, None]}))
-    expected = -scale.factor * part.partial_scores(typical)
-    np.testing.assert_allclose([base.points + line.points for line in slots], expected, atol=1e-9)
 
 
 def test_twice_the_odds_are_so_many_points_more() -> None:
@@ -96,8 +130,8 @@ def test_each_party_writes_its_own(run: Run, tmp_path: Path) -> None:
         rows = list(csv.DictReader(lines))
     assert {row["column"] for row in rows} == {"(base)", "town", "debt"}
     town = [row for row in rows if row["column"] == "town"]
-    assert [row["bin"] for row in town] == ["Bonn", "Kiel", "Ulm", "(gap)"]
-    assert [row["points"] for row in town].count("0") >= 1
+    assert [row["bin"] for row in town] == ["Bonn", "Kiel", "Ulm", "(any other)", "(gap)"]
+    assert [float(row["points"]) for row in town].count(0.0) >= 1
     assert sum(float(row["share of training rows"]) for row in town) == pytest.approx(1)
     with pytest.raises(DataError, match="name the party"):
         export(tmp_path, "scorecard")

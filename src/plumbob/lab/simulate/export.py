@@ -9,9 +9,12 @@ A scorecard is one party's part as points per bin and level: the table that peop
     points = base + PDO / ln 2 * (ln(odds of the negative class) - ln(odds at the base))
 
 The odds of the negative class are exp(-score), and the score is the sum of the parties' parts, so each party has points
-for its own columns. The label party's table also holds the base; the points of a person are the sum over all tables. A
-column that stands as it is beside its bins adds to each bin's points what the mean of the bin's training rows gives:
-points are then those of a typical row of the bin, and a person's score may differ a little from their sum.
+for its own columns. The label party's table also holds the base; the points of a person are the sum over all tables.
+
+The table is the model: whoever adds the points by hand gets the score. A person has the points of one bin or level of
+each column; those of the reference are 0. A number that also stands as it is, beside its bins or without any, has one
+line more, the points of each unit of it, between the lowest and the highest value that count. A gap has the points of
+its own line and none for units, and a level that is not listed has those of `(any other)`.
 """
 
 import csv
@@ -21,12 +24,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.data.encoding import GAP, Bins, EncodedColumn, Levels, Marked, PlainColumn, store_encoding
+from plumbob.data.encoding import GAP, RARE, Bins, Levels, Marked, store_encoding
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
 from plumbob.protocol.part import ModelPart
@@ -35,7 +38,18 @@ from plumbob.run_folder import RunFolder
 
 FORMATS = ("json", "scorecard")
 FORMAT = 2  # 1 knew no limits.
-HEADER = ("party", "column", "bin", "share of training rows", "coefficient", "odds ratio", "points")
+HEADER = (
+    "party",
+    "column",
+    "bin",
+    "share of training rows",
+    "lowest",
+    "highest",
+    "coefficient",
+    "odds ratio",
+    "points",
+)
+PER_UNIT, ANY_OTHER = "(per unit)", "(any other)"
 
 
 @dataclass(frozen=True)
@@ -184,13 +198,16 @@ def _limits(parts: Sequence[ModelPart]) -> tuple[Vector, Vector] | None:
 
 @dataclass(frozen=True)
 class Line:
-    """One bin or level; `share` is None for a column that is taken as it is, whose coefficient is for one unit."""
+    """The points of a bin or a level, or of each unit of a number."""
 
     column: str
     slot: str
     share: float | None
+    """The share of the training rows in this bin or level; None where that means nothing."""
     coefficient: float
     points: float
+    limits: tuple[float, float] | None = None
+    """The lowest and the highest value that count; one beyond counts as this one."""
 
 
 def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
@@ -202,48 +219,66 @@ def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
         )
     coefficients, offset = part.in_input_units()
     base = (scale.offset if part.role == "label" else 0.0) - scale.factor * offset
-    lines = [Line("(base)", "", None, offset, base)]
-    place, slopes = 0, dict[str, tuple[float, float]]()
-    in_bins = {source.name for source in part.encoder.sources if isinstance(source, Bins)}
+    weights = [_Weight("(base)", "", None, offset)]
+    limits, fill = part.input_limits(), part.encoder.fill
+    place, at_gap = 0, 0.0
     for source in part.encoder.sources:
         own = coefficients[place : place + source.width].tolist()
-        if isinstance(source, PlainColumn) and source.name in in_bins:
-            slopes[source.name] = own[0], 0.0 if part.encoder.fill is None else float(part.encoder.fill[place])
+        if isinstance(source, Bins | Levels):
+            weights += _weights_of_slots(source, own, at_gap)
+            at_gap = 0.0
         else:
-            lines += [
-                Line(source.name, slot, share, weight, -scale.factor * weight)
-                for slot, share, weight in _slots(source, own, *slopes.get(source.name, ()))
-            ]
+            ends = None if limits is None else (float(limits[0][place]), float(limits[1][place]))
+            weights.append(_Weight(source.name, PER_UNIT, None, own[0], ends))
+            # A gap stands at the mean, and has the points of a line of its own instead of those of its units.
+            at_gap = 0.0 if fill is None else own[0] * float(fill[place])
+            if isinstance(source, Marked):
+                weights.append(_Weight(source.name, GAP, source.share, own[1] + at_gap))
+            elif source.name not in _in_bins(part) and fill is not None:
+                weights.append(_Weight(source.name, GAP, None, at_gap))
         place += source.width
-    return lines
+    return [
+        Line(column, slot, share, weight, base if column == "(base)" else -scale.factor * weight, ends)
+        for column, slot, share, weight, ends in weights
+    ]
+
+
+class _Weight(NamedTuple):
+    column: str
+    slot: str
+    share: float | None
+    weight: float
+    limits: tuple[float, float] | None = None
+
+
+def _in_bins(part: ModelPart) -> set[str]:
+    return {source.name for source in part.encoder.sources if isinstance(source, Bins)}
+
+
+def _weights_of_slots(source: Bins | Levels, own: list[float], at_gap: float) -> Iterator[_Weight]:
+    """A line for each slot, and one for what training did not see: such a row counts as an average one."""
+    weights = slot_weights(source, own)
+    average = float(np.dot(weights, source.shares)) if weights else 0.0
+    listed = len(weights) - source.has_gaps
+    for slot, share, weight in zip(source.slots[:listed], source.shares, weights[:listed], strict=False):
+        yield _Weight(source.name, ANY_OTHER if slot == RARE else slot, share, weight)
+    if isinstance(source, Levels) and not source.has_rare:
+        yield _Weight(source.name, ANY_OTHER, 0.0, average)
+    share, weight = (source.shares[-1], weights[-1]) if source.has_gaps else (0.0, average)
+    yield _Weight(source.name, GAP, share, weight + at_gap)
 
 
 def as_csv(party: str, lines: list[Line]) -> bytes:
-    """The scorecard as CSV: points as whole numbers, everything else to the last digit."""
+    """The scorecard as CSV, every number to the last digit: rounded points would be another model."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEADER)
     for line in lines:
         share = "" if line.share is None else line.share
         ratio = "" if line.column == "(base)" else math.exp(line.coefficient)
-        writer.writerow([party, line.column, line.slot, share, line.coefficient, ratio, round(line.points)])
+        ends = ("", "") if line.limits is None else line.limits
+        writer.writerow([party, line.column, line.slot, share, *ends, line.coefficient, ratio, line.points])
     return file.getvalue().encode()
-
-
-def _slots(
-    source: EncodedColumn, own: list[float], slope: float = 0.0, at_gap: float = 0.0
-) -> Iterator[tuple[str, float | None, float]]:
-    """(slot, share, weight) of all slots; the reference's weight is 0, plus what the plain column's slope adds."""
-    if isinstance(source, Bins) and slope:
-        middles = [*source.means, at_gap][: len(source.slots)]
-        weights = (weight + slope * middle for weight, middle in zip(slot_weights(source, own), middles, strict=True))
-        yield from zip(source.slots, source.shares, weights, strict=True)
-    elif isinstance(source, Bins | Levels):
-        yield from zip(source.slots, source.shares, slot_weights(source, own), strict=True)
-    else:
-        yield "each unit", None, own[0]
-        if isinstance(source, Marked):
-            yield GAP, source.share, own[1]
 
 
 def slot_weights(source: Bins | Levels, own: list[float]) -> list[float]:
