@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from statistics import median
 
 from plumbob.crypto import Draws, ristretto
-from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.ristretto import NativeGroup, available_paths
 from plumbob.lab.simulate.training import run_together
 from plumbob.net import linked_pair
@@ -63,7 +62,7 @@ def play(ids: dict[str, list[str]]) -> list[bytes]:
 def seat(name: str, channel: Channel) -> Participant:
     """A participant whose draws are the same every time, for the measurement only."""
     plan = Plan.for_columns((1, 1), protocol="exchange")
-    return Participant(name, plan, {channel.peer: channel}, PythonEngine(), Draws.begin(ROOTS[name]))
+    return Participant(name, plan, {channel.peer: channel}, "auto", Draws.begin(ROOTS[name]))
 
 
 class Tape:

@@ -64,9 +64,8 @@ struct Core {
     void (*split)(const Modulus&, Block out, const std::uint64_t* x);
 };
 
-extern const Core portable_core;
+extern const Core scalar_core;
 #if defined(__x86_64__)
-extern const Core adx_core;
 extern const Core avx2_core;
 extern const Core avx512ifma_core;
 #endif

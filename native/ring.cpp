@@ -65,12 +65,6 @@ std::vector<std::uint64_t> shift_constant(const Ring& ring, std::size_t radix) {
 
 }  // namespace
 
-Words::~Words() {
-    if (data_ == nullptr) return;
-    for (std::size_t i = 0; i < count_; ++i) const_cast<volatile std::uint64_t*>(data_)[i] = 0;
-    operator delete[](data_, std::align_val_t{64});
-}
-
 Domain::Domain(const Ring& ring, const Core& core)
     : core_(core),
       modulus_(layout(ring, core)),

@@ -7,24 +7,9 @@
 #include <vector>
 
 #include "core.h"
+#include "words.h"
 
 namespace plumbob {
-
-// Aligned words, wiped when they go: blocks hold residues of secret rings and powers of secret exponents.
-class Words {
-public:
-    explicit Words(std::size_t count) : count_(count), data_(new (std::align_val_t{64}) std::uint64_t[count]()) {}
-    Words(Words&& other) noexcept : count_(other.count_), data_(other.data_) { other.data_ = nullptr; }
-    Words& operator=(Words&&) = delete;
-    ~Words();
-
-    std::uint64_t* data() { return data_; }
-    const std::uint64_t* data() const { return data_; }
-
-private:
-    std::size_t count_;
-    std::uint64_t* data_;
-};
 
 // Many residues in storage. They take far less room than blocks, and each is contiguous, so that look-ups touch few
 // cache lines.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "edwards_core.h"
-#include "ring.h"
+#include "words.h"
 
 namespace plumbob {
 

@@ -60,7 +60,7 @@ def pytest_report_header() -> list[str]:
 
 def native_kernel() -> str:
     """Whether the tests of the native engine can run."""
-    if importlib.util.find_spec("plumbob.crypto.engines._kernel") is None:
+    if importlib.util.find_spec("plumbob.crypto._kernel") is None:
         return "native kernel: MISSING, its tests are skipped; .venv/install.log says why it was not built"
     return "native kernel: built"
 

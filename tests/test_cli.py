@@ -20,9 +20,9 @@ import pytest
 import plumbob
 from plumbob import __version__
 from plumbob.cli import INTERRUPTED
-from plumbob.crypto import engines
 from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.lab.attacks import Attack, Condition, LabelClaim, View
+from plumbob.lab.exchange import engines
 from plumbob.plan import KEYS, Plan
 from plumbob.record import Finding
 from plumbob.run_folder import RunFolder

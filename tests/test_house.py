@@ -30,6 +30,7 @@ FLOORS = (
     {"lab.paper"},
     {"lab.audit"},
     {"lab.attacks", "lab.simulate"},
+    {"lab.exchange", "lab.clear", "lab.bounds"},
     # The party floor: all that `plumbob party` and `plumbob check` load.
     {"commands"},
     {"party"},
@@ -124,7 +125,7 @@ def test_imports_go_one_way() -> None:
     [
         ("crypto/keys.py", "from plumbob.model import logistic"),
         ("crypto/keys.py", "from ..model import logistic"),
-        ("crypto/engines/native.py", "from ... import plan, protocol"),
+        ("crypto/lattice/native.py", "from ... import plan, protocol"),
         ("model/logistic.py", "def late():\n    import plumbob.lab.simulate"),
         ("party/training.py", "from plumbob.lab import attacks"),
         ("checking/check.py", "def late():\n    from plumbob.lab.attacks import PASSIVE"),
@@ -145,7 +146,7 @@ def test_a_wrong_import_is_seen(file: str, line: str) -> None:
     [
         ("cli/root.py", "from plumbob import __version__\nfrom plumbob.lab import demo"),
         ("crypto/keys.py", "from plumbob.errors import CryptoError\nfrom . import fixed_point\nimport numpy.linalg"),
-        ("crypto/engines/native.py", "from ..keys import PublicKey\nfrom ...errors import CryptoError"),
+        ("crypto/lattice/native.py", "from ..keys import PublicKey\nfrom ...errors import CryptoError"),
         ("__init__.py", "from plumbob.lab.simulate import VerticalLogisticRegression"),
     ],
 )
@@ -393,9 +394,9 @@ print(moods, [due.size for due in training_schedule(plan, 40).messages() if due.
 def test_a_new_message_is_its_number_its_place_and_its_sender(tmp_path: Path) -> None:
     """The channel, the estimate and the listing follow from the schedule: nothing else is told of a new message."""
     source = copy_of_the_house(tmp_path)
-    kernel = import_module("plumbob.crypto.engines._kernel").__file__
+    kernel = import_module("plumbob.crypto._kernel").__file__
     assert kernel is not None
-    shutil.copy(kernel, source / "plumbob/crypto/engines")
+    shutil.copy(kernel, source / "plumbob/crypto")
     for name, (old, new) in NEW_MESSAGE.items():
         text = (source / "plumbob" / name).read_text()
         assert text.count(old) == 1

@@ -29,13 +29,13 @@ run_tests() {
     local run=(setarch -R env LD_PRELOAD="$preloaded" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
         TSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc "$folder/venv/bin/python")
     # A kernel that was not built would only be skipped by the tests.
-    "${run[@]}" -c "import plumbob.crypto.engines._kernel"
+    "${run[@]}" -c "import plumbob.crypto._kernel"
     "${run[@]}" -m pytest -q --noconftest -p no:cacheprovider "$@"
 }
 
-run_tests address "-fsanitize=address,undefined -fno-sanitize-recover=all" libasan.so tests/crypto/test_engines.py \
+run_tests address "-fsanitize=address,undefined -fno-sanitize-recover=all" libasan.so tests/lab/exchange/test_engines.py \
     tests/crypto/lattice/test_native.py tests/crypto/test_ristretto.py
-run_tests thread "-fsanitize=thread" libtsan.so tests/crypto/test_engines.py \
+run_tests thread "-fsanitize=thread" libtsan.so tests/lab/exchange/test_engines.py \
     tests/crypto/lattice/test_native.py tests/crypto/test_ristretto.py -k "threads_do_not_change"
 echo "sanitize: secrets"
 "$python" -m tools.secret_timing

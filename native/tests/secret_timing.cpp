@@ -14,14 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "../ring.h"
+#include "../words.h"
 #include "../ristretto_scalar.h"
 #include "roots.h"
 
 namespace plumbob {
-
-// Of ring.cpp, which is not linked here.
-Words::~Words() { operator delete[](data_, std::align_val_t{64}); }
 
 namespace {
 

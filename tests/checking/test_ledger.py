@@ -94,7 +94,7 @@ def test_replies_carry_what_they_are_cut_to() -> None:
 
 def test_replies_are_as_wide_as_in_a_run() -> None:
     """The widths counted here are those that the protocol itself uses."""
-    from plumbob.protocol.paillier.schedule import slots_for
+    from plumbob.lab.exchange.schedule import slots_for
 
     for replies, slots in (("packed", 0), ("packed", 3), ("packed", 999), ("packed", 1), ("paper", 0)):
         plan = plan_of(replies=replies, reply_slots=slots, test_only_keys=True, key_bits=512)

@@ -15,7 +15,7 @@ from tests.party.test_imports import Witness, packages_of_extras
 ASKED_FOR = (
     "plumbob.lab.page",
     "plumbob.lab.paper",
-    "plumbob.crypto.engines.workers",
+    "plumbob.crypto.lattice.workers",
     "plumbob.crypto.lattice.cluster",
     "plumbob.jobs",
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.crypto.engines import workers
+from plumbob.crypto.lattice import workers
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")

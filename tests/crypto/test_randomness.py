@@ -7,8 +7,9 @@ import gmpy2
 import pytest
 from scipy import stats
 
-from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, paillier, profiles
-from plumbob.crypto.engines.python import PythonEngine
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness
+from plumbob.lab.exchange import paillier, profiles, uniform
+from plumbob.lab.exchange.engines.python import PythonEngine
 from tests.crypto.support import seeded
 
 SURPRISING = 1e-6  # With seeded draws a test that passes once passes always.
@@ -89,14 +90,14 @@ def test_of_bits_uses_the_whole_range(bits: int) -> None:
 def test_units_are_units() -> None:
     """Of the residues modulo 30 only the eight units come, each about as often."""
     randomness = seeded("unit")
-    drawn = Counter(randomness.unit(30) for _ in range(800))
+    drawn = Counter(uniform.unit(randomness, 30) for _ in range(800))
     assert set(drawn) == {value for value in range(30) if gmpy2.gcd(value, 30) == 1}
     assert stats.chisquare(list(drawn.values())).pvalue > SURPRISING
 
 
 def test_digits_are_uniform() -> None:
     """Digits of exponents fill their range evenly."""
-    digits = seeded("digits").digits(200, 50)
+    digits = uniform.digits(seeded("digits"), 200, 50)
     assert digits.shape == (200, 50)
     drawn = Counter(digits.ravel().tolist())
     assert stats.chisquare([drawn[value] for value in range(256)]).pvalue > SURPRISING
@@ -106,7 +107,7 @@ def test_digits_are_uniform() -> None:
 @pytest.mark.parametrize("bits", [128, 384])
 def test_primes_have_their_length(bits: int) -> None:
     """A prime has exactly the bits asked for and its two top bits set, so a product of two never falls short."""
-    for prime in (seeded(f"prime {number}").prime(bits) for number in range(5)):
+    for prime in (uniform.prime(seeded(f"prime {number}"), bits) for number in range(5)):
         assert gmpy2.is_prime(prime)
         assert prime >> (bits - 2) == 3
 

@@ -427,7 +427,7 @@ def test_libsodium_serves_before_python(monkeypatch: pytest.MonkeyPatch) -> None
 @needs_kernel
 def test_the_kernel_refuses_what_is_no_scalar_itself() -> None:
     """Bytes that are zero, or not below the order, never reach the multiplication."""
-    from plumbob.crypto.engines import _kernel
+    from plumbob.crypto import _kernel
 
     for number in (0, ORDER, ORDER + 1, 2**252 + 2**251, 2**256 - 1):
         with pytest.raises(ValueError, match="from 1 to the group's order - 1"):
@@ -436,7 +436,7 @@ def test_the_kernel_refuses_what_is_no_scalar_itself() -> None:
 
 def test_a_long_call_can_be_interrupted() -> None:
     """Ctrl-C ends a multiplication of many points, whatever thread works, and the process with it."""
-    pytest.importorskip("plumbob.crypto.engines._kernel", exc_type=ImportError)
+    pytest.importorskip("plumbob.crypto._kernel", exc_type=ImportError)
     program = (
         "import os, signal, threading\n"
         "from plumbob.crypto.ristretto import GENERATOR, NativeGroup\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import plumbob
-from plumbob.crypto.proof import ROOTS
+from plumbob.lab.exchange.proof import ROOTS
 from plumbob.net.greeting import LARGEST_GREETING, Greeting
 from plumbob.net.identity import CHECKSUM_BYTES, PREFIX
 from plumbob.net.reliable import FRAME, REMEMBERED

@@ -19,12 +19,14 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from plumbob.crypto import ProofContext, Slots, admit, admit_paillier, engines, paillier, profiles, prove
-from plumbob.crypto.paillier import PrivateKey
 from plumbob.data import split_array
 from plumbob.errors import PlumbobError
 from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
 from plumbob.jobs.reading import Parties
+from plumbob.lab.exchange import engines, paillier, profiles
+from plumbob.lab.exchange.packing import Slots
+from plumbob.lab.exchange.paillier import PrivateKey, admit
+from plumbob.lab.exchange.proof import ProofContext, admit_paillier, prove
 from plumbob.lab.simulate import train
 from plumbob.net import Data, greeting
 from plumbob.net.greeting import Greeting

@@ -31,7 +31,6 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
 from plumbob.net import Connection, Data, reliable
 from plumbob.party.conversation import Conversation
@@ -42,8 +41,8 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL
 from tests.fuzz.decoders import scratch
+from tests.lab.exchange.quick_keys import use_quick_keys
 from tests.party.support import Killed
-from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import made_up, plan_for, signers_of, tables_for, trained, weights_of
 
 World = Literal["network", "peer"]
@@ -337,7 +336,7 @@ def live(name: str, folder: Path, adversary: Adversary, fate: Fate) -> RunRecord
     while True:
         journal = MortalJournal(folder / JOURNAL)
         journal.fate = fate
-        connector, engine, signer = adversary.connector(name), engines.choose("auto", 1), signers_of(NAMES)[name]
+        connector, engine, signer = adversary.connector(name), "auto", signers_of(NAMES)[name]
         party_run = PartyRun(
             name, PLAN, table, folder, connector, engine, patience=patience, lingering=PARTING, signer=signer
         )

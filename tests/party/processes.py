@@ -11,7 +11,6 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.net import Connection, Data
 from plumbob.net.connector import Connector, Peer
@@ -54,7 +53,7 @@ IMPORTED_LATE = (
     "pandas",  # By pyarrow, wherever it is installed.
     "plumbob.checking.check",
     "plumbob.checking.consent",
-    "plumbob.crypto.engines.native",
+    "plumbob.lab.exchange.engines.native",
     "plumbob.crypto.lattice.native",
     "plumbob.party.verbs.predict",
     "plumbob.party.verbs.propose",
@@ -148,7 +147,7 @@ def take_part(
         table,
         folder / name,
         connector_for,
-        engines.choose("auto", 1),
+        "auto",
         patience=PATIENCE,
         lingering=2.0,
         signer=MessageSigner(identity, certificates),

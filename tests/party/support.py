@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.errors import DeadlineError, JournalError, TransportError
 from plumbob.net import Connection, Data
@@ -154,7 +153,7 @@ def keep_starting(
         folder.mkdir(mode=0o700, exist_ok=True)
         journal = journal_class(folder / JOURNAL, name)
         signer = signers_of(tuple(party.name for party in plan.parties))[name]
-        engine = engines.choose("auto", 1)
+        engine = "auto"
         party_run = PartyRun(
             name, plan, table, folder, board.connector(name), engine, patience=PATIENCE, lingering=0.5, signer=signer
         )

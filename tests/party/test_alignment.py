@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.crypto import engines
 from plumbob.data.ids import PackedIds
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
@@ -36,9 +35,7 @@ def aligned_by(
     folder.mkdir(mode=0o700, exist_ok=True)
     while True:
         journal = kills.journal(folder / JOURNAL, name)
-        party_run = PartyRun(
-            name, plan, None, folder, board.connector(name), engines.choose("auto", 1), patience=PATIENCE, lingering=0.5
-        )
+        party_run = PartyRun(name, plan, None, folder, board.connector(name), "auto", patience=PATIENCE, lingering=0.5)
         go_on = None if at_least is None else lambda size: size >= at_least
         try:
             # Several chunks, so that there is a middle to die in.

@@ -17,11 +17,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from plumbob.crypto import Randomness, engines, paillier
+from plumbob.crypto import Randomness
 from plumbob.crypto.draws import LINK_BYTES
 from plumbob.data import Column, Table
+from plumbob.lab.exchange import engines, paillier
+from plumbob.lab.exchange.schedule import profile_of
 from plumbob.plan import Plan
-from plumbob.protocol.paillier.schedule import profile_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
 from tests.party.processes import PATIENCE

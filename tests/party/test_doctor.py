@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from plumbob import __version__, counting
-from plumbob.crypto import engines
 from plumbob.errors import TransportError
+from plumbob.lab.exchange import engines
 from plumbob.net.connector import Connection, Connector
 from plumbob.net.greeting import Greeting, Purpose, encode
 from plumbob.net.identity import Identity, Invitation, now

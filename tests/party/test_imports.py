@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import plumbob
-from plumbob.crypto import engines
+from plumbob.crypto.kernel import native_is_built
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Organisations
-from tests.protocol.support import made_up, plan_for, tables_for
+from tests.protocol.support import made_up, tables_for
 from tests.protocol.test_lattice_shares import lattice_plan
 
 # Python runs a module of this name before anything else; this one writes down each import as it begins.
@@ -55,13 +55,9 @@ NOT_FOR_SHARES = (
     "plumbob.checking",
     "plumbob.commands",
     "plumbob.crypto.lattice.reference",
-    "plumbob.crypto.packing",
-    "plumbob.crypto.paillier",
     "plumbob.plan.encodings",
     "plumbob.privacy",
     "plumbob.protocol.alignment",
-    "plumbob.protocol.clear",
-    "plumbob.protocol.paillier",
     "plumbob.protocol.prediction",
     "plumbob.report.chart",
     "plumbob.report.markup",
@@ -72,10 +68,6 @@ NOT_FOR_SHARES = (
 HOUSE = Path(plumbob.__file__).parent
 MOST_LINES, MOST_FILES = 20_400, 113
 """Of this package: what has to be read to review a `party train` of `shares`. Neither may grow."""
-PLANS = {
-    "exchange": plan_for((2, 3), protocol="exchange"),
-    "arbiter": plan_for((2, 3), protocol="arbiter"),
-}
 
 
 class Witness:
@@ -121,30 +113,6 @@ def assert_party_floor_only(imported: set[str]) -> None:
     assert {name for name in imported if name.partition(".")[0] in FORBIDDEN} == set()
 
 
-@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_party_train_imports_the_party_floor_only(tmp_path: Path, witness: Witness, plan: Plan) -> None:
-    """Beside a party's keys no attack, no simulation, no solver and nothing of an extra is ever loaded."""
-    # Where CuPy is installed, `auto` looks for a GPU: that is what the party asked for.
-    engine = {"engine": "native" if engines.native_is_built() else "python"}
-    organisations = Organisations(
-        plan, tables_for(plan, *made_up()), tmp_path, settings={party.name: engine for party in plan.parties}
-    )
-    words = {
-        name: (
-            "party",
-            "train",
-            str(organisations.plan_file),
-            "--allow-test-keys",
-            "--home",
-            str(organisations.home(name)),
-        )
-        for name in organisations.names
-    }
-    for name in finished(witness, words):
-        assert (organisations.run_folder(name) / "receipt.json").exists()
-        assert_party_floor_only(witness.imported(name))
-
-
 def test_party_train_loads_little_beside_its_protocol(tmp_path: Path, witness: Witness) -> None:
     """No rule of `check`, no other protocol's program, nothing that draws a page."""
     plan = lattice_plan(epochs=2, open="never", test_share=0.2)
@@ -166,7 +134,7 @@ def test_party_train_loads_little_beside_its_protocol(tmp_path: Path, witness: W
         assert left == {"plan.toml", "run.json", "receipt.json", "part.json", f"{peer}.signature", seals, *journal}
         loaded = witness.imported(name)
         assert_party_floor_only(loaded)
-        if not engines.native_is_built():
+        if not native_is_built():
             # Without the kernel, the reference engine is loaded.
             continue
         assert {module for module in loaded if module.startswith(NOT_FOR_SHARES)} == set()

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from plumbob.crypto import SYSTEM_RANDOMNESS, engines
+from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import split_array
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party.home import Home
@@ -194,9 +194,7 @@ def seat_of(folder: Path, most_epsilon: float = 0.0, **keys: Any) -> PartyRun:
     plan = Plan.for_columns((1, 1), **{"noise": "rows", "epsilon": 1.0, **keys})
     table, _ = split_array(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 1], (1, 1))
     budget = SpendingLedger(folder / "ledger.db")
-    return PartyRun(
-        "label", plan, table, folder, _no_station, engines.choose(), ledger=budget, most_epsilon=most_epsilon
-    )
+    return PartyRun("label", plan, table, folder, _no_station, "auto", ledger=budget, most_epsilon=most_epsilon)
 
 
 def _no_station(on_connection: object) -> NoReturn:

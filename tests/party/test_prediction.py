@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines
 from plumbob.errors import BudgetExceededError, DataError, PeerAwayError, PlumbobError
 from plumbob.lab.simulate import Run
 from plumbob.net.reliable import FRAME, MESSAGE
@@ -51,7 +50,7 @@ def session(
         place.mkdir(mode=0o700, exist_ok=True)
         (place / JOURNAL).unlink(missing_ok=True)
         journal = SqliteJournal(place / JOURNAL)
-        connector, engine, signer = board.connector(name), engines.choose("auto", 1), signers_of(tuple(tables))[name]
+        connector, engine, signer = board.connector(name), "auto", signers_of(tuple(tables))[name]
         party_run = PartyRun(name, PLAN, tables[name], place, connector, engine, patience=PATIENCE, signer=signer)
         try:
             return work(party_run, journal)

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines
 from plumbob.data import Batch, Table
 from plumbob.errors import (
     DataError,
@@ -83,7 +82,7 @@ class Runs:
         place.mkdir(mode=0o700, exist_ok=True)
         used = plan or self.plan
         own = self.tables[name] if table is None else table
-        engine = engines.choose("auto", 1)
+        engine = "auto"
         connectors = connector_for or self.board.connector(name)
         party_run = PartyRun(
             name, used, own, place, connectors, engine, patience=patience, lingering=0.2, signature=signed

@@ -17,9 +17,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from plumbob.crypto import Draws, engines
-from plumbob.crypto.engines import workers
-from plumbob.crypto.lattice import native, sets
+from plumbob.crypto import Draws
+from plumbob.crypto.lattice import native, sets, workers
 from plumbob.data import Batch, Table, align, read_table, with_slots
 from plumbob.data.tables import Column, ColumnChoices
 from plumbob.errors import DataError, EngineError, JournalError, PlumbobError, SettingsError
@@ -107,7 +106,7 @@ def party_in(kept: Kept, name: str, purpose: Purpose, board: Switchboard) -> Par
         kept.tables[name],
         place,
         board.connector(name),
-        engines.choose("auto", 1),
+        "auto",
         patience=PATIENCE,
         lingering=0.2,
         signer=signers[name],

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines
 from plumbob.data import Table, batches
 from plumbob.errors import DataError, JournalError
+from plumbob.lab.exchange.party import GradientParty
 from plumbob.net import Data
 from plumbob.party import training
 from plumbob.party.conversation import Conversation
@@ -24,7 +24,6 @@ from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Message
-from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -345,7 +344,7 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
             tables[name],
             place,
             board.connector(name),
-            engines.choose("auto", 1),
+            "auto",
             patience=30.0,
             lingering=0.5,
         )

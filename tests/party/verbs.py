@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from plumbob import cli
 from plumbob.arrays import Vector
 from plumbob.crypto import Draws
-from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Table
 from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.lab.exchange.paillier import PublicKey
+from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.simulate import Run
 from plumbob.party import conversation, signature, training
 from plumbob.party.home import Home
@@ -31,7 +32,6 @@ from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.outcome import run_to_its_quality
-from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AnyParty, party_at
 from plumbob.protocol.shares.training import LatticeParty

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.protocol.quick_keys import use_quick_keys
+from tests.lab.exchange.quick_keys import use_quick_keys
 
 
 @pytest.fixture(scope="module", autouse=True)

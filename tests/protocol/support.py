@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto import Draws, engines
+from plumbob.crypto import Draws
 from plumbob.data import Table, split_array
 from plumbob.lab.audit.again import in_clear
+from plumbob.lab.exchange.primitive import PaillierParticipant
 from plumbob.lab.simulate import Run, train
 from plumbob.net import Data, Link, linked_pair
 from plumbob.net.identity import Identity
@@ -193,13 +194,13 @@ def seated(
         here, there = linked_pair()
         channels[first][second] = Channel(second, TappedLink(here, tap, first, second), PATIENCE)
         channels[second][first] = Channel(first, TappedLink(there, tap, second, first), PATIENCE)
-    engine, signers = engines.choose(threads=1), signers_of(tuple(names)) if signed else {}
+    signers = signers_of(tuple(names)) if signed else {}
     return {
-        name: Participant(
+        name: (PaillierParticipant if plan_of[name].kind.keys == "paillier" else Participant)(
             name,
             plan_of[name],
             channels[name],
-            engine,
+            "auto",
             (draws or {}).get(name) or Draws.begin(),
             account=SessionAccount(signer=signers.get(name)),
         )

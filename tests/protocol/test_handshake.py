@@ -10,12 +10,12 @@ import pytest
 
 from plumbob.crypto import SYSTEM_RANDOMNESS, Draws
 from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, TransportError
+from plumbob.lab.exchange.primitive import admit_key, make_key, offer_key
+from plumbob.lab.exchange.schedule import ExchangeSchedule
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, Session, SessionPurpose, agree, agree_pair_masks, greet
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import PairMasks
-from plumbob.protocol.paillier.primitive import admit_key, make_key, offer_key
-from plumbob.protocol.paillier.schedule import ExchangeSchedule
 from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, together
 
 IDS = ("anna", "bert", "carl")

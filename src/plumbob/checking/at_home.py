@@ -25,13 +25,13 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking import stacking
 from plumbob.checking.figures import ENOUGH_COLUMNS, FEW_COLUMNS, Advantages, AtHome
 from plumbob.checking.rules.label_stacked import ENOUGH
+from plumbob.checking.study import noise_std, updates_with_released_noise
 from plumbob.data import Table, batches, build_shard, seed_from_int, steps_per_epoch
 from plumbob.data.shards import clipped
 from plumbob.model import intervals, logistic, metrics
 from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
-from plumbob.protocol.defences import noise_std, updates_with_released_noise
 
 SAMPLED = 20
 """How many batches the rank is taken of."""

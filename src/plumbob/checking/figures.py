@@ -10,16 +10,14 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.checking.coalitions import Coalition
+from plumbob.checking.study import SLACK_BITS, Widths, largest_released, noise_std, widths_for
 from plumbob.checking.words import spoken_names
-from plumbob.crypto.profiles import SLACK_BITS
 from plumbob.data import all_steps, largest_batch
 from plumbob.model.logistic import uniform_reach
 from plumbob.plan import Party, Plan, RowLevels, total_passes
 from plumbob.plan.settings import flip_probability, label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
-from plumbob.protocol.defences import largest_released, noise_std
 from plumbob.protocol.openings import WEIGHTS, columns_of, most_scored_rows
-from plumbob.protocol.paillier.schedule import Widths, widths_for
 from plumbob.protocol.releases import opened_bits
 
 ASSUMED_ROWS = 10_000

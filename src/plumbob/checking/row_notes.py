@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
+from plumbob.checking.study import label_cost, noise_std
 from plumbob.counting import percent
 from plumbob.plan import Plan
 from plumbob.plan.rules import delta_mistake
@@ -11,7 +12,6 @@ from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
 from plumbob.privacy.rows import RowCost, RowRule, coin_flip_bound, failures_in_delta, odds_factor, row_rule
-from plumbob.protocol.defences import label_cost, noise_std
 from plumbob.protocol.row_noise import kept_cost, norms, promised_cost
 
 SMALLEST = 0.001

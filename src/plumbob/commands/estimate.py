@@ -13,7 +13,7 @@ from typing import NamedTuple
 from plumbob.checking.check import figures_of
 from plumbob.checking.figures import Figures
 from plumbob.counting import counted, seconds, size
-from plumbob.crypto.engines import cores
+from plumbob.crypto.kernel import cores
 from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout
 from plumbob.crypto.lattice.native import available_paths
 from plumbob.data import store

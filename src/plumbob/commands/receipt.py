@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from plumbob.checking.filing import with_verdicts
 from plumbob.checking.judgement import PlanJudgement
+from plumbob.checking.study import noise_std
 from plumbob.counting import counted
 from plumbob.errors import DataError, IdentityError, SettingsError
 from plumbob.net.identity import Certificate
@@ -22,7 +23,6 @@ from plumbob.party.signature import verify_message
 from plumbob.party.verbs.auditing import plan_in, read_statement, sealed_by, statement_mistakes
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.account import LAST
-from plumbob.protocol.defences import noise_std
 from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text

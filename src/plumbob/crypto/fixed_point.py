@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.errors import EncodingError
 
+IntegerMatrix = NDArray[np.int64]
 _INT64_BITS = 62  # One bit of room, so that shifting an entry by half its range cannot overflow.
 
 

@@ -8,12 +8,6 @@ the record reports.
 import os
 from collections.abc import Callable
 
-import gmpy2
-import numpy as np
-from gmpy2 import mpz
-
-from plumbob.crypto.engines.interface import Digits
-
 
 class Randomness:
     """Uniform draws from a source of random bytes."""
@@ -53,25 +47,6 @@ class Randomness:
         """One number uniform in [0, 2**bits)."""
         size = -(-bits // 8)
         return int.from_bytes(self.draw(size), "little") >> (8 * size - bits)
-
-    def unit(self, modulus: int) -> int:
-        """One number uniform among the units modulo `modulus`."""
-        while True:
-            value = self.below(modulus)
-            if gmpy2.gcd(value, modulus) == 1:
-                return value
-
-    def digits(self, rows: int, columns: int) -> Digits:
-        """A matrix of uniform bytes: exponents, already cut into windows of 8 bits."""
-        return np.frombuffer(self.draw(rows * columns), dtype=np.uint8).reshape(rows, columns)
-
-    def prime(self, bits: int) -> mpz:
-        """A prime of exactly `bits` bits whose two top bits are set, so that the product of two has twice as many."""
-        top = 3 << (bits - 2)
-        while True:
-            candidate = mpz(self.of_bits(bits) | top | 1)
-            if gmpy2.is_prime(candidate, 40):
-                return candidate
 
 
 SYSTEM_RANDOMNESS = Randomness()

@@ -24,8 +24,7 @@ import numpy as np
 from gmpy2 import mpz
 from numpy.typing import NDArray
 
-from plumbob.crypto.engines import cores, native_is_built
-from plumbob.crypto.engines.interface import KernelEngine
+from plumbob.crypto.kernel import KernelEngine, cores, native_is_built
 from plumbob.errors import CryptoError
 
 POINT_BYTES = 32
@@ -137,7 +136,7 @@ def _say_once_that_it_is_slow() -> None:
 
 
 def _kernel() -> ModuleType:
-    return importlib.import_module("plumbob.crypto.engines._kernel")
+    return importlib.import_module("plumbob.crypto._kernel")
 
 
 class NativeGroup(KernelEngine, RistrettoGroup):

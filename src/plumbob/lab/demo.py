@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.counting import decimal, percent, seconds, size
-from plumbob.crypto import engines
+from plumbob.crypto.kernel import native_is_built
 from plumbob.data import Batch
 from plumbob.datasets import LOANS_PARTIES
 from plumbob.lab.audit import audit
@@ -76,7 +76,7 @@ class DemoSettings:
     @classmethod
     def for_this_machine(cls) -> "DemoSettings":
         """Settings with one epoch, and no attack that trains again, where only the slower engine is installed."""
-        return cls() if engines.native_is_built() else cls(epochs=1, attacks=ON_RECORDS)
+        return cls() if native_is_built() else cls(epochs=1, attacks=ON_RECORDS)
 
 
 def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | None = None) -> dict[str, object]:

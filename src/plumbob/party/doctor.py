@@ -15,7 +15,7 @@ from itertools import combinations
 
 from plumbob import __version__, counting
 from plumbob.counting import counted
-from plumbob.crypto import engines
+from plumbob.crypto.kernel import native_is_built
 from plumbob.data import Table, build_shard, canonical_ids, steps_per_epoch
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
@@ -204,7 +204,7 @@ def _refuse_rows(name: str, table: Table, plan: Plan) -> None:
 
 def _engine(name: str) -> Iterator[Check]:
     """Whether secrets are calculated with in constant time, which the Python engine does not promise."""
-    is_python = name == "python" or (name in ("auto", "ray") and not engines.native_is_built())
+    is_python = name == "python" or (name in ("auto", "ray") and not native_is_built())
     if is_python:
         found = "python, which is not constant time: whoever can time it on this machine may learn about keys"
         remedy = "set engine to auto in party.toml" if name == "python" else "install a C++ compiler, reinstall plumbob"

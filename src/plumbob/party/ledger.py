@@ -19,7 +19,6 @@ from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
-from plumbob.protocol.defences import label_cost
 
 VERSION = 1
 SCHEMA = (
@@ -219,6 +218,8 @@ def book_labels(
     BudgetExceededError, with nothing booked, where that would be more than `most_epsilon` at `most_delta`, or, if that
     is 0, more than the plan's epsilon at the plan's delta.
     """
+    from plumbob.checking.study import label_cost  # Late: only noise on labels has such a cost.
+
     cost = label_cost(plan)
     if cost is None:
         return 0.0

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
-from plumbob.crypto import engines
 from plumbob.crypto.draws import Draws
-from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
@@ -53,7 +51,7 @@ class PartyRun:
     table: Table | None
     folder: Path
     connector_for: ConnectorFor
-    engine: Engine
+    engine: str
     _: KW_ONLY
     patience: float = PATIENCE
     meeting: float | None = None
@@ -160,14 +158,13 @@ def party_run_at(
     settings = home.settings
     refuse_strangers(home, plan)
     connector_for = _connector_for(home, plan, largest_message + FRAME.size, tell)
-    engine = engines.choose(settings.engine)
     return PartyRun(
         home.identity.name,
         plan,
         table,
         folder,
         connector_for,
-        engine,
+        settings.engine,
         patience=settings.patience,
         tell=tell,
         signer=MessageSigner(home.identity, home.pinned),

@@ -20,7 +20,7 @@ import numpy as np
 
 from plumbob import __version__
 from plumbob.counting import counted
-from plumbob.crypto import Draws, engines
+from plumbob.crypto import Draws
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.data.ids import canonical_ids, own_row
 from plumbob.errors import BudgetExceededError, DataError, EngineError, PlumbobError
@@ -324,8 +324,8 @@ class _SessionAgain:
         names = [party.name for party in plan.parties if party.name in self.evidence.received]
         channels = {name: Channel(name, _NoLink(), journal=journal) for name in names}
         account = SessionAccount(commitment.hash(), ReplaySigner(head.parsed_certificates()))
-        engine, draws = engines.choose(self.engine), Draws.begin(root)
-        participant = Participant(head.party, plan, channels, engine, draws, journal=journal, account=account)
+        draws = Draws.begin(root)
+        participant = Participant(head.party, plan, channels, self.engine, draws, journal=journal, account=account)
         try:
             if continued is not None and table is not None:
                 journal.may_refuse = partial(continued.may_refuse, plan)

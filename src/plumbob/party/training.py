@@ -120,9 +120,7 @@ def _filed(
     folder.make_party_folder(party_run.name)
     if part is not None:
         part.save(folder.part_file(party_run.name))
-    record = run_record(
-        party_run.plan, participant.engine.name, participant.draws, [shown], party.training_rows, party.seed
-    )
+    record = run_record(party_run.plan, party.engine_name, participant.draws, [shown], party.training_rows, party.seed)
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = () if party_run.signature is None else party_run.signature.accepted

@@ -76,8 +76,8 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=LINEAR,
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
-                program="plumbob.protocol.paillier.exchange",
-                schedule="plumbob.protocol.paillier.schedule.ExchangeSchedule",
+                program="plumbob.lab.exchange.protocol",
+                schedule="plumbob.lab.exchange.schedule.ExchangeSchedule",
             ),
             Protocol(
                 "arbiter",
@@ -85,8 +85,8 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=LINEAR,
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
-                program="plumbob.protocol.paillier.arbiter",
-                schedule="plumbob.protocol.paillier.schedule.ArbiterSchedule",
+                program="plumbob.lab.exchange.arbiter",
+                schedule="plumbob.lab.exchange.schedule.ArbiterSchedule",
                 has_arbiter=True,
             ),
             Protocol(

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.callbacks import Progress
-from plumbob.crypto.engines import cores
+from plumbob.crypto.kernel import cores
 from plumbob.crypto.ristretto import ORDER, POINT_BYTES
 from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data.ids import TEXT, PackedIds, hash_of_ids, paired_rows

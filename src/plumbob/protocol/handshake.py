@@ -13,7 +13,6 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from plumbob.crypto.draws import Draws
-from plumbob.crypto.engines.interface import Engine
 from plumbob.data import seed_from_int
 from plumbob.errors import IdentityError, RemoteProtocolError
 from plumbob.plan import Plan
@@ -51,13 +50,16 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, repr=False)
 class Participant:
-    """What a party works with: its name, the plan, a channel to each peer, an engine and what it draws from."""
+    """What a party works with: its name, the plan, a channel to each peer, and what it draws from."""
 
     name: str
     plan: Plan
     channels: Mapping[str, Channel]
-    engine: Engine
+    engine: str
+    """The name of the engine for lattices."""
     draws: Draws
+    threads: int | None = None
+    """How many threads it may use; None = every core."""
     journal: Journal = NO_JOURNAL
     account: SessionAccount = field(default_factory=SessionAccount)
     spend_rows: "Callable[[RowSpending], None]" = lambda spending: None

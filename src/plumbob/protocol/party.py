@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.crypto.fixed_point import Encoding
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, store, stream
 from plumbob.data.shards import RowTreatment
 from plumbob.errors import PlanError
@@ -27,7 +28,7 @@ from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
-from plumbob.protocol.openings import columns_of, feature_encoding
+from plumbob.protocol.openings import LATTICE_BITS, columns_of
 from plumbob.protocol.part import ModelPart
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ class AnyParty(ABC):
     """How many rows are trained on; an arbiter hears it from the others."""
     seed: bytes = b""
     """The seed of the order of rows; an arbiter never hears it."""
+
+    @property
+    @abstractmethod
+    def engine_name(self) -> str:
+        """The name of the engine that calculates, for the record."""
 
     @abstractmethod
     def run(self) -> None:
@@ -101,7 +107,7 @@ class TrainingParty(AnyParty):
         self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
         self.training_rows, self.seed = len(self.shard), self.session.seed
         self._refuse_steep_rate()
-        encoding = feature_encoding(self.plan, len(self.shard))
+        encoding = self.feature_encoding()
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.
         for piece in store.pieces(len(self.shard)):
             encoding.encode(self.shard.X[piece], "features")
@@ -220,6 +226,10 @@ class TrainingParty(AnyParty):
         part = ModelPart.of(self.plan.party(self.participant.name), self.shard, self.weights, self.table.classes)
         return replace(part, run=self.session.identity.hex())
 
+    def feature_encoding(self) -> Encoding:
+        """The encoding of own rows; what does not fit is refused before anything depends on it."""
+        return Encoding(self.plan.feature_bits, LATTICE_BITS)
+
     @property
     def columns(self) -> int:
         """How many columns this party has, the intercept included."""
@@ -241,7 +251,7 @@ class TrainingParty(AnyParty):
         signs = logistic.signs_of(self.shard.y)
         if not self.plan.label_flip_epsilon:
             return signs
-        from plumbob.protocol.defences import flipped_signs  # Late: most plans flip nothing.
+        from plumbob.protocol.flips import flipped_signs  # Late: most plans flip nothing.
 
         drawn = self.participant.draws.of("flipped labels").draw(8 * len(self.shard))
         return flipped_signs(signs, self.plan.label_flip_epsilon, drawn)
@@ -251,7 +261,7 @@ class TrainingParty(AnyParty):
         """Which labels (0/1) differ from those that training used; None where none could."""
         if not self.plan.label_flip_epsilon:
             return None
-        from plumbob.protocol.defences import flipped_labels  # As above.
+        from plumbob.protocol.flips import flipped_labels  # As above.
 
         return flipped_labels(self.plan, self.shard.y, self._signs)
 
@@ -302,9 +312,8 @@ def party_at(
 ) -> AnyParty:
     """The party at this participant; without a table it is the arbiter. `instead` is a class that overrides a step."""
     if table is None:
-        from plumbob.protocol.paillier.arbiter import Arbiter  # Only here: another protocol has none.
-
-        return Arbiter(participant)
+        arbiter: AnyParty = import_module(participant.plan.kind.program).ARBITER(participant)
+        return arbiter
     if instead is not None:
         for channel in participant.channels.values():
             channel.break_free()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plumbob.crypto import engines
+from plumbob.crypto.kernel import native_is_built
 from plumbob.crypto.lattice import LatticeEngine, choose
 
 
@@ -10,6 +10,6 @@ from plumbob.crypto.lattice import LatticeEngine, choose
 def lattice_engine(request: pytest.FixtureRequest) -> LatticeEngine:
     """Each lattice engine in turn, on one thread."""
     name: str = request.param
-    if name == "native" and not engines.native_is_built():
+    if name == "native" and not native_is_built():
         pytest.skip("the native kernel was not built here")
     return choose(name, threads=1)

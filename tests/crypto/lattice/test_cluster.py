@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto.engines import workers
 from plumbob.crypto.lattice import (
     Evaluator,
     LatticeEngine,
@@ -17,6 +16,7 @@ from plumbob.crypto.lattice import (
     SlotLayout,
     choose,
     sets,
+    workers,
 )
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.errors import CiphertextRefusedError

@@ -14,17 +14,17 @@ import pytest
 from scipy.stats import beta
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Draws, engines
+from plumbob.checking import study
+from plumbob.checking.study import widths_for
+from plumbob.crypto import Draws
 from plumbob.data import Batch, build_shard, split_array
 from plumbob.errors import BudgetExceededError
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.noise_cost import LabelReleases
-from plumbob.protocol import defences
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.paillier.schedule import widths_for
 
 RUNS = 4000
 FEWER_RUNS, FEWEST_RUNS = 2500, 1500  # Where as many steps a run, or a larger leak, show as much.
@@ -45,7 +45,7 @@ def label_party(plan: Plan, label: int, draws: Draws) -> ExchangeParty:
     """The label party's own code, at the point where training begins; the target's label is given."""
     table, _ = split_array(X, np.array([label, 0, 1]), (2, 1))
     draws.open(b"session", b"seed")
-    party = ExchangeParty(Participant("label", plan, {}, engines.choose(threads=1), draws), table)
+    party = ExchangeParty(Participant("label", plan, {}, "auto", draws), table)
     party.shard = build_shard(table, plan, "label", b"")
     party.widths = widths_for(plan, len(table))
     start(party)
@@ -55,7 +55,7 @@ def label_party(plan: Plan, label: int, draws: Draws) -> ExchangeParty:
 def start(party: ExchangeParty) -> None:
     """A run of its own, with a budget of its own."""
     party.weights = np.zeros(party.columns)
-    cost = defences.label_cost(party.plan)
+    cost = study.label_cost(party.plan)
     assert cost is not None
     party.budget = LabelReleases(cost, len(party.shard))
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from plumbob.checking.filing import POINTS, planned_ledger, with_predictions
+from plumbob.checking.study import noise_std
 from plumbob.lab.attacks import View
 from plumbob.lab.audit.filing import EPOCHS, attack_curves, epochs_between, seen_ledger, until, with_findings
 from plumbob.lab.audit.filing import seen as seen_from
 from plumbob.lab.audit.redteam import audit
 from plumbob.lab.audit.truth import Truth
-from plumbob.protocol.defences import noise_std
 from plumbob.record import RunRecord
 from tests.lab.audit.support import small_run
 

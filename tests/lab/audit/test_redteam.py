@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 import plumbob
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
+from plumbob.checking.study import whole_units
 from plumbob.commands.check import exit_code
 from plumbob.crypto import Encoded
 from plumbob.errors import DataError
@@ -22,11 +23,10 @@ from plumbob.lab.audit.again import plan_again, tables_again
 from plumbob.lab.audit.colluding import merged_truth
 from plumbob.lab.audit.redteam import prefer_those_in_doubt
 from plumbob.lab.audit.truth import Truth
+from plumbob.lab.exchange.party import GradientParty
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.lab.simulate import train
-from plumbob.protocol import defences
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.paillier.party import GradientParty
 from plumbob.record import Finding
 from tests.lab.audit.support import attack, label_claim, signs, small_run
 from tests.protocol.support import cut, made_up, plan_for, trained, weights_of
@@ -258,7 +258,7 @@ def always_the_same(party: GradientParty, count: int) -> NDArray[np.int64]:
     """Noise of the agreed size that depends on the party and the step alone."""
     generator = np.random.default_rng([party.columns, party.noise_draws])
     party.noise_draws += count
-    size = defences.whole_units(party.noise_std, party.plan.residual_bits)
+    size = whole_units(party.noise_std, party.plan.residual_bits)
     return np.rint(generator.normal(scale=size, size=count)).astype(np.int64)
 
 

@@ -7,7 +7,7 @@ import pytest
 from plumbob.lab.audit import theorems
 from plumbob.lab.audit.theorems import measured, promises
 from plumbob.lab.audit.truth import Truth
-from plumbob.model.bounds import safe_steps
+from plumbob.lab.bounds import safe_steps
 from plumbob.report.audit import theorems_table
 from tests.lab.audit.support import small_run
 from tests.protocol.support import plan_for

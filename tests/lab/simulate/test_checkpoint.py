@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines
+from plumbob.crypto.kernel import native_is_built
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, JournalError, LocalProtocolError
+from plumbob.lab.exchange.party import GradientParty
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.lab.simulate import Run, checkpoint, train
 from plumbob.lab.simulate.checkpoint import unfinished
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.paillier.exchange import ExchangeParty
-from plumbob.protocol.paillier.party import GradientParty
 from plumbob.protocol.party import AnyParty
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, UNFINISHED
+from tests.lab.exchange.quick_keys import use_quick_keys
 from tests.party.test_full_disk import files_up_to
-from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, weights_of
 
 STEPS = 4
@@ -213,7 +213,7 @@ def moduli(party: AnyParty) -> list[int]:
 @pytest.mark.parametrize("name", ["exchange", "shares"])
 def test_the_engine_may_change(name: str, tmp_path: Path) -> None:
     """A run that was begun on one machine's engine ends on another's."""
-    if not engines.native_is_built():
+    if not native_is_built():
         pytest.skip("the native kernel was not built")
     for engine, stop_after in (("native", 1), ("python", 2)):
         with pytest.raises(StoppedError):

@@ -16,7 +16,7 @@ from plumbob import VerticalLogisticRegression
 from plumbob.errors import DataError
 from plumbob.plan import KEYS, Plan
 from plumbob.plan.encodings import ENCODING_KEYS
-from tests.protocol.quick_keys import use_quick_keys
+from tests.lab.exchange.quick_keys import use_quick_keys
 
 TEST_KEYS: dict[str, Any] = {"test_only_keys": True, "key_bits": 768}
 

@@ -16,12 +16,12 @@ import pytest
 
 import plumbob
 from plumbob.errors import DataError, DivergenceError, TransportError
+from plumbob.lab.exchange.arbiter import Arbiter
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.lab.simulate import JointModel, train
 from plumbob.lab.simulate.training import connected_participants, run_together
 from plumbob.plan import Plan
 from plumbob.plan.protocols import PROTOCOLS
-from plumbob.protocol.paillier.arbiter import Arbiter
-from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty, party_class
 from plumbob.protocol.shares.training import LatticeParty
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript

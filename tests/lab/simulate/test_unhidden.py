@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines, paillier
-from plumbob.crypto.profiles import insecure_for_tests
 from plumbob.lab.attacks import ActiveAttack
 from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS
 from plumbob.lab.attacks.packing import ATTACKS as PACKING
 from plumbob.lab.audit import redteam
 from plumbob.lab.audit.truth import Truth
+from plumbob.lab.exchange import engines, paillier
+from plumbob.lab.exchange.profiles import insecure_for_tests
 from plumbob.lab.simulate.unhidden import UnhiddenEngine, messages
-from tests.crypto.support import decrypt_signed
+from tests.lab.exchange.support import decrypt_signed
 from tests.protocol.support import made_up, plan_for, trained, weights_of
 
 PLAN = plan_for((3, 4), protocol="exchange", epochs=2, batch_size=10)

@@ -9,7 +9,7 @@ from plumbob.lab.simulate import train
 from plumbob.lab.simulate.quality import assessed
 from plumbob.lab.simulate.training import EpochWatch
 from plumbob.protocol.outcome import Metrics
-from tests.protocol.quick_keys import use_quick_keys
+from tests.lab.exchange.quick_keys import use_quick_keys
 from tests.protocol.support import plan_for, tables_for
 
 KEYS: dict[str, Any] = {"epochs": 3, "batch_size": 10, "seed": 7}

@@ -12,7 +12,7 @@ RULE = AttackRule(
     name=KEYS,
     by="features",
     target="labels",
-    reference="crypto/profiles.py, crypto/proof.py",
+    reference="lab/exchange/profiles.py, lab/exchange/proof.py",
     story=(
         "Everything that travels is only as secret as the key that encrypted it. A short key can be factored by "
         "anyone who recorded the messages."

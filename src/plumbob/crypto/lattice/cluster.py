@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.crypto.engines.workers import StoredValue, Task, workers
 from plumbob.crypto.lattice.interface import (
     Answered,
     LatticeEngine,
@@ -30,6 +29,7 @@ from plumbob.crypto.lattice.interface import (
 from plumbob.crypto.lattice.layout import Layout
 from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, joined
 from plumbob.crypto.lattice.sets import ParameterSet
+from plumbob.crypto.lattice.workers import StoredValue, Task, workers
 
 ENCRYPTION, SLOT_TERM, TURN_TERM, OPENING, REPLY, ADDITION = 4, 5, 13, 5, 18, 5
 """About how many transforms each operation takes as long as."""

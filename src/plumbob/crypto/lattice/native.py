@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.engines import _kernel
-from plumbob.crypto.engines.interface import KernelEngine
+from plumbob.crypto import _kernel
+from plumbob.crypto.kernel import KernelEngine
 from plumbob.crypto.lattice.interface import (
     Angles,
     Answered,

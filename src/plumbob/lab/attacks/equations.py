@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.checking import study
 from plumbob.data import Batch
 from plumbob.lab.attacks.interface import View
 from plumbob.plan.settings import label_scale
-from plumbob.protocol import defences
 
 USUAL_RESIDUAL = 2.0
 """The expected size of a residual, for all approximations together; it sets the strength of the ridge."""
@@ -91,7 +91,7 @@ def sum_error(view: View, X: Matrix) -> float:
 
 def noise_on_residuals(view: View) -> float:
     """The standard deviation of the noise that the other parties put on each residual; the plan is public."""
-    return math.hypot(*(defences.noise_std(view.plan, peer.role) for peer in view.peers))
+    return math.hypot(*(study.noise_std(view.plan, peer.role) for peer in view.peers))
 
 
 def label_weight(view: View) -> float:

@@ -18,11 +18,11 @@ from scipy.sparse.linalg import svds
 
 from plumbob.arrays import Flags, Vector
 from plumbob.data import steps_per_epoch
+from plumbob.lab import bounds
 from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.lab.attacks.label_sign import FOLD
 from plumbob.lab.attacks.peer_scores import ScoreHistory, peer_columns, peers_name, score_history, usual_size
-from plumbob.model import bounds
 
 SWEEPS = 40
 # A score this many standard errors from zero is not zero: its ratio to others means something.

@@ -21,18 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
+from plumbob.checking import study
 from plumbob.checking.rules import rule_for
-from plumbob.crypto import Encoded, Encoding, EncryptedVector
-from plumbob.crypto.engines.interface import IntegerMatrix
-from plumbob.crypto.packing import centred
+from plumbob.crypto import Encoded, Encoding
+from plumbob.crypto.fixed_point import IntegerMatrix
 from plumbob.data import Batch, batches
 from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.lab.exchange.arbiter import ArbitratedParty
+from plumbob.lab.exchange.packing import centred
+from plumbob.lab.exchange.paillier import EncryptedVector
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.plan import Plan
 from plumbob.plan.settings import label_scale
-from plumbob.protocol import defences
-from plumbob.protocol.paillier.arbiter import ArbitratedParty
-from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.training import LatticeParty
 
@@ -273,13 +274,13 @@ def solve_exactly(matrix: IntegerMatrix, sums: Sequence[int]) -> list[int] | Non
 def narrow_residual(plan: Plan) -> Encoding:
     """The narrowest encoding that still tells labels apart, for an attacker where room is scarce."""
     helpers = len(plan.learners) - 1
-    magnitude = max(LARGEST_PART, defences.largest_released(plan)) * math.sqrt(helpers)
+    magnitude = max(LARGEST_PART, study.largest_released(plan)) * math.sqrt(helpers)
     return Encoding(plan.residual_bits, math.ceil(math.log2(magnitude)))
 
 
 def is_noisy(plan: Plan) -> bool:
     """Whether anybody adds noise to its residuals."""
-    return any(defences.noise_std(plan, party.role) > 0 for party in plan.learners)
+    return any(study.noise_std(plan, party.role) > 0 for party in plan.learners)
 
 
 def label_size(me: TrainingParty) -> float:

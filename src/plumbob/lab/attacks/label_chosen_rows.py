@@ -32,9 +32,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto import Encoded, Encoding, Slots
-from plumbob.crypto.engines.interface import IntegerMatrix
-from plumbob.crypto.packing import centred
+from plumbob.checking.study import feature_encoding
+from plumbob.crypto import Encoded, Encoding
+from plumbob.crypto.fixed_point import IntegerMatrix
 from plumbob.data import sampled_rows
 from plumbob.lab.attacks.hooks import (
     ActiveAttack,
@@ -50,9 +50,10 @@ from plumbob.lab.attacks.hooks import (
     narrow_residual,
 )
 from plumbob.lab.attacks.interface import Condition, NotApplicable
+from plumbob.lab.exchange.packing import Slots, centred
+from plumbob.lab.exchange.schedule import profile_of
 from plumbob.plan import Plan
-from plumbob.protocol.openings import WEIGHTS, columns_of, feature_encoding
-from plumbob.protocol.paillier.schedule import profile_of
+from plumbob.protocol.openings import WEIGHTS, columns_of
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.shape import has_penalty_products
 from plumbob.protocol.shares.training import LatticeParty

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.checking import study
 from plumbob.data import largest_batch
+from plumbob.lab import bounds
 from plumbob.lab.attacks.equations import Solution, label_weight, noise_on_residuals, solved_steps, why_no_sums
 from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
-from plumbob.model import bounds
 from plumbob.plan.sigmoids import CUBIC, LINEAR
-from plumbob.protocol import defences
 
 FOLD = math.sqrt(-LINEAR / (3.0 * CUBIC))
 """The score, about 4.05, up to which the cubic of minimax rises: within it each residual has one root."""
@@ -177,7 +177,7 @@ def safe_steps(view: View, row_norm: float) -> tuple[int, str]:
         return len(view.batches), "section 2: S(z) stays within 0 and 1"
     if plan.sigmoid == "minimax":
         return bounds.minimax_safe_steps(plan.rate, largest, row_norm), "Theorem E.3"
-    if (noise := max(defences.noise_std(plan, party.role) for party in plan.learners)) > 0:
+    if (noise := max(study.noise_std(plan, party.role) for party in plan.learners)) > 0:
         error = bounds.gradient_error_bound(noise, len(view.batches[0]), len(view.batches), START_FAILURE)
         return bounds.noisy_safe_steps(plan.rate, error, largest, row_norm), "Theorem 6.6 (drift only)"
     many = ", Theorem 4.10" if len(plan.learners) > 2 else ""

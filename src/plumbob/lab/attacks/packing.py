@@ -29,12 +29,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plumbob.crypto import Encoded, Encoding, EncryptedVector, Slots
+from plumbob.checking.study import Widths
+from plumbob.crypto import Encoded, Encoding
 from plumbob.crypto.fixed_point import sum_bits
-from plumbob.crypto.limbs import concatenate
-from plumbob.crypto.packing import centred
-from plumbob.crypto.profiles import Profile
 from plumbob.data import largest_batch
+from plumbob.lab import bounds
 from plumbob.lab.attacks.hooks import (
     ActiveAttack,
     Summing,
@@ -46,10 +45,13 @@ from plumbob.lab.attacks.hooks import (
     solve_exactly,
 )
 from plumbob.lab.attacks.interface import Condition, NotApplicable
-from plumbob.model import bounds
+from plumbob.lab.exchange.limbs import concatenate
+from plumbob.lab.exchange.packing import Slots, centred
+from plumbob.lab.exchange.paillier import EncryptedVector
+from plumbob.lab.exchange.profiles import Profile
+from plumbob.lab.exchange.schedule import profile_of
 from plumbob.plan import Plan
 from plumbob.protocol.openings import columns_of
-from plumbob.protocol.paillier.schedule import Widths, profile_of
 
 # Narrow auxiliary features leave more slots than features of the plan's width; the solve is exact all the same.
 AUXILIARY = Encoding(0, 7)

@@ -12,7 +12,7 @@ Two ways:
   in one person's place moves the peers' weights along that person's row. What moves in another person's residual is the
   inner product of the two rows. All of them give the peers' rows up to a rotation.
 
-A party refuses sums beyond `protocol.paillier.party.steering_limit`. The attacker stays far below the limit: it
+A party refuses sums beyond `lab.exchange.party.steering_limit`. The attacker stays far below the limit: it
 changes the sign of the push from step to step, so that nothing adds up, and divides by a number that it knows.
 """
 
@@ -29,10 +29,10 @@ from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook, label_size
 from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from plumbob.lab.attacks.peer_scores import peers_name
+from plumbob.lab.exchange.party import LARGEST_SCORE
+from plumbob.lab.exchange.schedule import slots_for
 from plumbob.plan import Plan
 from plumbob.protocol.openings import columns_of
-from plumbob.protocol.paillier.party import LARGEST_SCORE
-from plumbob.protocol.paillier.schedule import slots_for
 
 OF_THE_LIMIT = 0.02
 """The share of the limit that a push takes up, if the peers' columns are as large as the attacker's own."""

@@ -19,16 +19,17 @@ from plumbob.callbacks import Tell
 from plumbob.checking.coalitions import Coalition
 from plumbob.checking.rules.arbiter_key import ARBITER, RULE
 from plumbob.checking.words import BLOCKED
-from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
-from plumbob.crypto.packing import centred
+from plumbob.crypto import Encoded
 from plumbob.data import Table
 from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook, hooked
 from plumbob.lab.attacks.interface import Condition, View
 from plumbob.lab.audit.score import explained, scored, verdict_of
 from plumbob.lab.audit.truth import Truth
+from plumbob.lab.exchange.arbiter import Arbiter, ArbitratedParty
+from plumbob.lab.exchange.packing import centred
+from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey
 from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
-from plumbob.protocol.paillier.arbiter import Arbiter, ArbitratedParty
 from plumbob.record import Finding
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from plumbob.checking.figures import Figures
 from plumbob.checking.filing import ledger_curve, with_predictions
 from plumbob.checking.ledger import Account, Counts, Ledger, opened_weights, unknowns_of
+from plumbob.checking.study import label_sensitivity, noise_std
 from plumbob.data import steps_per_epoch
 from plumbob.lab.attacks import PASSIVE, View
 from plumbob.lab.attacks.equations import factorise, sum_error
@@ -23,7 +24,6 @@ from plumbob.lab.audit.score import scored
 from plumbob.lab.audit.truth import Truth
 from plumbob.plan import Plan, total_passes
 from plumbob.privacy.accounting import LabelCost
-from plumbob.protocol.defences import label_sensitivity, noise_std
 from plumbob.record import AttackCurve, Finding, LedgerCurve, RunRecord
 
 EPOCHS = 9

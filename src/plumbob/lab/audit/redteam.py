@@ -24,7 +24,6 @@ from plumbob.checking.rules.keys import KEYS
 from plumbob.checking.rules.masked_shares import RULE as MASKED_SHARES
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.counting import percent
-from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Batch
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.attacks import (
@@ -44,6 +43,7 @@ from plumbob.lab.audit.again import RunsAgain, plan_again, run_again, tables_aga
 from plumbob.lab.audit.colluding import arbiter_audit, merged_truth
 from plumbob.lab.audit.score import scored, without_claim
 from plumbob.lab.audit.truth import RunSource, Truth
+from plumbob.lab.exchange.engines.interface import Engine
 from plumbob.lab.simulate import train
 from plumbob.lab.simulate.unhidden import UnhiddenEngine
 from plumbob.plan import Plan, suggestion

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.checking.study import noise_std
 from plumbob.data import Batch, all_steps
+from plumbob.lab import bounds
 from plumbob.lab.audit.truth import Truth
-from plumbob.model import bounds
 from plumbob.model.logistic import signs_of
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
-from plumbob.protocol.defences import noise_std
 from plumbob.record import Promise
 
 FAILURE = 0.01

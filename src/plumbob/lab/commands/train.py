@@ -17,11 +17,12 @@ from plumbob.checking.check import prices_of_noise
 from plumbob.checking.consent import refuse_leaks
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.rules.keys import KEYS
-from plumbob.crypto import SYSTEM_RANDOMNESS, engines
+from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import column_names
 from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
 from plumbob.lab.commands import TrainingVerb
+from plumbob.lab.exchange import engines
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.checkpoint import Checkpoint, unfinished
 from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, files_by_party, load_tables

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.arrays import Matrix
+from plumbob.lab import bounds
 from plumbob.lab.attacks.feature_chain import recover_chained_feature
 from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.lab.attacks.feature_single import recover_single_feature
@@ -13,7 +14,6 @@ from plumbob.lab.attacks.interface import ValueClaim
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoint, PaperClaim, judged
 from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.runs import column_errors, made_up, trained, views_of
-from plumbob.model import bounds
 
 BATCH = 16
 ERROR = "largest error of a determined row, in standard deviations"

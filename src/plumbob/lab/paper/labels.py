@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.lab import bounds
 from plumbob.lab.attacks.interface import Attack, LabelClaim, View
 from plumbob.lab.attacks.label_only import recover_labels as recover_labels_alone
 from plumbob.lab.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion
@@ -22,7 +23,6 @@ from plumbob.lab.paper.quality import Released, success
 from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.runs import even_split, label_rates, labels_of, trained
 from plumbob.lab.simulate import Run
-from plumbob.model import bounds
 from plumbob.model.logistic import signs_of
 
 CRITERION = Attack("label-sign by the criterion", "features", recover_labels_by_criterion, "Criterion 4.2")

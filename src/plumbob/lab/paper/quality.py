@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.checking.study import noise_std
 from plumbob.data import Batch, Table, stream
 from plumbob.errors import DataError
 from plumbob.lab.attacks.interface import View
@@ -24,7 +25,6 @@ from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.quality import epoch_weights
 from plumbob.model import metrics
 from plumbob.model.logistic import signs_of
-from plumbob.protocol.defences import noise_std
 
 METRICS: Mapping[str, str] = {
     "train_accuracy": "training accuracy",

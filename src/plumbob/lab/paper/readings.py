@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from plumbob import __version__, datasets
+from plumbob.checking.study import noise_std
 from plumbob.data import Table, split_array
 from plumbob.errors import DataError
 from plumbob.lab.paper.runs import Samples, credit
 from plumbob.plan import PAPER, Plan
-from plumbob.protocol.defences import noise_std
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from plumbob.checking.study import noise_std
 from plumbob.data import split_array
+from plumbob.lab import bounds
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.attacks.label_average import LABEL_AVERAGE
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.lab.audit import theorems
 from plumbob.lab.audit.truth import Truth
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.lab.paper import features, labels
 from plumbob.lab.paper.findings import (
     Book,
@@ -35,10 +38,7 @@ from plumbob.lab.paper.findings import (
 from plumbob.lab.paper.readings import Effort, ResultStore
 from plumbob.lab.paper.runs import SMALL_STEPS, Samples, exact_readings, label_rates, trained
 from plumbob.lab.simulate import train
-from plumbob.model import bounds
 from plumbob.plan import Plan
-from plumbob.protocol.defences import noise_std
-from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.record import Promise
 
 SPLIT = (11, 12)

@@ -18,17 +18,20 @@ from typing import Any, TypeVar
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Draws, engines, new_root
-from plumbob.crypto.engines.interface import Engine
+from plumbob.crypto import Draws, new_root
+from plumbob.crypto.kernel import cores
 from plumbob.data import Batch, Table, seed_from_int, steps_per_epoch
 from plumbob.errors import DataError, TransportError
+from plumbob.lab.clear import train_clear
+from plumbob.lab.exchange import engines
+from plumbob.lab.exchange.engines.interface import Engine
+from plumbob.lab.exchange.primitive import PaillierParticipant
 from plumbob.lab.simulate.checkpoint import Checkpoint
 from plumbob.model.links import log_odds
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, SessionAccount
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.clear import train_clear
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.outcome import Metrics, account_record, measured, party_record, run_record, run_to_its_quality
 from plumbob.protocol.part import ModelPart
@@ -224,7 +227,7 @@ def _finish(plan: Plan, parties: dict[str, AnyParty]) -> Run:
     ]
     label = transcripts[plan.label_party.name]
     reporter = parties[label.party].participant
-    record = run_record(plan, reporter.engine.name, reporter.draws, records, len(label.X), label.seed)
+    record = run_record(plan, parties[label.party].engine_name, reporter.draws, records, len(label.X), label.seed)
     record = replace(record, account=account_record(reporter))
     return Run(record, transcripts, JointModel(plan, parts), arbiter, parties)
 
@@ -258,15 +261,17 @@ def connected_participants(
         ends = linked_pair()
         channels[first][second] = Channel(second, ends[0])
         channels[second][first] = Channel(first, ends[1])
-    threads = max(1, (jobs or engines.cores()) // len(plan.learners))
-
-    def own_engine() -> Engine:
-        return engines.choose(engine, threads) if isinstance(engine, str) else engine
+    threads = max(1, (jobs or cores()) // len(plan.learners))
 
     def participant(name: str) -> Participant:
         root = roots.get(name) or new_root()
         account = SessionAccount(FirstCommitment.to(root, tables.get(name)).hash())
-        return Participant(name, plan, channels[name], own_engine(), Draws.begin(root, is_kernel), account=account)
+        named = engine if isinstance(engine, str) else "auto"
+        common = (name, plan, channels[name], named, Draws.begin(root, is_kernel), threads)
+        if plan.kind.keys != "paillier":
+            return Participant(*common, account=account)
+        paillier = engines.choose(engine, threads) if isinstance(engine, str) else engine
+        return PaillierParticipant(*common, account=account, paillier=paillier)
 
     return {name: participant(name) for name in names}
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from gmpy2 import mpz
 
-from plumbob.crypto import engines
-from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, PreparedPowers, Ring
-from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
+from plumbob.crypto.fixed_point import IntegerMatrix
+from plumbob.lab.exchange import engines
+from plumbob.lab.exchange.engines.interface import Digits, Engine, Integers, PreparedPowers, Ring
+from plumbob.lab.exchange.limbs import Limbs, from_ints, to_mpz, width_for
 
 
 @dataclass(frozen=True)

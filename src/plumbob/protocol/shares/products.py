@@ -95,12 +95,6 @@ class ColumnHolders:
         return local.WrappedShares(self.is_first) if self.is_pair else local.WholeShares()
 
 
-def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
-    """The lattice engine: readable or cluster where the other engine is that, otherwise the kernel if it was built."""
-    name = participant.engine.name
-    return lattice.choose(name if name in ("python", "ray") else "auto", getattr(participant.engine, "threads", None))
-
-
 @dataclass(repr=False)
 class Products:
     """One party's ends of all products of a run."""

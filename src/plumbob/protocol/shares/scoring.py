@@ -25,7 +25,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, PairMasks, columns_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares.bound import BoundLattice, BoundLattices, ends_of
-from plumbob.protocol.shares.products import ColumnHolders, lattice_engine
+from plumbob.protocol.shares.products import ColumnHolders
 from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, LatticeShape
 
 NO_SHARES = "this part holds no shares of this plan's weights; is it from another run?"
@@ -144,7 +144,7 @@ class LatticePredictor:
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
-        return lattice_engine(self.participant)
+        return lattice.choose(self.participant.engine, self.participant.threads)
 
     @cached_property
     def _owner_keys(self) -> dict[str, lattice.OwnerKey]:

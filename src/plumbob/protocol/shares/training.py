@@ -47,7 +47,6 @@ from plumbob.protocol.shares.products import (
     SCORES,
     ColumnHolders,
     Products,
-    lattice_engine,
     matrix_kind,
     slot_kind,
 )
@@ -386,9 +385,13 @@ class LatticeParty(TrainingParty):
             return part
         return replace(part, weights=None, shares=dict(self.held), bound=self.bound)
 
+    @property
+    def engine_name(self) -> str:
+        return self.engine.name
+
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
-        return lattice_engine(self.participant)
+        return lattice.choose(self.participant.engine, self.participant.threads)
 
     @cached_property
     def holders(self) -> ColumnHolders:

@@ -18,7 +18,7 @@ from plumbob.lab.simulate import Run
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty, party_class
-from tests.protocol.quick_keys import use_quick_keys
+from tests.lab.exchange.quick_keys import use_quick_keys
 from tests.protocol.support import Labels, made_up, trained, weights_of
 
 

@@ -4,12 +4,12 @@ from functools import cached_property
 
 import pytest
 
-from plumbob.crypto import Slots
 from plumbob.errors import RemoteProtocolError
 from plumbob.lab.attacks import NotApplicable
 from plumbob.lab.attacks.claimed_width import ClaimedWidth, arm, claimed_columns
+from plumbob.lab.exchange.packing import Slots
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.protocol.openings import columns_of
-from plumbob.protocol.paillier.exchange import ExchangeParty
 from tests.lab.attacks.active.support import staged
 from tests.protocol.support import plan_for
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plumbob.lab import bounds
 from plumbob.lab.attacks import ACTIVE, NotApplicable, ValueClaim
 from plumbob.lab.attacks.hooks import Hook, exact_product, signed_digits, solve_exactly
 from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking, arm
-from plumbob.model import bounds
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.plan import Plan
-from plumbob.protocol.paillier.exchange import ExchangeParty
 from tests.lab.attacks.active.support import Staged, staged
 from tests.protocol.support import plan_for, uniformity
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.crypto import Draws, Encoded, Randomness, Sendable
-from plumbob.crypto.paillier import PrivateKey, PublicKey
+from plumbob.crypto import Draws, Encoded, Randomness
 from plumbob.data import Batch
+from plumbob.lab.exchange.paillier import PrivateKey, PublicKey, Sendable
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.plan import Plan
 from plumbob.protocol.messages import decode
-from plumbob.protocol.paillier.exchange import ExchangeParty
-from tests.crypto.owners import ciphertexts
+from tests.lab.exchange.owners import ciphertexts
 from tests.protocol.support import Played, made_up, plan_for, played
 
 ROWS = 12

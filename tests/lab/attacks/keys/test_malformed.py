@@ -12,20 +12,22 @@ from typing import Any
 import gmpy2
 import pytest
 
-from plumbob.crypto import Encoded, Sendable, profiles, proof
-from plumbob.crypto.limbs import from_ints
-from plumbob.crypto.packing import centred
-from plumbob.crypto.paillier import PrivateKey, PublicKey
+from plumbob.checking.study import widths_for
+from plumbob.crypto import Encoded
 from plumbob.data import Batch
 from plumbob.errors import KeyRefusedError, PlumbobError
+from plumbob.lab.exchange import profiles, proof
+from plumbob.lab.exchange import protocol as exchange
+from plumbob.lab.exchange.limbs import from_ints
+from plumbob.lab.exchange.packing import centred
+from plumbob.lab.exchange.paillier import PrivateKey, PublicKey, Sendable
+from plumbob.lab.exchange.primitive import engine_of
+from plumbob.lab.exchange.primitive import make_key as make_honest_key
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.paillier import exchange
-from plumbob.protocol.paillier.primitive import make_key as make_honest_key
-from plumbob.protocol.paillier.schedule import widths_for
-from tests.crypto.malformed import best_root
-from tests.crypto.owners import SmoothGroup, distinct_primes, prime_between, signed_digits
 from tests.crypto.support import seeded
 from tests.lab.attacks.keys.support import ROWS, Owner, attack_plan, score
+from tests.lab.exchange.malformed import best_root
+from tests.lab.exchange.owners import SmoothGroup, distinct_primes, prime_between, signed_digits
 from tests.protocol.support import Played, made_up, played
 
 PLAN = attack_plan(epochs=1)
@@ -83,7 +85,7 @@ def attack(group: SmoothGroup, monkeypatch: pytest.MonkeyPatch) -> Callable[[], 
         if participant.name != "label":
             return make_honest_key(participant)
         n, profile = math.prod(group.small) * group.prime, profiles.insecure_for_tests(PLAN.key_bits)
-        return MalformedKey(group, PublicKey(n, profile, participant.engine, participant.draws.of("own key")))
+        return MalformedKey(group, PublicKey(n, profile, engine_of(participant), participant.draws.of("own key")))
 
     monkeypatch.setattr(exchange, "make_key", make_key)
     return lambda: played(PLAN, made_up(ROWS, PLAN.columns), instead={"label": MalformedOwner})

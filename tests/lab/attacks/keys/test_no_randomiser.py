@@ -3,17 +3,17 @@
 Stopped by `EncryptedVector.randomised`, the only way to something that has bytes.
 """
 
-from plumbob.crypto import Encoded, Sendable
-from plumbob.crypto.paillier import PublicKey
+from plumbob.crypto import Encoded
 from plumbob.data import Batch
-from tests.crypto.owners import (
+from plumbob.lab.exchange.paillier import PublicKey, Sendable
+from tests.lab.attacks.keys.support import Owner, Score, against, attack_plan, score
+from tests.lab.exchange.owners import (
     SMALL_PRIMES,
     BareKey,
     randomness_root,
     small_prime_exponents,
     with_chosen_randomness,
 )
-from tests.lab.attacks.keys.support import Owner, Score, against, attack_plan, score
 from tests.protocol.support import Played, made_up, trained, weights_of
 
 # Narrow features, so that a whole column's product of primes stays below the square root of a test key.

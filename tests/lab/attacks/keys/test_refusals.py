@@ -11,20 +11,22 @@ from typing import Any
 
 import pytest
 
-from plumbob.crypto import PrivateKey, ProofContext, engines
-from plumbob.crypto.engines.interface import Engine, Ring
-from plumbob.crypto.limbs import Limbs
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError, RemoteProtocolError
+from plumbob.lab.exchange import arbiter, engines
+from plumbob.lab.exchange import protocol as exchange
+from plumbob.lab.exchange.engines.interface import Engine, Ring
+from plumbob.lab.exchange.limbs import Limbs
+from plumbob.lab.exchange.paillier import PrivateKey
+from plumbob.lab.exchange.primitive import PaillierParticipant, offer_key
+from plumbob.lab.exchange.proof import ProofContext
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.paillier import arbiter, exchange
-from plumbob.protocol.paillier.primitive import offer_key
 from plumbob.protocol.party import party_at
-from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
-from tests.crypto.support import CountingEngine
-from tests.protocol.quick_keys import made_key, use_quick_keys
+from tests.lab.exchange.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
+from tests.lab.exchange.quick_keys import made_key, use_quick_keys
+from tests.lab.exchange.support import CountingEngine
 from tests.protocol.support import made_up, outcomes, plan_for, seated, tables_for
 
 ROWS = 12
@@ -138,7 +140,9 @@ class Stage:
         plan = self.path.plan()
         participants = seated(plan)
         tables = tables_for(plan, *made_up(ROWS, plan.columns))
-        participants[self.path.victim] = replace(participants[self.path.victim], engine=self.engine)
+        victim = participants[self.path.victim]
+        assert isinstance(victim, PaillierParticipant)
+        participants[self.path.victim] = replace(victim, paillier=self.engine)
         self._teach(participants[self.path.sender], lie)
         return outcomes(
             {name: party_at(participant, tables.get(name)).run for name, participant in participants.items()},

@@ -15,19 +15,18 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
-from plumbob.crypto import engines
 from plumbob.data import Batch, Table
 from plumbob.errors import DataError, PeerAwayError, PlumbobError, RemoteProtocolError
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.net import Data
 from plumbob.party import training
 from plumbob.party.party_run import PartyRun
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.paillier.exchange import ExchangeParty
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
+from tests.lab.exchange.quick_keys import use_quick_keys
 from tests.party.support import PATIENCE, Switchboard
-from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import outcomes, plan_for, tables_for
 
 ROWS, NOISE, RESTARTS = 40, 7.0, 64
@@ -88,7 +87,7 @@ def on_network(
         (folder / name).mkdir(mode=0o700, exist_ok=True)
 
         def work() -> Any:
-            engine = engines.choose("auto", 1)
+            engine = "auto"
             party_run = PartyRun(
                 name, PLAN, tables[name], folder / name, board.connector(name), engine, patience=PATIENCE, lingering=0.2
             )

@@ -3,13 +3,13 @@
 Stopped by masks that are uniform modulo n, whatever was lent.
 """
 
-from plumbob.crypto import Encoded, Sendable
-from plumbob.crypto.limbs import from_ints
-from plumbob.crypto.paillier import PublicKey
+from plumbob.crypto import Encoded
 from plumbob.data import Batch
-from tests.crypto.owners import ShortMaskKey, signed_digits
-from tests.crypto.support import decrypt_signed
+from plumbob.lab.exchange.limbs import from_ints
+from plumbob.lab.exchange.paillier import PublicKey, Sendable
 from tests.lab.attacks.keys.support import ROWS, Owner, Score, against, attack_plan, score
+from tests.lab.exchange.owners import ShortMaskKey, signed_digits
+from tests.lab.exchange.support import decrypt_signed
 from tests.protocol.support import Played, made_up, trained
 
 PLAN = attack_plan(epochs=3)

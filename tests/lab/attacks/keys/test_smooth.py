@@ -6,13 +6,14 @@ whatever the group is.
 
 import pytest
 
-from plumbob.crypto import Encoded, Sendable, profiles
-from plumbob.crypto.paillier import PublicKey
+from plumbob.checking.study import widths_for
+from plumbob.crypto import Encoded
 from plumbob.data import Batch
-from plumbob.protocol.paillier.schedule import widths_for
-from tests.crypto.owners import OneBaseFullLengthKey, OneBaseKey, SmoothKey, with_chosen_randomness
+from plumbob.lab.exchange import profiles
+from plumbob.lab.exchange.paillier import PublicKey, Sendable
 from tests.crypto.support import seeded
 from tests.lab.attacks.keys.support import ROWS, ChosenPrimes, Owner, Score, against, attack_plan, score
+from tests.lab.exchange.owners import OneBaseFullLengthKey, OneBaseKey, SmoothKey, with_chosen_randomness
 
 PLAN = attack_plan(epochs=3)
 WIDTH = widths_for(PLAN, ROWS).features.bits

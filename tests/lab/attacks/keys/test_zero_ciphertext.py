@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Encoded, paillier
-from plumbob.crypto.limbs import from_ints
-from plumbob.crypto.paillier import EncryptedVector, PrivateKey, PublicKey
+from plumbob.crypto import Encoded
 from plumbob.data import Batch
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
+from plumbob.lab.exchange import paillier
+from plumbob.lab.exchange.limbs import from_ints
+from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey
+from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.protocol.messages import Kind, decode
-from plumbob.protocol.paillier.exchange import ExchangeParty
-from tests.crypto.owners import ciphertexts
-from tests.crypto.support import decrypt_signed
 from tests.lab.attacks.keys.support import ROWS, factors_of
+from tests.lab.exchange.owners import ciphertexts
+from tests.lab.exchange.support import decrypt_signed
 from tests.protocol.support import Played, made_up, plan_for, played
 
 # The whole plaintext comes back in the paper's form; a cut reply would hand back its lower bits only.

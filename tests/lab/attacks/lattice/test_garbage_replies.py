@@ -7,9 +7,9 @@ import pytest
 
 from plumbob.crypto.lattice import Layout, Owner, ParameterSet, residues
 from plumbob.crypto.lattice.products import request_stream
-from plumbob.crypto.packing import centred
 from plumbob.errors import PlanError
 from plumbob.lab.attacks.garbage_replies import digits_of, garbage, places_of
+from plumbob.lab.exchange.packing import centred
 from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
 from tests.crypto.lattice.support import make_key, random_pairs, to_ints
 from tests.crypto.lattice.test_sets import OFFERED

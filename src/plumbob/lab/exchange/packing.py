@@ -1,0 +1,171 @@
+"""Replies: how sums are laid into ciphertexts, and what of a decrypted one is handed back.
+
+Mask upward, truncate downward (docs/protocol.md, section "Replies"). The learner masks with r; the helper decrypts
+D = S + r and hands back D modulo 2**K only, K the width of an honest reply, so that nothing fits beside it. In the
+paper's form, kept as the target of the packing attack, K is the whole width of a plaintext.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+from plumbob.errors import EncodingError, RemoteProtocolError
+from plumbob.lab.exchange.paillier import EncryptedVector
+
+
+class ReplyRoom(Protocol):
+    """What a key, or its profile, says about the replies under it."""
+
+    @property
+    def reply_bits(self) -> int:
+        """The widest sum, sign included, that a mask hides and that comes back right."""
+
+    @property
+    def whole_reply(self) -> int:
+        """A power of two that cuts nothing off a plaintext."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """`columns` sums of `slot_bits` bits each (sign included), `per_reply` in one ciphertext."""
+
+    columns: int
+    slot_bits: int
+    per_reply: int
+    moduli: tuple[int, ...]
+    """For each reply, the power of two modulo which it is handed back."""
+
+    @classmethod
+    def packed(cls, key: ReplyRoom, columns: int, slot_bits: int, most: int = 0) -> "Slots":
+        """As many sums in a ciphertext as fit below the mask, or `most`; only their own bits come back."""
+        room = per_reply(key, slot_bits)
+        return cls._truncated(columns, slot_bits, min(most, room) if most else room)
+
+    @classmethod
+    def paper(cls, key: ReplyRoom, columns: int, slot_bits: int) -> "Slots":
+        """One sum in a ciphertext, and the whole plaintext comes back: room for hidden values."""
+        per_reply(key, slot_bits)
+        return cls(columns, slot_bits, 1, (key.whole_reply,) * columns)
+
+    @classmethod
+    def _truncated(cls, columns: int, slot_bits: int, width: int) -> "Slots":
+        used = [min(width, columns - start) for start in range(0, columns, width)]
+        return cls(columns, slot_bits, width, tuple(1 << (count * slot_bits) for count in used))
+
+    @property
+    def replies(self) -> int:
+        """How many ciphertexts carry all the sums."""
+        return len(self.moduli)
+
+    @property
+    def masked_bits(self) -> int:
+        """Width, sign included, of the widest reply before its mask."""
+        return min(self.per_reply, self.columns) * self.slot_bits
+
+    @property
+    def reply_bits(self) -> int:
+        """What a learner, honest or not, can read from one step."""
+        return sum((modulus - 1).bit_length() for modulus in self.moduli)
+
+    def pack(self, sums: EncryptedVector) -> EncryptedVector:
+        """Pack the sums into replies: sum k of a reply moves up by k slots."""
+        if len(sums) != self.columns:
+            raise EncodingError(f"expected {self.columns} sums to pack, got {len(sums)}")
+        if self.per_reply == 1:
+            return sums
+        key = sums.key
+        return EncryptedVector(key, key.engine.pack(key.ring, sums.limbs, self.per_reply, self.slot_bits))
+
+    def truncate(self, opened: Sequence[int]) -> list[int]:
+        """The helper's part: what it hands back of the plaintexts it decrypted."""
+        return [value & (modulus - 1) for value, modulus in zip(opened, self.moduli, strict=True)]
+
+    def unpack(self, handed_back: Sequence[int], mask: Sequence[int]) -> list[int]:
+        """The learner's part: the sums themselves."""
+        lifted = [
+            (value - (hidden & bits) + halves) & bits
+            for value, hidden, (_, halves, bits) in zip(handed_back, mask, self._replies, strict=True)
+        ]
+        return [
+            (value >> start & bits) - half
+            for value, reply in zip(lifted, self._replies, strict=True)
+            for start, bits, half in reply.digits
+        ]
+
+    @cached_property
+    def _replies(self) -> list["Reply"]:
+        """How each reply is taken apart; there are only two kinds, full ones and the last."""
+        counts = (min(self.per_reply, self.columns - start) for start in range(0, self.columns, self.per_reply))
+        kinds = list(zip(counts, self.moduli, strict=True))
+        replies = {kind: self._reply(*kind) for kind in set(kinds)}
+        return [replies[kind] for kind in kinds]
+
+    def _reply(self, count: int, modulus: int) -> "Reply":
+        """One reply of `count` sums, whose last digit has all the bits that are left."""
+        bits, last = self.slot_bits, (count - 1) * self.slot_bits
+        ranges = [1 << bits] * (count - 1) + [modulus >> last]
+        digits = tuple(Digit(k * bits, size - 1, size // 2) for k, size in enumerate(ranges))
+        return Reply(digits, sum(digit.half << digit.start for digit in digits), modulus - 1)
+
+    def to_bytes(self, handed_back: Sequence[int]) -> bytes:
+        """The replies as bytes of a fixed width: each in the bytes that its modulus needs."""
+        return b"".join(value.to_bytes(size, "little") for value, size in zip(handed_back, self._sizes, strict=True))
+
+    @property
+    def opened_bytes(self) -> int:
+        """Bytes that the helper hands back in one step."""
+        return sum(self._sizes)
+
+    def from_bytes(self, data: bytes) -> list[int]:
+        """What the helper handed back, if it has exactly the agreed width."""
+        if len(data) != self.opened_bytes:
+            raise RemoteProtocolError(f"expected {self.opened_bytes} bytes of opened sums, got {len(data)}")
+        values, start = [], 0
+        for size, modulus in zip(self._sizes, self.moduli, strict=True):
+            values.append(int.from_bytes(data[start : start + size], "little"))
+            start += size
+            if values[-1] >= modulus:
+                raise RemoteProtocolError("an opened sum is wider than agreed; expected it below its modulus")
+        return values
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return [-(-(modulus - 1).bit_length() // 8) for modulus in self.moduli]
+
+
+class Digit(NamedTuple):
+    """Where a sum lies in its reply: from which bit on, its bits all set, and half of its range."""
+
+    start: int
+    bits: int
+    half: int
+
+
+class Reply(NamedTuple):
+    """The digits of a reply, lowest first.
+
+    Half of each digit's range is added, so that none is negative and borrows from the next, and taken away again.
+    """
+
+    digits: tuple[Digit, ...]
+    halves: int
+    """Half the range of every digit, each in its place."""
+    bits: int
+    """A number with all the bits set that are handed back."""
+
+
+def per_reply(key: ReplyRoom, slot_bits: int) -> int:
+    """How many slots a reply has. Refuses a width that none under this key can carry: the static overflow proof."""
+    count = key.reply_bits // slot_bits
+    if count == 0:
+        raise EncodingError(
+            f"sums of {slot_bits} bits: a reply under this key carries {key.reply_bits}; "
+            "choose fewer fraction bits or a longer key"
+        )
+    return count
+
+
+def centred(value: int, modulus: int) -> int:
+    """The residue in [-modulus/2, modulus/2)."""
+    return (value + modulus // 2) % modulus - modulus // 2

@@ -1,0 +1,167 @@
+"""`arbiter`: the oracle's weights through a third party that sees masked sums, or, as others ship it, all gradients."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
+from plumbob.lab.exchange.arbiter import Arbiter
+from plumbob.plan import Plan
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.transcript import ArbiterTranscript
+from tests.protocol.support import (
+    Wire,
+    changing,
+    cut,
+    distance_from_clear,
+    plan_for,
+    played,
+    trained,
+    uniformity,
+    weights_of,
+)
+
+UNMASKED = {"unmasked_gradients_for_the_arbiter": True}
+
+
+def arbiter_plan(split: tuple[int, ...] = (2, 3), **keys: Any) -> Plan:
+    """A small plan for this protocol."""
+    return plan_for(split, protocol="arbiter", **keys)
+
+
+@pytest.mark.parametrize("name", ["breast-cancer", "digits-01"])
+def test_it_equals_clear_on_bundled_data(name: str) -> None:
+    """On real rows the weights are within 1e-6 of those of `clear`."""
+    assert distance_from_clear(arbiter_plan((3, 4), batch_size=32), cut(name, 100, 7)) < 1e-6
+
+
+@pytest.mark.parametrize("masks", [{}, UNMASKED], ids=["masked", "unmasked"])
+@pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
+def test_masked_or_not_it_equals_clear(split: tuple[int, ...], masks: dict[str, Any]) -> None:
+    """Two and three learners, with and without masks: the weights are within 1e-6 of `clear`."""
+    assert distance_from_clear(arbiter_plan(split, **masks)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"start": "normal", "l2": 0.1},
+        {"batches": "full"},
+        {"batch_size": 15, "remainder": "drop"},
+        {"reply_slots": 1},
+        {"replies": "paper"},
+        {"replies": "paper", **UNMASKED},
+        {"test_share": 0.2},
+    ],
+    ids=str,
+)
+def test_every_setting_equals_clear(keys: dict[str, Any]) -> None:
+    """Starts, penalties, batches and replies: the weights are within 1e-6 of `clear`."""
+    assert distance_from_clear(arbiter_plan(**keys)) < 1e-6
+
+
+def test_a_label_party_without_columns() -> None:
+    """d_A = 0: the label party adds the scores up, asks the arbiter for nothing, and its peer learns."""
+    plan = arbiter_plan((0, 5), intercept=False)
+    assert distance_from_clear(plan) < 1e-6
+    wire = Wire()
+    played(plan, wire=wire)
+    assert not wire.bodies(Kind.MASKED_SUMS, sender="label")
+    assert wire.bodies(Kind.MASKED_SUMS, sender="features")
+
+
+@pytest.mark.parametrize("replies", [{}, {"reply_slots": 1}, {"replies": "paper"}], ids=str)
+def test_an_unmasked_arbiter_sees_every_gradient(replies: dict[str, Any]) -> None:
+    """Without masks its transcript holds exactly the sums of every party and step."""
+    run = trained(arbiter_plan((2, 2, 1), **replies, **UNMASKED))
+    assert run.arbiter is not None
+    seen = run.arbiter.sums
+    assert set(seen) == {"label", "features", "features-2"}
+    for name, sums in seen.items():
+        assert np.array_equal(sums, run.transcripts[name].sums)
+
+
+def test_a_masked_arbiter_sees_nothing() -> None:
+    """With masks its transcript is empty, and what it decrypts passes for uniform."""
+    wire = Wire()
+    run = played(arbiter_plan(epochs=12, batches="full", reply_slots=1), wire=wire)
+    transcript = run.parties["arbiter"].transcript()
+    assert isinstance(transcript, ArbiterTranscript)
+    assert transcript.sums == {}
+    opened = b"".join(wire.bodies(Kind.OPENED_SUMS))
+    # The slots fill no whole number of bytes, so the top byte of each is left out.
+    size = len(wire.bodies(Kind.OPENED_SUMS, receiver="label")[0]) // 3
+    values = [opened[start : start + size - 1] for start in range(0, len(opened), size)]
+    assert len(set(values)) == len(values)
+    assert uniformity(b"".join(values)) > 1e-7
+
+
+def test_masked_sums_are_unrelated_to_the_gradients() -> None:
+    """What the arbiter decrypts does not correlate with what the parties then read."""
+    wire = Wire()
+    run = played(arbiter_plan((5, 1), epochs=20, batches="full", reply_slots=1, intercept=False), wire=wire)
+    sums = run.transcript("label").sums.ravel()
+    size = len(wire.bodies(Kind.OPENED_SUMS, receiver="label")[0]) // 5
+    opened = [
+        int.from_bytes(body[start : start + size], "little")
+        for body in wire.bodies(Kind.OPENED_SUMS, receiver="label")
+        for start in range(0, len(body), size)
+    ]
+    assert abs(np.corrcoef(np.array(opened, dtype=float), sums)[0, 1]) < 5 / np.sqrt(len(sums))
+
+
+def test_the_arbiter_gets_no_residual() -> None:
+    """Ciphertexts of scores and residuals, which it could decrypt, never go to it."""
+    wire = Wire()
+    played(arbiter_plan((2, 2, 1)), wire=wire)
+    reached = {message.kind for _, target, message in wire.log if target == "arbiter"}
+    assert reached == {Kind.HELLO, Kind.NUMBERS, Kind.MASKED_SUMS}
+
+
+def test_joint_residuals_are_fresh_for_everybody() -> None:
+    """Every feature party gets its own randomisation of the residuals; none can divide by its own ciphertexts."""
+    wire = Wire()
+    played(arbiter_plan((2, 2, 1)), wire=wire)
+    first = wire.bodies(Kind.JOINT_RESIDUALS, receiver="features")
+    second = wire.bodies(Kind.JOINT_RESIDUALS, receiver="features-2")
+    assert len(first) == len(second) > 0
+    assert all(one != other for one, other in zip(first, second, strict=True))
+    assert not set(first) & set(wire.bodies(Kind.SCORES))
+
+
+def test_noise_is_drawn_by_every_party() -> None:
+    """With noise each party draws one vector a step, and two runs differ."""
+    plan = arbiter_plan(noise="std", noise_std=1.0, row_norm=1.0)
+    first, second = trained(plan), trained(plan)
+    draws = {party.name: party.noise_draws for party in first.record.parties}
+    assert draws == {"label": 80, "features": 80, "arbiter": 0}
+    assert not np.array_equal(weights_of(first), weights_of(second))
+
+
+@pytest.mark.parametrize(
+    ("sender", "kind", "change", "receiver", "error"),
+    [
+        ("features", Kind.SCORES, lambda body: body[:-1], "label", RemoteProtocolError),
+        ("features", Kind.SCORES, lambda body: bytes(len(body)), "label", CiphertextRefusedError),
+        ("label", Kind.JOINT_RESIDUALS, lambda body: body + b"x", "features", RemoteProtocolError),
+        ("label", Kind.MASKED_SUMS, lambda body: bytes(len(body)), "arbiter", CiphertextRefusedError),
+        ("arbiter", Kind.OPENED_SUMS, lambda body: b"\xff" * len(body), "features", RemoteProtocolError),
+    ],
+)
+def test_a_misbehaving_peer_is_refused(
+    sender: str, kind: Kind, change: Any, receiver: str, error: type[Exception]
+) -> None:
+    """Wrong sizes, zero ciphertexts and too wide answers are refused where they arrive, and all parties end."""
+    ends = played(arbiter_plan(reply_slots=1, batches="full"), wire=changing(kind, change, sender)).ends
+    assert isinstance(ends[receiver], error)
+    assert all(isinstance(end, error | TransportError | RemoteProtocolError) for end in ends.values())
+
+
+def test_the_arbiter_holds_no_rows() -> None:
+    """Beside its key it has neither a table nor a shard nor weights, and knows of the rows how many there are."""
+    arbiter = played(arbiter_plan()).parties["arbiter"]
+    assert isinstance(arbiter, Arbiter)
+    assert set(vars(arbiter)) == {"key", "participant", "plan", "training_rows", "_sums"}
+    assert arbiter._sums == {}
+    assert isinstance(arbiter.training_rows, int)

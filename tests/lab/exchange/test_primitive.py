@@ -1,0 +1,165 @@
+"""The primitive: v @ X, a helper that learns nothing of X, a learner that gets no bit too many."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from plumbob.crypto import Encoded, Encoding
+from plumbob.errors import CiphertextRefusedError, RemoteProtocolError
+from plumbob.lab.exchange import engines, paillier, profiles
+from plumbob.lab.exchange.packing import Slots
+from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey
+from plumbob.lab.exchange.primitive import Helper, Learner
+from plumbob.net import Link, linked_pair
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.schedules import Due
+from tests.protocol.support import uniformity
+
+FEATURES, VALUES = Encoding(8, 3), Encoding(10, 2)
+ROWS, COLUMNS, SLOT_BITS = 6, 5, 40
+
+
+@pytest.fixture(scope="module")
+def key() -> PrivateKey:
+    """A short key."""
+    return paillier.generate(profiles.TEST_ONLY, engines.choose(threads=1))
+
+
+@dataclass
+class Pair:
+    """A helper and a learner, and the bare end between them through which a test speaks for the learner."""
+
+    helper: Helper
+    learner: Learner
+    slots: Slots
+    to_helper: Link
+
+
+def paired(key: PrivateKey, make: Callable[..., Slots] = Slots.packed, steps: int = 1) -> Pair:
+    """Both ends, connected; in the last of these steps the helper may hand something back."""
+    here, there = linked_pair()
+    slots, size = make(key.public, COLUMNS, SLOT_BITS), key.public.ciphertext_bytes
+    to_learner, to_helper = Channel("learner", here, 1.0), Channel("helper", there, 1.0)
+    asked = [Due(Kind.MASKED_SUMS, step, "", "", slots.replies * size) for step in range(1, steps + 1)]
+    lent = [Due(Kind.RESIDUALS, step, "", "", ROWS * size) for step in range(1, steps + 1)]
+    back = [Due(Kind.OPENED_SUMS, steps, "", "", slots.opened_bytes)]
+    # A test may lend too few, which the learner notices.
+    to_learner.follow([*(replace(due, is_most=True) for due in lent), *back], asked)
+    to_helper.follow(asked, [*lent, *back])
+    return Pair(Helper(to_learner, key, slots), Learner(to_helper, key.public, slots), slots, there)
+
+
+def single(key: PublicKey, columns: int, slot_bits: int) -> Slots:
+    """One sum in a reply, so that none is cut off at a byte that it shares."""
+    return Slots.packed(key, columns, slot_bits, most=1)
+
+
+def operands() -> tuple[Encoded, Encoded]:
+    """A vector and a matrix with the largest entries of both signs in them."""
+    generator = np.random.default_rng(1)
+    vector = generator.integers(-(2**12) + 1, 2**12, ROWS)
+    matrix = generator.integers(-(2**11) + 1, 2**11, (ROWS, COLUMNS))
+    vector[0], matrix[0, 0], matrix[0, 1] = -(2**12) + 1, 2**11 - 1, -(2**11) + 1
+    return Encoded(vector, VALUES), Encoded(matrix, FEATURES)
+
+
+def asked(learner: Learner, slots: Slots, step: int, matrix: Encoded) -> list[int]:
+    """The learner's mask, once it has asked for the honest sums."""
+    return learner.ask(step, slots.pack(learner.lent(step, ROWS) @ matrix))
+
+
+@pytest.mark.parametrize("make", [Slots.packed, single, Slots.paper])
+def test_what_comes_back_is_the_product(key: PrivateKey, make: Callable[..., Slots]) -> None:
+    """Lend, ask, open, hand back, unmask: exactly v @ X, negative sums and borrows included."""
+    pair, (vector, matrix) = paired(key, make), operands()
+    pair.helper.lend(1, key.encrypt(vector))
+    mask = asked(pair.learner, pair.slots, 1, matrix)
+    pair.helper.hand_back(1, pair.helper.open(1))
+    assert pair.slots.unpack(pair.learner.collect(1), mask) == (vector.values @ matrix.values).tolist()
+
+
+def test_the_helper_sees_uniform_numbers(key: PrivateKey) -> None:
+    """What it decrypts has no trace of the sums: the lower bytes pass for uniform even where every sum is 0."""
+    pair = paired(key, single, steps=8)
+    vector, _ = operands()
+    nothing = Encoded(np.zeros((ROWS, COLUMNS), dtype=np.int64), FEATURES)
+    opened: list[int] = []
+    for step in range(1, 9):
+        pair.helper.lend(step, key.encrypt(vector))
+        asked(pair.learner, pair.slots, step, nothing)
+        opened += pair.helper.open(step)
+    assert len(set(opened)) == len(opened)
+    assert uniformity(b"".join((value % 2**640).to_bytes(80, "little") for value in opened)) > 1e-7
+
+
+def test_a_learner_gets_no_bit_too_many(key: PrivateKey) -> None:
+    """Whatever the learner sends, a reply has the public width of an honest one."""
+    pair, (vector, _) = paired(key), operands()
+    pair.helper.lend(1, key.encrypt(vector))
+    wide = key.encrypt([2**600 + 12345] * pair.slots.replies)
+    pair.to_helper.send(Message(Kind.MASKED_SUMS, 1, 0, wide.to_bytes()).encode())
+    opened = pair.helper.open(1)
+    handed_back = pair.slots.to_bytes(pair.slots.truncate(opened))
+    assert len(handed_back) * 8 == COLUMNS * SLOT_BITS
+    assert int.from_bytes(handed_back, "little") == (2**600 + 12345) % 2 ** (COLUMNS * SLOT_BITS)
+
+
+def test_sums_are_freshly_randomised(key: PrivateKey) -> None:
+    """The same lent ciphertexts and the same matrix give another message every time."""
+    here, there = linked_pair()
+    slots = Slots.packed(key.public, COLUMNS, SLOT_BITS)
+    learner = Learner(Channel("helper", here, 1.0), key.public, slots)
+    vector, matrix = operands()
+    data = key.encrypt(vector).to_bytes()
+    sent = set()
+    for step in (1, 2):
+        there.send(Message(Kind.RESIDUALS, step, step - 1, data).encode())
+        asked(learner, slots, step, matrix)
+        sent.add(there.receive(1.0)[32:])
+    assert len(sent) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda lent, size: lent[:size],
+        lambda lent, size: bytes(size),
+        lambda lent, size: b"\xff" * size,
+    ],
+    ids=["our own ciphertext", "zero", "not reduced"],
+)
+def test_a_helper_never_decrypts_what_is_no_masked_sum(
+    monkeypatch: pytest.MonkeyPatch, key: PrivateKey, answer: Callable[[bytes, int], bytes]
+) -> None:
+    """Our own ciphertext sent back, 0, or a number out of range is refused before the secret key is touched."""
+    pair, (vector, _) = paired(key), operands()
+    lent = key.encrypt(vector)
+    pair.helper.lend(1, lent)
+    size = pair.slots.replies * key.public.ciphertext_bytes
+    pair.to_helper.send(Message(Kind.MASKED_SUMS, 1, 0, answer(lent.to_bytes(), size)).encode())
+    decrypted: list[EncryptedVector] = []
+    monkeypatch.setattr(PrivateKey, "decrypt", lambda self, vector: decrypted.append(vector))
+    with pytest.raises(CiphertextRefusedError, match=r"^learner: "):
+        pair.helper.open(1)
+    assert decrypted == []
+
+
+def test_more_sums_than_agreed_are_refused(key: PrivateKey) -> None:
+    """A learner that claims more columns than the plan gives it gets no answer."""
+    pair, (vector, _) = paired(key), operands()
+    pair.helper.lend(1, key.encrypt(vector))
+    extra = key.encrypt([1] * (pair.slots.replies + 1)).to_bytes()
+    pair.to_helper.send(Message(Kind.MASKED_SUMS, 1, 0, extra).encode())
+    with pytest.raises(RemoteProtocolError, match="do the plans agree"):
+        pair.helper.open(1)
+
+
+def test_fewer_residuals_than_rows_are_refused(key: PrivateKey) -> None:
+    """A helper that lends another number of values than the batch has rows is refused."""
+    pair, (vector, matrix) = paired(key), operands()
+    pair.helper.lend(1, key.encrypt(Encoded(vector.values[:-1], VALUES)))
+    with pytest.raises(RemoteProtocolError, match="do the plans agree"):
+        asked(pair.learner, pair.slots, 1, matrix)
