@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.data import ColumnChoices, align, canonical, canonical_ids, in_agreed_order, table_from
-from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
+from plumbob.data.align import refuse_several_rows_of_one, remarks_on_ids
 from plumbob.data.ids import BEFORE_NUMBER, PackedIds, hash_of_ids, look_alikes
 from plumbob.data.tables import Table
 from plumbob.errors import DataError
@@ -157,12 +157,12 @@ def test_every_row_with_every_row() -> None:
 def test_row_privacy_is_about_single_rows(noise: str) -> None:
     """Several rows of one person are refused where the promise is about one."""
     plan = Plan.for_columns((1, 1), noise=noise, rows=1000, scale="public" if noise == "rows" else "whitened")
-    refuse_repeats_with_row_privacy(plan, read_as("first"))
+    refuse_several_rows_of_one(plan, read_as("first").choices.duplicates)
     if noise == "none":
-        refuse_repeats_with_row_privacy(plan, read_as("repeat"))
+        refuse_several_rows_of_one(plan, read_as("repeat").choices.duplicates)
         return
     with pytest.raises(DataError, match="promises something about single rows"):
-        refuse_repeats_with_row_privacy(plan, read_as("repeat"))
+        refuse_several_rows_of_one(plan, read_as("repeat").choices.duplicates)
 
 
 # Ids that look alike.

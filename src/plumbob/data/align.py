@@ -69,12 +69,15 @@ def remarks_on_ids(table: Table) -> list[str]:
     return remarks
 
 
-def refuse_repeats_with_row_privacy(plan: Plan, table: Table) -> None:
-    """Refuse ids on several rows: a promise about one row says little about somebody who is on several."""
-    if plan.noise == "rows" and table.choices.duplicates == "repeat":
+def refuse_several_rows_of_one(plan: Plan, duplicates: str, ids: Iterable[str] = ()) -> None:
+    """Refuse ids on several rows: a promise about one row says little about somebody who is on several.
+
+    A list may have been aligned under another plan, so the names of pairs count as much as how the table was read.
+    """
+    if plan.noise == "rows" and (duplicates == "repeat" or any(BEFORE_NUMBER in identity for identity in ids)):
         raise DataError(
-            '--duplicates repeat: noise = "rows" promises something about single rows, not about somebody who is on'
-            " several; use first or last, or bring each person's rows into one"
+            'this list has several rows for one person: noise = "rows" promises something about single rows, not'
+            " about somebody who is on several; bring each person's rows into one, then align again"
         )
 
 

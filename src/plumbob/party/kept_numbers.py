@@ -1,4 +1,4 @@
-"""Whether numbers that a party kept are those that a replay calculates, and within the plan's public limits.
+"""Whether a table is one that a reader makes, and numbers those that a replay calculates, within the plan's limits.
 
 Integers must be the same but for one entry in 100,000, by one unit, because processors round differently; a model
 part's floating-point numbers but for their last digits, in units in which a row could notice.
@@ -11,7 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.crypto.lattice.angles import FACTOR_BITS
 from plumbob.crypto.lattice.layout import ENTRY_BITS
+from plumbob.data import Table
+from plumbob.data.encoder import choices_of
+from plumbob.data.ids import BEFORE_NUMBER
 from plumbob.plan import Plan
 from plumbob.protocol.account import Numbers
 
@@ -41,9 +45,46 @@ def follows(name: str, calculated: NDArray[Any], kept: NDArray[Any]) -> bool:
 # Limits that every table keeps to, whatever is in it: the protocol's proofs rest on them.
 
 
+def impossible_in(plan: Plan, party: str, table: Table) -> str:
+    """What stands in a table that the reader never makes, in words and without a value; empty where there is nothing.
+
+    A party with other software commits to whatever it likes: a label of 127 would weigh as much as 255 people.
+    """
+    labels, weights, repeats = table.labels, table.weights, table.choices.duplicates == "repeat"
+    is_label_party = plan.label_party.name == party
+    if labels is not None and not (is_label_party and np.isin(labels, (0, 1)).all()):
+        return "a label that is neither 0 nor 1" if is_label_party else "labels"
+    if weights is not None and not (is_label_party and ((weights >= 0.0) & (weights <= 1.0)).all()):
+        return "a row's weight outside 0 to 1" if is_label_party else "weights of rows"
+    if any(np.isinf(column.numbers).any() for column in table.columns if not column.is_text):
+        return "a number that is not finite"
+    if any(not math.isfinite(value) for column in table.columns for value in column.stated):
+        return "a stated range that is not finite"
+    if table.held_out is not None and not plan.held_out_by:
+        return "a choice of held-out rows"
+    if plan.noise == "rows" and (repeats or any(BEFORE_NUMBER in identity for identity in table.ids)):
+        return "several rows of one person"
+    return _impossible_slots(plan, table)
+
+
+def _impossible_slots(plan: Plan, table: Table) -> str:
+    """The same about the slots that the party's whole file gave its columns."""
+    if table.slots is None:
+        return ""
+    kinds = {column.name: column.is_text for column in table.columns}
+    for name, slots in table.slots.by_name.items():
+        if slots.bins < 0 or slots.bins > plan.bins or kinds.get(name) is not (slots.levels is not None):
+            return "other bins or levels of a column than the plan allows"
+    return "" if table.slots.choices == choices_of(plan) else "slots of another plan"
+
+
 def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:
     """A sentence on what is larger than the plan allows; empty where all is within."""
-    entries = numbers["rows"]
+    entries, signs, weights = numbers["rows"], numbers.get("signs"), numbers.get("row weights")
+    if signs is not None and not plan.label_flip_epsilon and not np.isin(signs, (-1.0, 1.0)).all():
+        return "a sign that is neither -1 nor +1"
+    if weights is not None and ((weights < 0) | (weights > 1 << FACTOR_BITS)).any():
+        return "a row's weight"
     if entries.dtype.kind != "i":
         return ""
     if np.abs(entries).max(initial=0) >= 1 << (ENTRY_BITS - 1):
@@ -58,6 +99,8 @@ def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:
         piece = unit * entries[start : min(start + ROWS_AT_ONCE, rows), :own]
         longest = max(longest, float(np.linalg.norm(piece, axis=1).max(initial=0.0)))
         squares += np.square(piece).sum(axis=0)
+    if plan.noise == "rows":
+        return "" if _keeps_to_norms(plan.on(rows), party, entries[:rows]) else "a row's norm"
     limit = plan.norm_over(rows) * math.sqrt(own / max(1, plan.columns))
     if limit and longest > limit + unit * math.sqrt(own):
         return "a row's norm"
@@ -65,6 +108,21 @@ def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:
     if has_moments and (squares > rows * (1.0 + 2 * unit)).any():
         return "a column's second moment"
     return ""
+
+
+def _keeps_to_norms(plan: Plan, party: str, entries: NDArray[Any]) -> bool:
+    """Whether rows are within the norms on which a promise about whole rows rests: in whole numbers, without slack."""
+    from plumbob.privacy.rows import squared_norm_units
+    from plumbob.protocol.row_noise import norms  # Late: a plan without such a promise needs nothing of it.
+
+    place = [one.name for one in plan.learners].index(party)
+    most, own = squared_norm_units(norms(plan)[place], plan.feature_bits), plan.party(party).features
+    intercept = squared_norm_units(1.0, plan.feature_bits)
+    for start in range(0, len(entries), ROWS_AT_ONCE):
+        squares = np.square(entries[start : start + ROWS_AT_ONCE].astype(np.int64))
+        if (squares[:, :own].sum(axis=1) > most).any() or (squares[:, own:] > intercept).any():
+            return False
+    return True
 
 
 # Model parts.

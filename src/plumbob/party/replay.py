@@ -27,7 +27,7 @@ from plumbob.errors import BudgetExceededError, DataError, EngineError, PlumbobE
 from plumbob.net import Data
 from plumbob.net.identity import Certificate
 from plumbob.party.evidence import FOLDER, HEAD, OpenedEvidence, read_head
-from plumbob.party.kept_numbers import exceeded_limit, follows, is_same_part, shapes
+from plumbob.party.kept_numbers import exceeded_limit, follows, impossible_in, is_same_part, shapes
 from plumbob.party.prediction import Brought, replay_prediction
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
 from plumbob.party.signed_places import SignedPlaces, places_in, signed_places
@@ -316,6 +316,8 @@ class _SessionAgain:
         for name, item in commitment.items.items():
             if item.hex() != head.items.get(name):
                 raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
+        if table is not None and (words := impossible_in(plan, head.party, table)):
+            raise DeviationError(f"its table holds what no file gives ({words}), which cannot follow")
         if table is not None and self.source is not None:
             place = [party.name for party in plan.learners].index(head.party)
             if digest_of_rows(self.source(table, place)) != digest_of_rows(table):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
+from plumbob.data.align import refuse_several_rows_of_one
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import DataError
 from plumbob.net.identity import make_private_folder, write_over
@@ -131,10 +132,10 @@ def keep_aligned(home: Home, plan: Plan, found: "Alignment", name: str = "", dup
 
 
 def aligned_before(home: Home, plan: Plan, name: str = "") -> Aligned:
-    """The rows that were aligned before; DataError if none were."""
+    """The rows that were aligned before; DataError if none were, or none that this plan may use."""
     file = _file(home.aligned, plan, name)
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Aligned)
+        aligned = msgspec.json.decode(file.read_bytes(), type=Aligned)
     except OSError:
         under = f" under the name {name}" if name else ""
         flags = f" --name {name} --data FILE" if name else ""
@@ -143,6 +144,8 @@ def aligned_before(home: Home, plan: Plan, name: str = "") -> Aligned:
         ) from None
     except msgspec.DecodeError:
         raise DataError(f"{file}: expected aligned ids; the file is damaged, align again") from None
+    refuse_several_rows_of_one(plan, aligned.duplicates, aligned.ids)
+    return aligned
 
 
 def names_kept(home: Home, plan: Plan) -> list[str]:

@@ -30,7 +30,7 @@ from plumbob.data import (
     store,
     with_slots,
 )
-from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
+from plumbob.data.align import refuse_several_rows_of_one, remarks_on_ids
 from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
 from plumbob.data.frames import NO_ROWS
 from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
@@ -417,7 +417,7 @@ def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) ->
     """The rows that all parties have, in one order."""
     # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
     for table in read.values():
-        refuse_repeats_with_row_privacy(plan, table)
+        refuse_several_rows_of_one(plan, table.choices.duplicates)
     shaped_tables = {party: with_slots(table, plan) for party, table in read.items()}
     return _align(shaped_tables, id_columns)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plumbob.callbacks import Progress
 from plumbob.counting import counted
 from plumbob.crypto.ristretto import POINT_BYTES
-from plumbob.data.align import refuse_repeats_with_row_privacy, remarks_on_ids
+from plumbob.data.align import refuse_several_rows_of_one, remarks_on_ids
 from plumbob.data.ids import TEXT, PackedIds
 from plumbob.net import Connection
 from plumbob.party.conversation import AnyConnector
@@ -58,7 +58,7 @@ def align(options: Align, caller: Caller) -> Result:
         choose = None
         if not name:
             choose = choice_of_held_out(home, plan, options.split_by, options.data, options.duplicates)
-        refuse_repeats_with_row_privacy(plan, table)
+        refuse_several_rows_of_one(plan, table.choices.duplicates)
         duplicates, repeated_rows = table.choices.duplicates, table.repeated
         # Ids are all that is needed of it from here on, and they take less memory than its texts.
         table = replace(table, columns=(), labels=None)

@@ -1,0 +1,170 @@
+"""A replay takes no table that a reader could not make, and noise for rows takes no list with a person on several."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.data import Table
+from plumbob.data.encoder import with_slots
+from plumbob.data.ids import BEFORE_NUMBER
+from plumbob.data.tables import Column
+from plumbob.errors import DataError
+from plumbob.party.home import Home
+from plumbob.party.kept_numbers import exceeded_limit, impossible_in
+from plumbob.party.rows import aligned_before, keep_aligned
+from plumbob.plan import Plan
+from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.shares.training import LatticeParty
+from tests.party.kept import accountable
+from tests.party.test_replay import kept_run
+from tests.party.verbs import Organisations
+from tests.protocol.support import made_up, tables_for
+
+SPLIT = (2, 3)
+PLAN = Plan.for_columns(SPLIT, epochs=2, test_share=0.2)
+ROWS = PLAN.replace(noise="rows", epsilon=4.0)
+WEIGHED = PLAN.replace(row_weights="label party")
+TABLES = tables_for(PLAN, *made_up(40, PLAN.columns))
+
+
+def cell(table: Table, value: float) -> Table:
+    """The table with another value in one cell."""
+    values = table.columns[0].numbers.copy()
+    values[3] = value
+    return replace(table, columns=(replace(table.columns[0], values=values), *table.columns[1:]))
+
+
+def labelled(*values: int) -> np.ndarray[Any, Any]:
+    """Labels with these first ones."""
+    labels = np.array(TABLES["label"].labels)
+    labels[: len(values)] = values
+    return labels
+
+
+def pair(table: Table) -> Table:
+    """The table with the name of a pair as an id."""
+    return replace(table, ids=(f"{table.ids[0]}{BEFORE_NUMBER}2.1", *table.ids[1:]))
+
+
+def slotted(table: Table, **changes: Any) -> Table:
+    """The table with other slots of a column of levels."""
+    levels = Column("level", np.array(["a", "b"] * 20, dtype=object))
+    plan = Plan.for_columns(SPLIT, categorical="one-hot", rare=1)
+    found = with_slots(Table(table.ids, (levels,)), plan)
+    assert found.slots is not None
+    named = {name: replace(one, **changes) for name, one in found.slots.by_name.items()}
+    return replace(found, slots=replace(found.slots, by_name=named))
+
+
+CATEGORIES = Plan.for_columns(SPLIT, categorical="one-hot", rare=1)
+OUTSIDE: list[tuple[str, Plan, str, Callable[[Table], Table], str]] = [
+    ("label", PLAN, "label", lambda table: replace(table, labels=labelled(127)), "neither 0 nor 1"),
+    ("negative label", PLAN, "label", lambda table: replace(table, labels=labelled(-1)), "neither 0 nor 1"),
+    ("labels", PLAN, "features", lambda table: replace(table, labels=labelled()), "labels"),
+    ("weight", WEIGHED, "label", lambda table: replace(table, weights=np.full(40, 7.0)), "weight"),
+    ("negative weight", WEIGHED, "label", lambda table: replace(table, weights=np.full(40, -3.0)), "weight"),
+    ("no weight", WEIGHED, "label", lambda table: replace(table, weights=np.full(40, np.nan)), "weight"),
+    ("weights", WEIGHED, "features", lambda table: replace(table, weights=np.ones(40)), "weights of rows"),
+    ("infinite", PLAN, "features", lambda table: cell(table, np.inf), "not finite"),
+    ("negative infinite", PLAN, "features", lambda table: cell(table, -np.inf), "not finite"),
+    ("mask", PLAN, "label", lambda table: replace(table, held_out=np.arange(40) < 8), "held-out"),
+    ("pair", ROWS, "features", pair, "several rows"),
+    (
+        "repeat",
+        ROWS,
+        "features",
+        lambda table: replace(table, choices=replace(table.choices, duplicates="repeat")),
+        "several rows",
+    ),
+    ("bins", CATEGORIES, "features", lambda table: slotted(table, bins=9), "bins or levels"),
+    ("levels", CATEGORIES, "features", lambda table: slotted(table, levels=None), "bins or levels"),
+    ("slots", PLAN, "features", slotted, "slots of another plan"),
+]
+
+
+@pytest.mark.parametrize("case", OUTSIDE, ids=[name for name, *_ in OUTSIDE])
+def test_each_field_of_a_table_has_a_domain(case: tuple[str, Plan, str, Callable[[Table], Table], str]) -> None:
+    """Outside it nothing is honest, whatever follows from the table."""
+    _, plan, party, change, words = case
+    assert words in impossible_in(plan, party, change(TABLES[party]))
+
+
+def test_what_a_reader_makes_is_possible() -> None:
+    """Numbers with gaps, weights between 0 and 1, levels."""
+    assert impossible_in(PLAN, "label", TABLES["label"]) == ""
+    assert impossible_in(PLAN, "features", cell(TABLES["features"], np.nan)) == ""
+    assert impossible_in(WEIGHED, "label", replace(TABLES["label"], weights=np.linspace(0, 1, 40))) == ""
+    assert impossible_in(CATEGORIES, "features", slotted(TABLES["features"])) == ""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({"signs": np.array([1.0, -1.0, 253.0])}, "sign"),
+        ({"signs": np.array([1.0, np.nan, 1.0])}, "sign"),
+        ({"row weights": np.array([7 << 20], np.int64)}, "weight"),
+        ({"row weights": np.array([-1], np.int64)}, "weight"),
+    ],
+)
+def test_signs_and_weights_have_a_domain_too(numbers: Any, words: str) -> None:
+    """Whatever table they are said to come from."""
+    rows = {"rows": np.zeros((3, 3), np.int32), "penalty": np.zeros((0, 3), np.int32)}
+    assert words in exceeded_limit(PLAN, "label", {**rows, **numbers})
+
+
+@pytest.mark.parametrize("values", [(-128, 127), (127, -128)])
+def test_invented_labels_do_not_replay(tmp_path: Path, values: tuple[int, int]) -> None:
+    """Two classes of labels that no file gives: everything follows from them, and they cannot follow."""
+    labels = np.where(np.array(TABLES["label"].labels) == 1, *values).astype(np.int8)
+    kept = kept_run(tmp_path, SPLIT, tables={**TABLES, "label": replace(TABLES["label"], labels=labels)})
+    statement = kept.replayed("label")
+    assert not statement["honest"]
+    assert "its table holds what no file gives (a label that is neither 0 nor 1)" in statement["verdict"]
+    assert kept.replayed("features")["honest"]
+
+
+class LongRow(LatticeParty):
+    """Makes one row a single unit longer than the promise allows."""
+
+    def own_numbers(self) -> Any:
+        numbers = super().own_numbers()
+        rows = np.array(numbers["rows"])
+        own = self.plan.party(self.participant.name).features
+        lengths = np.square(rows[:, :own].astype(np.int64)).sum(axis=1)
+        row = int(lengths.argmax())
+        column = int(np.abs(rows[row, :own]).argmax())
+        rows[row, column] += np.sign(rows[row, column])
+        return {**numbers, "rows": rows}
+
+
+@pytest.mark.parametrize(("cheat", "is_honest"), [(None, True), (LongRow, False)], ids=["honest", "long"])
+def test_a_promise_about_rows_has_no_slack(tmp_path: Path, cheat: Any, is_honest: bool) -> None:
+    """One unit in one entry passes for another processor's rounding; beyond the norm under `rows` it does not."""
+    agreed = accountable(ROWS.replace(epochs=2, row_norm=0.25), tmp_path)
+    instead = {} if cheat is None else {"label": cheat}
+    kept = kept_run(tmp_path, SPLIT, instead=instead, tables=TABLES, agreed=agreed)
+    statement = kept.replayed("label")
+    assert statement["honest"] is is_honest, statement["verdict"]
+    assert is_honest or "a row's norm" in statement["verdict"]
+
+
+def test_no_verb_takes_several_rows_of_a_person_under_noise(tmp_path: Path) -> None:
+    """A list that was aligned under another plan is refused when a plan with noise for rows meets it."""
+    organisations = Organisations(ROWS, TABLES, tmp_path, aligned=False)
+    for name in TABLES:
+        home = Home.open(organisations.home(name))
+        first, *others = TABLES[name].ids
+        pairs = (first, *(f"{identity}{BEFORE_NUMBER}2.1" for identity in others))
+        for list_name in ("", "new"):
+            found = Alignment(pairs, "", 40, dict.fromkeys(TABLES, 40))
+            keep_aligned(home, PLAN, found, list_name, "repeat")
+        home.sign(organisations.plan_file, accept_leaks=True, accept_cheating=True, verbose=False)
+        for list_name in ("", "new"):
+            with pytest.raises(DataError, match="several rows for one person"):
+                aligned_before(home, ROWS, list_name)
+        with pytest.raises(DataError, match="several rows for one person"):
+            home.train(organisations.plan_file, verbose=False)
