@@ -37,14 +37,16 @@ def check(
     runs: int = 1,
     home: AtHome | None = None,
     predicted: int | None = None,
+    positives: float | None = None,
 ) -> Findings:
     """Findings about a plan, or about whatever stands for one; the worst first.
 
     `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
     party that asks knows from its own table; `predicted` are rows to be scored later, where they are fewer than the
-    plan allows. Rows held out for testing are scored, too. PlanError where `shares` cannot run the plan.
+    plan allows; `positives` is the share of labels that are positive. Rows held out for testing are scored, too.
+    PlanError where `shares` cannot run the plan.
     """
-    figures = figures_of(plan, rows, runs, home, predicted)
+    figures = figures_of(plan, rows, runs, home, predicted, positives)
     refuse_impossible(figures.plan, figures.plan.rows)
     return worst_first(all_findings(figures), figures)
 
@@ -71,6 +73,7 @@ def figures_of(
     runs: int = 1,
     home: AtHome | None = None,
     predicted: int | None = None,
+    positives: float | None = None,
 ) -> Figures:
     """The figures of a plan, or of whatever stands for one, with its rows."""
     plan = getattr(plan, "record_", plan)
@@ -90,9 +93,11 @@ def figures_of(
         )
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
+    if positives is not None and not 0.0 <= positives <= 1.0:
+        raise PlanError(f"expected a share of positives from 0 to 1, got {positives:g}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
     judged = plan if rows is None else plan.replace(rows=rows).on(rows - plan.held_out(rows))
-    return Figures.of(judged, rows, runs, home, predicted)
+    return Figures.of(judged, rows, runs, home, predicted, positives)
 
 
 def finished(plan: Plan, finding: Finding) -> Finding:

@@ -26,9 +26,14 @@ class LeakWarning(UserWarning):
     """Warns that the plan leaks above its tolerance: Python trains anyway, where the command line refuses."""
 
 
-def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = ()) -> None:
-    """Refuse to train by a plan that leaks unless somebody accepted it; attacks named in `but` do not count."""
-    leaking = [] if is_accepted else refusing(check(plan, rows), but)
+def refuse_leaks(
+    plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = (), positives: float | None = None
+) -> None:
+    """Refuse to train by a plan that leaks unless somebody accepted it; attacks named in `but` do not count.
+
+    `positives` is the share of positive labels, where the table is here.
+    """
+    leaking = [] if is_accepted else refusing(check(plan, rows, positives=positives), but)
     if leaking:
         raise UnsafePlanError(
             "the plan leaks above its tolerance, even if everyone keeps to the protocol:\n"

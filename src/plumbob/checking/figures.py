@@ -73,6 +73,8 @@ class Figures:
     """Rows that are aligned, not trained on, and scored when training ends."""
     predicted: int | None = None
     """Rows to be scored later, where somebody says how many; None = as many as the plan allows."""
+    positives: float | None = None
+    """The share of positive labels, where somebody knows it."""
     coalition: Coalition | None = None
     """The coalition that is one of the plan's two parties, if one is."""
 
@@ -84,12 +86,13 @@ class Figures:
         runs: int = 1,
         home: AtHome | None = None,
         predicted: int | None = None,
+        positives: float | None = None,
     ) -> "Figures":
         """The figures for aligned `rows`, of which the plan may hold some out; without a number, many are assumed."""
         aligned = rows or plan.rows
         assumed = 0 if aligned else max(ASSUMED_ROWS, 20 * plan.batch_size)
         held_out = plan.held_out(aligned or assumed)
-        return cls(plan, assumed or aligned - held_out, runs, bool(assumed), home, held_out, predicted)
+        return cls(plan, assumed or aligned - held_out, runs, bool(assumed), home, held_out, predicted, positives)
 
     @property
     def scored(self) -> int:
@@ -210,8 +213,16 @@ class Figures:
         """The share of labels that randomised response turns over."""
         return flip_probability(self.plan.label_flip_epsilon)
 
-    def peer_spread(self, name: str) -> float:
-        """The deviation of the other parties' scores on early visits, for columns of size 1 or clipped rows."""
+    @property
+    def growth(self) -> float:
+        """How far scores have come towards their end when training ends."""
+        return 1.0 - (1.0 - min(1.0, self.plan.rate / 4.0)) ** self.steps
+
+    def peer_spread(self, name: str, drift: float = 1.0) -> float:
+        """The deviation of the other parties' scores on early visits, for columns of size 1 or clipped rows.
+
+        `drift` is the share of the usual drift that they have made.
+        """
         if not SIGMOIDS[self.plan.sigmoid].may_mislead:
             return 0.0
         columns = self.plan.columns - self.plan.party(name).features
@@ -220,7 +231,7 @@ class Figures:
         norm = math.sqrt(columns)
         if self.plan.row_norm:
             norm = min(norm, self.plan.row_norm * math.sqrt(columns / max(self.plan.columns, 1)))
-        return math.hypot(self.start_size * norm, USUAL_DRIFT)
+        return math.hypot(self.start_size * norm, drift * USUAL_DRIFT)
 
     @cached_property
     def spectrum(self) -> Vector:

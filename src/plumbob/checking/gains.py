@@ -88,6 +88,14 @@ def _labels(case: _Case) -> str:
     return f"work out the labels of {case.people}, better than by guessing"
 
 
+def _rare(case: _Case) -> str:
+    share = case.figures.positives
+    if share is None:
+        return f"name those of {case.people} who have the rarer label, if that label is rare"
+    number = round(min(share, 1.0 - share) * case.figures.rows)
+    return f"name most of the {counted(number, 'person', 'people')} with the rarer label"
+
+
 def _read(case: _Case) -> str:
     if case.finding.target == "labels":
         return f"read the labels of {case.people}"
@@ -193,6 +201,7 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "label-only": _labels,
     "label-stacked": _labels,
     "label-average": _labels,
+    "label-rare": _rare,
     "label-enumeration": lambda case: "work out which groups of people that are alike in its columns have label 1",
     "label-counts": lambda case: (
         "count how many people have label 1 in each group that one of its yes/no columns forms; in a group of one, "

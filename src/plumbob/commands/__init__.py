@@ -65,6 +65,7 @@ class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --
     attack: Annotated[str | None, Flag("Explain one attack, using this plan's numbers.", "ATTACK", "--explain")] = None
     runs: Annotated[int, Flag("How many runs will use the same rows; leakage adds up.", low=1)] = 1
     predicted: flags.Predicted = None
+    positives: flags.Positives = None
     own_data: Annotated[
         str | None, Flag("Your own table, for sharper verdicts; it is not sent or stored.", "[PARTY=]FILE", "--data")
     ] = None

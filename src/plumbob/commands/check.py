@@ -78,10 +78,10 @@ def _plan_and_job(options: CheckPlan) -> tuple[Plan, "Job | None"]:
 
 def _findings(plan: Plan, job: "Job | None", options: CheckPlan, home: AtHome | None) -> Findings:
     if job is None:
-        return check(plan, runs=options.runs, home=home, predicted=options.predicted)
+        return check(plan, runs=options.runs, home=home, predicted=options.predicted, positives=options.positives)
     from plumbob.jobs import judge
 
-    return judge(job, plan, options.runs)
+    return judge(job, plan, options.runs, options.positives)
 
 
 def aligned_rows_in(folder: Path, plan: Plan) -> int:

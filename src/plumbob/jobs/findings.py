@@ -79,19 +79,19 @@ SCORES_REFERENCE = "SecretFlow: FlLogisticRegressionVertical adds up the scores 
 DECOYS_REFERENCE = "beyond the paper: a batch hidden among decoys, taken as one batch of all rows that a step names"
 UNPROTECTED_REFERENCE = "the other system's own documentation"
 # Which rows a batch has is all that these need, and what decoys hide.
-NEED_THE_BATCH = ("label-stacked", "label-sign", "label-only", "label-average", "label-counts")
+NEED_THE_BATCH = ("label-rare", "label-stacked", "label-sign", "label-only", "label-average", "label-counts")
 
 
-def judge(job: Job, plan: Plan, runs: int = 1) -> Findings:
+def judge(job: Job, plan: Plan, runs: int = 1, positives: float | None = None) -> Findings:
     """All findings, the worst first."""
     fits = runs * job.fits
-    figures = figures_of(plan, None, fits, predicted=0)
+    figures = figures_of(plan, None, fits, predicted=0, positives=positives)
     # Which rows it scores later, a job of training does not say.
-    findings: list[Finding] = check(plan, runs=fits, predicted=0)
+    findings: list[Finding] = check(plan, runs=fits, predicted=0, positives=positives)
     if job.decoys and plan.batches == "reshuffled":
         findings = list(_with_decoys(job.decoys, plan, figures, findings))
     if job.may_be_fixed and plan.batches == "reshuffled":
-        findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits, predicted=0))
+        findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits, predicted=0, positives=positives))
     own = [*_unprotected_findings(job, plan), *_arbiter_findings(job, plan), *_score_findings(job, plan)]
     others = [judged for finding in findings for judged in _about_keys(plan, finding)]
     # Our flags mean nothing to the other system.
@@ -207,7 +207,9 @@ def _with_decoys(decoys: float, plan: Plan, figures: Figures, findings: Sequence
     """What a host makes of a batch that it does not know; the guest knows it, so its findings stay."""
     # To the host a step is about all rows that are named, and decoys have residual 0.
     named = round((1.0 + decoys) * figures.batch)
-    wide = check(plan.replace(batch_size=max(1, min(named, figures.rows))), runs=figures.runs)
+    wide = check(
+        plan.replace(batch_size=max(1, min(named, figures.rows))), runs=figures.runs, positives=figures.positives
+    )
     for finding in findings:
         hidden = next((one for one in wide if _same(one, finding)), None)
         if finding.by == plan.label_party.name or finding.attack not in NEED_THE_BATCH or hidden is None:

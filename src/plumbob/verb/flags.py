@@ -62,6 +62,10 @@ Strict = Annotated[bool, Flag("Also exit with 4 where nothing leaks but somethin
 Predicted = Annotated[
     int | None, Flag("Rows to be scored after training (default: as many as the plan allows).", low=0)
 ]
+Positives = Annotated[
+    float | None,
+    Flag("Share of rows with label 1, for attacks that need few of them (default: unknown).", "SHARE"),
+]
 Only = Annotated[Sequence[str], Flag("Attacks to run (default: all).", "NAME ...")]
 StrictRows = Annotated[
     bool, Flag("Refuse rows with a level or a gap that training did not have (default: count them).")

@@ -76,7 +76,8 @@ def audit(
     only = [only] if isinstance(only, str) else only
     refuse_unknown(only)
     truth = Truth.of(record)
-    figures = Figures.of(truth.plan.replace(test_share=0.0, rows=0), truth.rows, predicted=predicted)
+    share = float(truth.is_positive.mean())
+    figures = Figures.of(truth.plan.replace(test_share=0.0, rows=0), truth.rows, predicted=predicted, positives=share)
     measured = one_each(_measured(truth, figures.scored, only, lambda line: _tell(progress, line)))
     expected = [one for one in all_findings(figures) if only is None or one.attack in only]
     judged = (_on_opened_weights(truth.plan, one) for one in as_measured(expected, measured))

@@ -48,7 +48,9 @@ def run(asked: TrainingVerb, quiet: bool) -> Result:
     _refuse_replacing(asked)
     loaded = load(plan, asked, drafted)
     # All data are here already: short keys give nothing away that this machine does not have.
-    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), asked.accept_leaks, but=[KEYS])
+    labelled = loaded.tables[plan.label_party.name]
+    positives = None if labelled.labels is None else float(labelled.labels.mean())
+    refuse_leaks(plan, len(labelled), asked.accept_leaks, [KEYS], positives)
     return shown(_train_or_resume(plan, loaded, asked, quiet).record, asked)
 
 

@@ -133,7 +133,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         if sample_weight is not None:
             tables = (replace(tables[0], weights=_bounded(sample_weight, checked)), *tables[1:])
         plan = self._plan(self._owners, tables)
-        self._warn_of_leaks(plan, len(tables[0]))
+        self._warn_of_leaks(plan, tables[0])
         self._warn_of_lost_columns(plan, tables)
         named = dict(zip([party.name for party in plan.learners], tables, strict=True))
         with self._progress(plan) as progress:
@@ -257,9 +257,10 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
                 raise
             raise DataError(f"{error}; in Python, change the column: pandas.to_numeric, astype('category')") from None
 
-    def _warn_of_leaks(self, plan: Plan, rows: int) -> None:
+    def _warn_of_leaks(self, plan: Plan, labelled: Table) -> None:
+        positives = None if labelled.labels is None else float(labelled.labels.mean())
         # All data are here already: short keys give nothing away that this machine does not have.
-        if leaking := refusing(check(plan, rows), but=[WEAK_KEYS]):
+        if leaking := refusing(check(plan, len(labelled), positives=positives), but=[WEAK_KEYS]):
             warnings.warn(warning_about(leaking), LeakWarning, stacklevel=3)
 
     def _warn_of_lost_columns(self, plan: Plan, tables: Sequence[Table]) -> None:
