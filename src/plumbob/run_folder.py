@@ -25,11 +25,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from plumbob.counting import size
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
 
 RECORD = "run.json"
+LARGEST_RECORD = 1 << 20  # Bytes: a peer's record is parsed too.
 JOURNAL = "journal.db"
 REPORT = "report.html"
 SUMMARY = "summary.html"
@@ -88,7 +90,11 @@ class RunFolder:
     def record(self) -> RunRecord:
         """The record of the run; DataError where there is none that can be read."""
         try:
+            if self.record_file.stat().st_size > LARGEST_RECORD:
+                raise DataError(f"{self.record_file}: larger than {size(LARGEST_RECORD)}, which no run's record is")
             stored = json.loads(self.record_file.read_text(encoding="utf-8"))
+        except DataError:
+            raise
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(
                 f"{self.path}: {self._lack()}; name the folder that `train` wrote its report to (a party's runs are in "

@@ -2,7 +2,7 @@
 
     head.json       what the files belong to, and the public half of each file's key; anybody can read it
     root            of all draws
-    columns         the table as it was read
+    columns         the table as it was read; in prediction only once a row was asked for
     brought         what the session continues from: the model part, the rows asked for, the rows answered before
     messages-N      of the Nth start: every message received, the digest of every message sent, every signature
     rows-N          of the Nth start: the numbers that it calculated with
@@ -16,6 +16,7 @@ import shutil
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -44,7 +45,7 @@ from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 FORMAT = 2
-FOLDER, HEAD = "evidence", "head.json"
+FOLDER, HEAD, COLUMNS = "evidence", "head.json", "columns"
 SESSIONS = "predictions"  # The folder of a run that holds the evidence of its model's use.
 ROOM = 4 << 20  # Bytes besides messages and rows.
 BYTES_OF_A_CELL = 8 + 4 + 4  # As it was read, and as an integer to train with and to be scored.
@@ -130,8 +131,21 @@ class Keeping:
         self._save(Head(*whose, items, self.auditor.fingerprint, certificates, keys={}))
         self.seal("root", root)
         self.seal("brought", brought)
-        if table is not None:
-            self.seal("columns", *packed_table(table))
+        if table is not None and self.purpose == "train":
+            self.keep_table(table)
+
+    def keep_table(self, table: Table) -> None:
+        """Keep the table as it was read. In prediction this waits for a query: sessions without one cost no disk."""
+        self.seal(COLUMNS, *packed_table(table))
+
+    def remove_unused(self) -> None:
+        """Remove the folder of a session of prediction in which nobody asked for a row: it shows nothing."""
+        if self.purpose == "predict" and not (self.folder / COLUMNS).exists():
+            session = self.folder.parent
+            shutil.rmtree(session, ignore_errors=True)
+            with suppress(OSError):
+                # The folder of all sessions, if this was the only one.
+                session.parent.rmdir()
 
     def seal(self, name: str, *pieces: Data) -> None:
         """Seal one whole file for the auditor."""
@@ -156,9 +170,9 @@ class Keeping:
     def _save(self, head: Head) -> None:
         write_over(self.folder / HEAD, msgspec.json.format(msgspec.json.encode(head), indent=1))
 
-    def witness(self) -> "Witness":
-        """The witness of a start that begins now."""
-        return Witness(self)
+    def witness(self, table: Table | None = None) -> "Witness":
+        """The witness of a start that begins now; in prediction the table is kept when the first query passes."""
+        return Witness(self, table if self.purpose == "predict" else None)
 
     def close(self, journal: SqliteJournal, participant: Participant, encoder: bytes | None = None) -> None:
         """Close the evidence when the session is over; training adds the model part that it made."""
@@ -173,19 +187,27 @@ class Keeping:
 class Witness:
     """Writes down, for one start of a session, what its journal sees."""
 
-    def __init__(self, keeping: Keeping) -> None:
+    def __init__(self, keeping: Keeping, waiting: Table | None = None) -> None:
+        self._waiting = waiting
         self._keeping, self._start = keeping, read_head(keeping.folder / HEAD).starts + 1
         self._messages = keeping.open_file(f"messages-{self._start}")
         self._rows: SealedFile | None = None
 
     def received(self, peer: str, data: Data) -> None:
+        self._begin_with(HEADER.unpack_from(data)[2])
         self._add(RECEIVED, peer, data)
 
     def sent(self, peer: str, message: Message, digest: bytes) -> None:
+        self._begin_with(message.kind)
         if message.kind in SAID_IN_FULL:
             self._add(SAID, peer, message.encode())
         else:
             self._add(SENT, peer, message.header, digest)
+
+    def _begin_with(self, kind: int) -> None:
+        if kind == Kind.QUERY_ROWS and self._waiting is not None:
+            self._keeping.keep_table(self._waiting)
+            self._waiting = None
 
     def decided(self, value: bytes) -> None:
         self._add(DECIDED, "", value)
@@ -356,7 +378,7 @@ class OpenedEvidence:
         return SealedContents(self.folder / name, self.keys[name], self.head.run_bytes, may_end_early=may_end_early)
 
     def table(self) -> Table | None:
-        return unpacked_table(memoryview(self.read("columns"))) if "columns" in self.head.keys else None
+        return unpacked_table(memoryview(self.read(COLUMNS))) if COLUMNS in self.head.keys else None
 
     def numbers(self) -> list[Numbers]:
         """Of the start that settled most; a start repeats what those before it did."""

@@ -63,6 +63,10 @@ class SealKeeper:
         except OSError as error:
             raise JournalError(f"{file}: a signature could not be written ({error}); {ROOM_ADVICE}") from None
 
+    def forget(self) -> None:
+        """Remove the file of a session in which nothing was asked for."""
+        _file(self.run, self.account.session.hex()).unlink(missing_ok=True)
+
 
 def seals_in(run: Path, session: str) -> SessionSeals | None:
     """The signatures that were kept of a session; None where nobody has signed anything in it."""

@@ -119,7 +119,7 @@ class PartyRun:
 
         draws = journal.draws(root, fix)
         if self.keeping is not None:
-            journal.witness = self.keeping.witness()
+            journal.witness = self.keeping.witness(self.table)
         return draws
 
     def participant(self, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:

@@ -13,6 +13,7 @@ from plumbob.callbacks import Progress
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party.answered_rows import AnsweredRows, row_limit
+from plumbob.party.kept_seals import SealKeeper
 from plumbob.party.party_run import ROOM, PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
@@ -121,7 +122,10 @@ def answer(
         return Brought(part.to_json(), None, ledger.answered(), most.rows, most.is_planned)
 
     with _session(party_run, journal, brought) as participant:
-        return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
+        served = Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
+        if not served.queries:
+            SealKeeper(party_run.finished_run or party_run.folder, participant.account).forget()
+        return served
 
 
 @contextmanager

@@ -1,19 +1,20 @@
 """`party propose`: a plan that fits everybody's table, with nobody typing a number that a program could count.
 
 Every party says whether it has the label, and who its auditor is. The label party drafts the plan, the others answer
-with eight numbers each: the columns that their table gives under that draft, its rows, its numeric columns, its levels,
-and the columns that it would give under each of the rule's four encodings. From these the label party sees what noise
-for whole rows would cost and which encoding the public rule chooses (`plan/encodings.py`), drafts again, and fills in
-the second answers. Nothing else about a table leaves: no name, no value. A width depends on the draft's `rare`, so many
-proposals with one `rare` after another would show how many levels have how many rows; each of them is typed by somebody
-at the party that answers.
+once with eight numbers each: the columns that their table gives under that draft, its rows, its numeric columns, its
+levels, and the columns that it would give under each of the rule's four encodings. From these the label party sees what
+noise for whole rows would cost and which encoding the public rule chooses (`plan/encodings.py`), and it has everybody's
+columns under that encoding. Nothing else about a table leaves: no name, no value. Widths depend on the draft's `rare`,
+so many proposals with one `rare` after another would show how many levels have how many rows; each of them is typed by
+somebody at the party that answers.
 
     label party                                 every other party
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
     PROPOSAL_DRAFT      ->
-                        <-                      PROPOSAL_WIDTH      (twice)
-    PROPOSAL_PLAN       ->                      checked: the second draft, with the widths that were said, and whether
-                                                its encoding follows from the numbers that it is said to be chosen from
+                        <-                      PROPOSAL_WIDTH
+    PROPOSAL_PLAN       ->                      checked: the draft but for encoding and noise, our own width under it,
+                                                and whether its encoding follows from the numbers that it is said to be
+                                                chosen from
 """
 
 import re
@@ -26,15 +27,16 @@ from functools import partial
 
 from plumbob.checking.check import refuse_impossible
 from plumbob.data import Table
-from plumbob.data.encoder import encoded_width
+from plumbob.data.encoder import choices_of, encoded_width
 from plumbob.data.summary import size_of, width_with
+from plumbob.data.tables import EncodingChoices
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import ConnectorFor, conversation, tell_refusals
 from plumbob.party.home import Home
 from plumbob.plan import Party, Plan
-from plumbob.plan.encodings import TRIED_BINS, DraftedEncoding, TableSize
+from plumbob.plan.encodings import ENCODING_KEYS, TRIED_BINS, DraftedEncoding, TableSize, encoding_of
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
@@ -48,6 +50,8 @@ NUMBERS = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
 """The width under the draft, rows, numeric columns and levels, and the width under each encoding of the rule."""
 REASON = struct.Struct("<3Q")
 """The rows, numeric columns and levels that the rule was applied to; zeros where somebody chose the encoding."""
+FILLED_IN = (*sorted(ENCODING_KEYS), "l2", "noise", "epsilon", "delta")
+"""The keys that the label party chooses once it has the answers."""
 LABEL, FEATURES = "label", "features"
 DAYS = 365  # That a draft keeps evidence, until somebody writes what the contract says.
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
@@ -57,16 +61,16 @@ DraftFor = Callable[[tuple[Party, ...]], Plan]
 
 @dataclass(frozen=True)
 class Proposal:
-    """What this party brings: its table, and, at the label party, two drafts."""
+    """What this party brings: its table, and, at the label party, a draft and what becomes of it."""
 
     table: Table
     has_label: bool
     auditor: str
     """The fingerprint of this party's auditor; empty where it has none, or wants no evidence."""
     draft: DraftFor
-    """The first draft."""
+    """The draft that everybody answers."""
     choose: Callable[[Plan, Sequence[TableSize]], tuple[DraftFor, DraftedEncoding | None]]
-    """Makes the second draft from the first with everybody's columns; also gives what its encoding was chosen from."""
+    """Makes the plan from the draft with everybody's columns; also gives what its encoding was chosen from."""
 
 
 def propose(
@@ -161,14 +165,23 @@ def _draft(
     def accountable(draft_for: DraftFor) -> DraftFor:
         return lambda parties: with_auditors(draft_for(parties), auditors)
 
-    first, sizes, tried = _with_widths(own, accountable(proposal.draft), proposal.table, channels)
+    draft_for = accountable(proposal.draft)
+    draft = draft_for(_parties(own, dict.fromkeys((own, *channels), 1)))
+    for channel in channels.values():
+        channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
+    answers = {own: _numbers(proposal.table, draft)}
+    for peer, channel in channels.items():
+        answers[peer] = NUMBERS.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0))
+    tried = [sum(widths) for widths in zip(*(numbers[4:] for numbers in answers.values()), strict=True)]
     widths = [
         f"{width:,} {f'with {bins} bins' if bins else 'as they are'}"
         for bins, width in zip(TRIED_BINS, tried, strict=True)
     ]
     tell(f"all parties' columns after encoding: {', '.join(widths)}; the plan says which")
-    second, reason = proposal.choose(first, sizes)
-    plan, *_ = _with_widths(own, accountable(second), proposal.table, channels)
+    first = draft_for(_parties(own, {name: numbers[0] for name, numbers in answers.items()}))
+    final, reason = proposal.choose(first, [TableSize(*numbers[1:4]) for numbers in answers.values()])
+    place = _answer_for(accountable(final)(first.parties), draft)
+    plan = accountable(final)(_parties(own, {name: numbers[place] for name, numbers in answers.items()}))
     refuse_impossible(plan, plan.rows)
     numbers = (0, 0, 0) if reason is None else (reason.rows, reason.numeric, reason.levels)
     for channel in channels.values():
@@ -176,21 +189,15 @@ def _draft(
     return plan, reason
 
 
-def _with_widths(
-    own: str, draft_for: DraftFor, table: Table, channels: Mapping[str, Channel]
-) -> tuple[Plan, list[TableSize], list[int]]:
-    """A draft, with the columns that everybody's table gives under it; the tables' sizes; all columns as the rule may
-    encode them.
-    """
-    draft = draft_for(_parties(own, dict.fromkeys(channels, 1), 0))
-    for channel in channels.values():
-        channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
-    own_width, *_ = own_numbers = _numbers(table, draft)
-    told = {peer: NUMBERS.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0)) for peer, channel in channels.items()}
-    everybody = [own_numbers, *told.values()]
-    sizes = [TableSize(*numbers[1:4]) for numbers in everybody]
-    tried = [sum(widths) for widths in zip(*(numbers[4:] for numbers in everybody), strict=True)]
-    return draft_for(_parties(own, {peer: width for peer, (width, *_) in told.items()}, own_width)), sizes, tried
+def _answer_for(plan: Plan, draft: Plan) -> int:
+    """Which of an answer's numbers is the width under this plan: the draft's own, or one of the rule's encodings."""
+    chosen = choices_of(plan)
+    if chosen == choices_of(draft):
+        return 0
+    for place, bins in enumerate(TRIED_BINS, 4):
+        if chosen == EncodingChoices(**encoding_of(bins), rare=draft.rare):
+            return place
+    raise PlanError("nobody said how many columns this plan's encoding gives; choose the encoding with --bins")
 
 
 def _numbers(table: Table, draft: Plan) -> tuple[int, ...]:
@@ -199,34 +206,38 @@ def _numbers(table: Table, draft: Plan) -> tuple[int, ...]:
     return encoded_width(table, draft), *astuple(size_of(table, draft.rare)), *tried
 
 
-def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party, ...]:
+def _parties(own: str, widths: Mapping[str, int]) -> tuple[Party, ...]:
     """The label party first, the others by name."""
-    return (Party(own, "label", own_width), *(Party(peer, "features", widths[peer]) for peer in sorted(widths)))
+    peers = sorted(name for name in widths if name != own)
+    return (Party(own, "label", widths[own]), *(Party(peer, "features", widths[peer]) for peer in peers))
 
 
 def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, DraftedEncoding | None]:
-    """Answer with this party's width under each draft, and accept only the second with the widths filled in."""
-    _answered(proposal.table, channel)
-    draft, width = _answered(proposal.table, channel)
+    """Answer with this party's numbers, and accept only the draft with an encoding, noise and widths filled in."""
+    draft = _answered(proposal.table, channel)
     body = channel.receive(Kind.PROPOSAL_PLAN, 0)
     plan = _unpack(body[REASON.size :], channel.peer)
     rows, numeric, levels = REASON.unpack(body[: REASON.size])
     reason = DraftedEncoding(rows, numeric, levels, plan.noise == "rows") if rows else None
     widths = [party.features for party in plan.learners]
-    if plan.party(own).features != width or draft.replace(features=widths).hash() != plan.hash():
+    filled_in = {key: getattr(plan, key) for key in FILLED_IN}
+    is_party = own in [party.name for party in plan.learners]
+    if not is_party or draft.replace(**filled_in).replace(features=widths).hash() != plan.hash():
         raise RemoteProtocolError(f"{channel.peer}: its plan is not the draft with everybody's columns filled in")
+    if plan.party(own).features != encoded_width(proposal.table, plan):
+        raise RemoteProtocolError(f"{channel.peer}: its plan names another number of columns than our table gives")
     if reason is not None and plan.replace(**reason.keys).hash() != plan.hash():
         raise RemoteProtocolError(f"{channel.peer}: its plan's encoding does not follow from the numbers that it gives")
     return plan, reason
 
 
-def _answered(table: Table, channel: Channel) -> tuple[Plan, int]:
+def _answered(table: Table, channel: Channel) -> Plan:
     draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
     width, *_ = numbers = _numbers(table, draft)
     if not width:
         raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
     channel.send(Kind.PROPOSAL_WIDTH, 0, NUMBERS.pack(*numbers))
-    return draft, width
+    return draft
 
 
 def _pack(plan: Plan) -> bytes:

@@ -1,6 +1,7 @@
 """Turns the file's shape, or flags, into flat values by the names of the plan's keys."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -12,6 +13,11 @@ from plumbob.plan.keys import cut_short, shown, suggestion
 from plumbob.plan.settings import FIELD_NAMES, KEYS, SECTIONS, VERSION, Heuristic, Party
 
 TOP = ("version", "title")
+LONGEST_TEXT = 1 << 16  # Characters of a plan's file: with every key and comment it has a quarter of these.
+MOST_PARTS = 8  # Of a dotted key, or of a table's name.
+QUOTED = re.compile(r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL)
+"""Strings and comments, in which dots are no keys."""
+BETWEEN_KEYS = re.compile(r"[=\[\]{},]")
 TABLES = {"privacy": "heuristic", "accountability": "auditors"}
 """Sections with a key whose value is a table, and that key."""
 
@@ -31,12 +37,24 @@ def read_text(path: str | Path) -> str:
 
 def parse(text: str) -> dict[str, Any]:
     """Parse TOML as nested tables; a file must name its version."""
+    _refuse_endless(text)
     try:
         tree = tomllib.loads(text)
     # Besides its own error the parser lets through what Python says of endless numbers and of endless nesting.
     except (ValueError, RecursionError) as error:
         raise PlanError(cut_short(f"not valid TOML: {error}")) from error
     return {"version": None, **tree}
+
+
+def _refuse_endless(text: str) -> None:
+    """Refuse before parsing what takes a parser minutes: a peer's plan, or one in a record, may be made for that."""
+    if len(text) > LONGEST_TEXT:
+        raise PlanError(
+            f"{len(text):,} characters are no plan: expected at most {LONGEST_TEXT:,}; send the plan itself"
+        )
+    for line in QUOTED.sub("", text).splitlines():
+        if any(part.count(".") >= MOST_PARTS for part in BETWEEN_KEYS.split(line)):
+            raise PlanError(f"a key has more than {MOST_PARTS} dotted parts: no key of a plan has more than two")
 
 
 def flatten(tree: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -261,9 +261,8 @@ def proposed_roles(names: Iterable[str]) -> Iterator[Due]:
 
 
 def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
-    """Messages of a proposal: two drafts, everybody's width each time, and the final plan."""
+    """Messages of a proposal: one draft, everybody's widths, and the final plan."""
     for name in others:
-        for _ in range(2):
-            yield text(Kind.PROPOSAL_DRAFT, label, name)
-            yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8 * PROPOSED_NUMBERS)
+        yield text(Kind.PROPOSAL_DRAFT, label, name)
+        yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8 * PROPOSED_NUMBERS)
         yield text(Kind.PROPOSAL_PLAN, label, name)

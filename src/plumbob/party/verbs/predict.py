@@ -1,6 +1,8 @@
 """`party predict`: gets scores of aligned rows at the label party, and answers one session at the others."""
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from plumbob.callbacks import Tell
 from plumbob.counting import counted, decimal
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
 from plumbob.data.ids import own_row
-from plumbob.errors import DataError, PeerAwayError
+from plumbob.errors import DataError, PeerAwayError, PlumbobError
 from plumbob.model.links import log_odds
 from plumbob.party import prediction
 from plumbob.party.answered_rows import AnsweredRows, row_limit
@@ -88,7 +90,7 @@ def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None
     meeting = SECONDS_FOR_PEERS if options.wait is None else options.wait
     party_run = replace(party_run, list_name=name, keeping=keeping, finished_run=run.path, meeting=meeting)
     try:
-        with one_session(place) as journal:
+        with _evidence_if_used(keeping), one_session(place) as journal:
             scores = prediction.ask(party_run, journal, part, rows)
     except PeerAwayError as error:
         raise PeerAwayError(f"{error} {IF_AWAY}") from None
@@ -126,7 +128,7 @@ def answer_once(
     party_run = replace(party_run, list_name=name, keeping=keeping, finished_run=run.path, meeting=meeting)
     ledger = AnsweredRows.of(home, plan)
     limit = row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
-    with one_session(place) as journal:
+    with _evidence_if_used(keeping), one_session(place) as journal:
         served = prediction.answer(party_run, journal, part, ledger, limit)
     in_all = ledger.answered()
     queries = counted(served.queries, "query", "queries")
@@ -157,7 +159,21 @@ def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> Keeping | Non
     place = RunFolder(sessions / str(1 + len(list(sessions.iterdir()))))
     place.path.mkdir(mode=0o700)
     place.plan_file.write_text(plan.to_toml(), encoding="utf-8")
-    return keeping_at(home, plan, "predict", place.path, rows)
+    try:
+        return keeping_at(home, plan, "predict", place.path, rows)
+    except PlumbobError:
+        shutil.rmtree(place.path)
+        raise
+
+
+@contextmanager
+def _evidence_if_used(keeping: Keeping | None) -> Iterator[None]:
+    """Remove the folder of a session that met nobody, or in which nobody asked for a row."""
+    try:
+        yield
+    finally:
+        if keeping is not None:
+            keeping.remove_unused()
 
 
 def _table_to_predict(
