@@ -160,7 +160,7 @@ class Channel:
         *counts, self.sent_hash, self.received_hash = STATE.unpack(state)
         for direction in (self._outgoing, self._incoming):
             if direction is not None:
-                direction.may_skip = True
+                direction.resume()
         self.traffic = Traffic(counts[0], counts[1], counts[2], counts[3])
 
     def close(self) -> None:
@@ -206,6 +206,13 @@ class DueMessages:
     def extend(self, due: Iterable[Due]) -> None:
         """Append messages after all others."""
         self._due = chain(self._due, due)
+
+    def resume(self) -> None:
+        """Continue where an earlier start was: behind the set-up and the keys, and perhaps behind some steps."""
+        # The end of a run has the step of its set-up, and agrees on keys as well: those are not the first ones again.
+        while self._look() and not self._next[0].step:
+            self._remember(self._next.popleft())
+        self.may_skip = True
 
     def take(self, kind: Kind, step: int) -> Due:
         """Take the message that is due; LocalProtocolError where it is another one, or none."""

@@ -1,0 +1,248 @@
+"""What holds in every session of `shares`: trainings of two to five parties, predictions, alignments.
+
+In the suite, parties die at every 11th event of their journals in one session of each purpose, and at every 97th in
+the others; `soak` kills them at every event of all.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.arrays import Vector
+from plumbob.crypto.lattice.local import WholeShares
+from plumbob.errors import ROOM_ADVICE
+from plumbob.lab.audit.again import in_clear
+from plumbob.lab.simulate import Run
+from plumbob.lab.simulate import train as simulate
+from plumbob.party import evidence, replay
+from plumbob.party.ledger import SpendingLedger
+from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.prediction import Served
+from plumbob.protocol.shares.shape import WEIGHT_BITS
+from plumbob.protocol.shares.training import LatticeParty
+from tests.world import (
+    ALIGNED,
+    PREDICTIONS,
+    QUERIES,
+    SESSIONS,
+    TRAINED,
+    Ends,
+    Killed,
+    Session,
+    Strike,
+    World,
+    auditors_of,
+    frozen_tables,
+    in_memory,
+    part_numbers,
+)
+
+KEPT = {name: session for name, session in TRAINED.items() if session.keeps_evidence}
+CORE = ("training of two", "prediction of two", "alignment of two")
+NEAR, FAR = 11, 97
+FULL_DISKS = ("training of two", "training of two, noise, evidence", "alignment of two", "alignment of three")
+OVER_TLS = (
+    "training of two",
+    "training of two, opened",
+    "training of two, noise, evidence",
+    "training of three",
+    "prediction of three",
+    "alignment of two",
+)
+SCORE_BIT = 2.0**-OPENED_SCORES.fraction_bits
+EXACT = 1e-6  # A share is cut to fewer bits in each pass.
+LAST_BIT = 2.0**-20  # Opened weights and scores: each party's share is cut once more.
+
+
+@pytest.mark.parametrize("name", [name for name in TRAINED if "noise" not in name and "evidence" not in name])
+def test_weights_are_those_of_clear(name: str) -> None:
+    """On shares, and when they are opened."""
+    session = TRAINED[name]
+    # Which rows are held out follows from the seed, and alone nobody has a joint one.
+    session = replace(session, plan=session.plan.replace(seed=7), keeps_evidence=False)
+    run, clear = in_memory(session), simulate(in_clear(session.plan), session.tables)
+    expected = np.concatenate([clear.transcripts[name].weights for name in session.names])
+    assert np.abs(shared_weights(run) - expected).max() < EXACT
+    if session.plan.opens_weights:
+        opened = np.concatenate([run.transcripts[name].weights for name in session.names])
+        assert np.abs(opened - expected).max() < EXACT + len(session.names) * LAST_BIT
+
+
+def shared_weights(run: Run) -> Vector:
+    """What all parties' shares add up to."""
+    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    owners = [party.name for party in run.model.plan.learners]
+    whole = WholeShares().reduce
+    totals = [
+        whole(sum(held)) for name in owners for held in zip(*(party.held[name] for party in parties), strict=True)
+    ]
+    return np.array([math.ldexp(total, -WEIGHT_BITS) for total in totals])
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_between_organisations_it_is_the_simulation(name: str, tmp_path: Path) -> None:
+    """The same parts, counts and hashes over all bytes, with a journal and over links, as in the simulation."""
+    session = TRAINED[name]
+    assert World(session, tmp_path).run().honest().outcome() == simulated(session)
+
+
+def simulated(session: Session) -> dict[str, Any]:
+    """What every party ends with in the simulation."""
+    run = in_memory(session)
+    about = {party.name: party for party in run.record.parties}
+    return {name: (part_numbers(part), about[name]) for name, part in run.model.parts.items()}
+
+
+@pytest.mark.parametrize("name", OVER_TLS)
+def test_over_tls_it_is_the_same(name: str, tmp_path: Path) -> None:
+    """Real connections change no byte."""
+    session = SESSIONS[name]
+    ends = World(session, tmp_path / "tls", over_tls=True).run().honest()
+    assert_same(ends, World(session, tmp_path / "wires").run().honest())
+
+
+def assert_same(ends: Ends, expected: Ends) -> None:
+    """The same outcome; what a prediction opens depends on the shares' last bit, which another session draws anew."""
+    if ends.session.purpose == "predict":
+        assert_right_scores(ends)
+    else:
+        assert ends.outcome() == expected.outcome()
+
+
+def assert_right_scores(ends: Ends) -> None:
+    """The label party has the model's scores to the last bits, and everybody has answered what was asked."""
+    session = ends.session
+    rows = sum(QUERIES)
+    run = in_memory(session)
+    expected = run.model.scores({name: table.take(range(rows)) for name, table in frozen_tables(session.plan).items()})
+    label = session.plan.label_party.name
+    assert np.abs(ends.results[label] - expected).max() <= len(session.names) * SCORE_BIT
+    for name, end in ends.results.items():
+        assert name == label or (isinstance(end, Served) and end.rows == rows)
+
+
+# Deaths.
+
+
+@pytest.mark.parametrize("stride", [None, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in PREDICTIONS])
+@pytest.mark.timeout(1800)
+def test_whoever_dies_wherever(name: str, stride: int | None, tmp_path: Path) -> None:
+    """All parties die once in each run, at different events: it ends as an undisturbed one, and is booked once."""
+    session = SESSIONS[name]
+    expected = World(session, tmp_path / "honest").run().honest()
+    for deaths in struck(session, expected, stride or (NEAR if name in CORE else FAR)):
+        ends = World(session, tmp_path / str(deaths[0].number), on_event=Several(deaths)).run()
+        assert_same(ends.honest(), expected)
+        assert all(death.has_struck for death in deaths)
+        if session.plan.noise == "rows":
+            assert {booked(ends, each) for each in session.names} == {booked(expected, each) for each in session.names}
+
+
+def struck(session: Session, honest: Ends, stride: int) -> Iterator[list[Strike]]:
+    """The deaths of each run: everybody dies, not all at the same place."""
+    names = session.names
+    # A few writes depend on what the peer had confirmed by then.
+    last = min(honest.events.values()) - 5
+    for number in range(0, last, stride):
+        yield [Strike(name, (number + place * (stride // len(names) + 7)) % last) for place, name in enumerate(names)]
+
+
+@dataclass
+class Several:
+    """Several strikes, each at its own place."""
+
+    strikes: list[Strike]
+
+    def __call__(self, name: str, statement: str) -> None:
+        for strike in self.strikes:
+            strike(name, statement)
+
+
+def booked(ends: Ends, name: str) -> float:
+    """What this party's ledger says that a row has spent."""
+    return SpendingLedger(ends.folder / name / "spent.db").spent(ends.session.tables[name].ids).rho
+
+
+@pytest.mark.parametrize("stride", [None, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", PREDICTIONS)
+@pytest.mark.timeout(1800)
+def test_a_prediction_that_breaks_off_is_done_again(name: str, stride: int | None, tmp_path: Path) -> None:
+    """With new journals, and the same scores; what was answered may count twice, and never too little."""
+    session = PREDICTIONS[name]
+    expected = World(session, tmp_path / "honest").run().honest()
+    assert_right_scores(expected)
+    for number in range(0, min(expected.events.values()) - 5, stride or (NEAR if name in CORE else FAR)):
+        folder, victim = tmp_path / str(number), session.names[number % len(session.names)]
+        ends = World(session, folder, on_event=Strike(victim, number), patience=5.0).run()
+        assert isinstance(ends.results[victim], Killed)
+        for file in folder.glob("*/journal*"):
+            file.unlink()
+        assert_right_scores(World(session, folder).run().honest())
+        for answered in folder.glob("*/answered/n.json"):
+            assert answered.read_bytes() in (b'{"rows":%d}' % rows for rows in (8, 13, 16))
+
+
+# Full disks.
+
+
+@pytest.mark.parametrize("stride", [29, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", FULL_DISKS)
+@pytest.mark.timeout(1800)
+def test_a_full_disk_stops_cleanly(name: str, stride: int, tmp_path: Path) -> None:
+    """Wherever no room is left, the party says what to do, nothing is lost, and the next start ends the session."""
+    session = SESSIONS[name]
+    expected = World(session, tmp_path / "honest").run().honest()
+    for number in range(0, min(expected.events.values()) - 5, stride):
+        victim = session.names[number % len(session.names)]
+        strike = Strike(victim, number, "full disk")
+        ends = World(session, tmp_path / str(number), on_event=strike).run()
+        assert strike.has_struck
+        assert all(ROOM_ADVICE in str(stop) for stop in ends.stops)
+        assert len(ends.stops) == 1
+        assert_same(ends.honest(), expected)
+
+
+# Evidence.
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["undisturbed", "after deaths"])
+@pytest.mark.parametrize("name", KEPT)
+def test_evidence_replays(name: str, dies: bool, tmp_path: Path) -> None:
+    """Everybody's own side follows from the plan, its rows and its root, also if it was played in several starts."""
+    session = KEPT[name]
+    deaths = [Strike(name, 90 + 60 * place) for place, name in enumerate(session.names)] if dies else []
+    ends = World(session, tmp_path, on_event=Several(deaths)).run().honest()
+    for party in session.names:
+        statement = replay.replay(tmp_path / party, keys_of(ends, party))
+        assert statement["honest"], statement["verdict"]
+        assert statement["settled"]
+
+
+def keys_of(ends: Ends, name: str) -> dict[str, bytes]:
+    """What the party's auditor hands over for this run."""
+    head = evidence.read_head(ends.folder / name / evidence.FOLDER / evidence.HEAD)
+    auditor = auditors_of(tuple(ends.session.names))[name]
+    return {file: auditor.file_key(bytes.fromhex(one), head.run_bytes, file) for file, one in head.keys.items()}
+
+
+# Alignments.
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_an_alignment_finds_the_common_rows(name: str, tmp_path: Path) -> None:
+    """All have the same ids in the same order; with too few in common nobody learns which."""
+    session = ALIGNED[name]
+    common = set.intersection(*(set(table.ids) for table in session.tables.values()))
+    ends = World(session, tmp_path / "enough").run().honest()
+    assert {end.ids for end in ends.results.values()} == {tuple(sorted(common))}
+    assert len({end.order_hash for end in ends.results.values()}) == 1
+    if session.at_least is not None:
+        few = World(replace(session, at_least=len(common) + 1), tmp_path / "few").run().honest()
+        assert all(isinstance(end, Alignment) and end.ids is None for end in few.results.values())

@@ -1,0 +1,586 @@
+"""Where sessions of the suite run: alignments, trainings and predictions of `shares`, as organisations hold them.
+
+A session is a purpose, a plan and tables; a world plays it with fixed roots, so that the same session says the same
+bytes each time. What a test adds is a hook: on the frames that pass between two parties, or on the events of a party's
+journal, each write being one. A hook may raise `Killed`, where a party dies, or `no_room()`, where its disk is full;
+such a party is started again, until all have ended.
+
+    World(SESSIONS["training of two"], folder).run()                        over links and journals, in this process
+    World(session, folder, on_event=Strike("label", 11)).run()              with a death at the label party's event 11
+    World(session, folder, on_frame=changes).run()                          with other frames than were sent
+    World(session, folder, over_tls=True).run()                             over connections as between organisations
+    in_memory(session)                                                      the simulation: no links and no journals
+"""
+
+import hashlib
+import queue
+import socket
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from plumbob.crypto import Draws
+from plumbob.data import Table
+from plumbob.data.ids import PackedIds
+from plumbob.errors import DeadlineError, JournalError, TransportError
+from plumbob.lab.simulate import Run
+from plumbob.lab.simulate import train as simulate
+from plumbob.net import Connection, Data
+from plumbob.net.connector import Connector, Peer
+from plumbob.net.identity import Identity
+from plumbob.net.reliable import FRAME, MESSAGE
+from plumbob.net.websocket import Timeouts
+from plumbob.party import prediction, training
+from plumbob.party.answered_rows import AnsweredRows
+from plumbob.party.conversation import ConnectorFor
+from plumbob.party.evidence import FOLDER as EVIDENCE
+from plumbob.party.evidence import Keeping
+from plumbob.party.ledger import SpendingLedger
+from plumbob.party.party_run import PartyRun
+from plumbob.party.sealing import AuditorKeys
+from plumbob.party.verbs.align import IntersectionOptions, intersect
+from plumbob.plan import Plan
+from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.messages import HEADER, Message, decode
+from plumbob.protocol.part import ModelPart
+from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL, RunFolder
+from tests.frozen.messages import ALIGNMENTS, SHARES, TRAININGS, rows_of
+from tests.protocol.support import Tables, made_up, signers_of, tables_for
+
+PATIENCE = 60.0  # Seconds: a session that waits longer than this hangs.
+LINGERING = 0.2
+QUERIES = (5, 3)  # Rows of each query of a prediction.
+Purpose = Literal["align", "train", "predict"]
+Result = TypeVar("Result")
+OnConnection = Callable[[Connection], None]
+OnFrame = Callable[[str, str, bytes], Iterable[bytes]]
+"""What becomes of a frame from this sender to this receiver: other frames, or none."""
+OnEvent = Callable[[str, str], None]
+"""Hears of each write of a party's journal before it is done: the party and the statement."""
+
+
+# The sessions.
+
+
+@dataclass(frozen=True)
+class Session:
+    """What is played."""
+
+    title: str
+    purpose: Purpose
+    plan: Plan
+    tables: Mapping[str, Table]
+    """Aligned rows; for an alignment, rows of which not all are common."""
+    at_least: int | None = None
+    """Alignment: the size comes first, and fewer common rows than this end it."""
+    keeps_evidence: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return [party.name for party in self.plan.parties]
+
+    @property
+    def agreed(self) -> Plan:
+        """The plan that is signed; where evidence is kept, with an auditor for each party."""
+        if not self.keeps_evidence:
+            return self.plan
+        fingerprints = {name: keys.public.fingerprint for name, keys in auditors_of(tuple(self.names)).items()}
+        return self.plan.replace(evidence="keep", days=30, auditors=fingerprints)
+
+
+def root_of(name: str) -> bytes:
+    """What a party draws from."""
+    return hashlib.sha256(name.encode()).digest()
+
+
+def roots_of(plan: Plan) -> dict[str, bytes]:
+    """Everybody's."""
+    return {party.name: root_of(party.name) for party in plan.parties}
+
+
+STUDIED = ("flipped labels", "start")  # What no plan of organisations has.
+TWO, THREE = (2, 3), (2, 2, 1)
+PLANS: dict[str, Plan] = {
+    **{
+        name.removeprefix("shares "): Plan.for_columns(split, **keys)
+        for name, (split, keys) in TRAININGS.items()
+        if name.startswith("shares") and not name.endswith(STUDIED)
+    },
+    "of two, row weights": Plan.for_columns(TWO, **SHARES | {"row_weights": "label party"}),
+    "of two, few rows to score": Plan.for_columns(TWO, **SHARES | {"most_rows": 12}),
+    "of three, class weights": Plan.for_columns(
+        THREE, protocol="shares", epochs=1, test_share=0.2, class_weight="balanced", l2=0.01
+    ),
+}
+KEPT = ("of two", "of two, noise", "of two, row weights", "of three", "of three, noise")
+"""Plans whose parties keep evidence, too."""
+PREDICTED = ("of two", "of two, opened", "of three", "of three, opened, penalty", "of five")
+
+
+MAKING_AUDITORS = threading.Lock()
+
+
+def auditors_of(names: tuple[str, ...]) -> dict[str, AuditorKeys]:
+    """An auditor for each party, the same for all who ask."""
+    with MAKING_AUDITORS:
+        return _made_auditors(names)
+
+
+@cache
+def _made_auditors(names: tuple[str, ...]) -> dict[str, AuditorKeys]:
+    with tempfile.TemporaryDirectory() as folder:
+        return {name: AuditorKeys.create(Path(folder) / name, f"auditor-{name}") for name in names}
+
+
+def frozen_tables(plan: Plan) -> Tables:
+    """Rows that no processor rounds in another way."""
+    return tables_for(plan, *rows_of(plan))
+
+
+def own_tables(plan: Plan) -> Tables:
+    """Rows whose every cell, id and class nobody else would write by chance."""
+    tables = tables_for(plan, *made_up(40, plan.columns))
+    named = {
+        name: replace(
+            table,
+            ids=tuple(f"person-{row:04}-at-home" for row in range(len(table))),
+            columns=tuple(
+                replace(column, name=f"{name}-peculiarity-{place}") for place, column in enumerate(table.columns)
+            ),
+        )
+        for name, table in tables.items()
+    }
+    label = plan.label_party.name
+    return {**named, label: replace(named[label], classes=("zebra-healthy", "zebra-ill"))}
+
+
+def ids_only(plan: Plan) -> Tables:
+    """Twelve ids and more, of which each party lacks some and has some alone."""
+    return {
+        party.name: Table(
+            tuple(f"person-{row:04}-at-home" for row in range(3 * place, 14))
+            + tuple(f"only-{party.name}-knows-{row}" for row in range(3)),
+            (),
+        )
+        for place, party in enumerate(plan.parties)
+    }
+
+
+def training_of(name: str, *, evidence: bool = False) -> Session:
+    """The training by this plan."""
+    title = f"training {name}{', evidence' if evidence else ''}"
+    return Session(title, "train", PLANS[name], frozen_tables(PLANS[name]), keeps_evidence=evidence)
+
+
+def prediction_of(name: str) -> Session:
+    """Rows scored by the model of this plan."""
+    return Session(f"prediction {name}", "predict", PLANS[name], frozen_tables(PLANS[name]))
+
+
+def alignment_of(name: str, *, size_first: bool) -> Session:
+    """The alignment of so many parties."""
+    plan, title = Plan.for_columns(ALIGNMENTS[name]), f"alignment {name}{', size first' if size_first else ''}"
+    return Session(title, "align", plan, ids_only(plan), at_least=3 if size_first else None)
+
+
+def by_title(*sessions: Session) -> dict[str, Session]:
+    """All of them."""
+    return {session.title: session for session in sessions}
+
+
+TRAINED = by_title(*map(training_of, PLANS), *(training_of(name, evidence=True) for name in KEPT))
+PREDICTIONS = by_title(*map(prediction_of, PREDICTED))
+ALIGNED = by_title(*(alignment_of(name, size_first=way) for name in ALIGNMENTS for way in (False, True)))
+SESSIONS = {**TRAINED, **PREDICTIONS, **ALIGNED}
+
+
+@cache
+def _model_of(plan: Plan) -> Run:
+    return simulate(plan, frozen_tables(plan), roots=roots_of(plan), jobs=1)
+
+
+def in_memory(session: Session) -> Run:
+    """The simulation of a training, or of the training whose model a prediction asks."""
+    return _model_of(session.agreed)
+
+
+# Connections.
+
+
+class Killed(BaseException):
+    """What stands for `kill -9` inside this process: nothing of ours catches it."""
+
+
+def as_sent(sender: str, receiver: str, frame: bytes) -> Iterable[bytes]:
+    """Nothing happens to a frame."""
+    return [frame]
+
+
+class Wire:
+    """One end of a connection."""
+
+    def __init__(self, own: str, peer: str, on_frame: OnFrame) -> None:
+        self.peer = peer
+        self.incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self.other: Wire
+        self.is_cut = False
+        self._own, self._on_frame = own, on_frame
+
+    def send(self, *parts: Data) -> None:
+        if self.is_cut:
+            raise TransportError("the wire is cut")
+        for frame in self._on_frame(self._own, self.peer, b"".join(parts)):
+            self.other.incoming.put(frame)
+
+    def receive(self, seconds: float) -> bytes:
+        try:
+            data = self.incoming.get(timeout=seconds)
+        except queue.Empty:
+            raise DeadlineError("nothing came") from None
+        if data is None or self.is_cut:
+            self.incoming.put(None)
+            raise TransportError("the wire is cut")
+        return data
+
+    def close(self) -> None:
+        """Close this end; the other one still reads what was sent before."""
+        self.is_cut = True
+        self.other.incoming.put(None)
+        self.incoming.put(None)
+
+
+def wires(first: str, second: str, on_frame: OnFrame = as_sent) -> tuple[Wire, Wire]:
+    """The end of `first`, whose peer is `second`, and the other one."""
+    here, there = Wire(first, second, on_frame), Wire(second, first, on_frame)
+    here.other, there.other = there, here
+    return here, there
+
+
+class Switchboard:
+    """Connects whoever is open, and connects them again when a wire was cut."""
+
+    def __init__(self, on_frame: OnFrame = as_sent) -> None:
+        self._on_frame = on_frame
+        self._open: dict[str, OnConnection] = {}
+        self._changed = threading.Condition()
+        self._connected: set[frozenset[str]] = set()
+        self.cables: list[Wire] = []
+
+    def connector(self, name: str) -> Callable[[OnConnection], "Place"]:
+        return lambda on_connection: Place(self, name, on_connection)
+
+    def add(self, name: str, on_connection: OnConnection) -> None:
+        with self._changed:
+            self._open[name] = on_connection
+            others = [other for other in self._open if other != name]
+        for other in others:
+            threading.Thread(target=self._keep_connected, args=(name, other), daemon=True).start()
+
+    def remove(self, name: str) -> None:
+        with self._changed:
+            self._open.pop(name, None)
+
+    def _keep_connected(self, name: str, other: str) -> None:
+        pair = frozenset((name, other))
+        with self._changed:
+            handlers = {end: self._open.get(end) for end in pair}
+            if pair in self._connected:
+                return
+            self._connected.add(pair)
+        try:
+            while all(self._open.get(end) is handler and handler is not None for end, handler in handlers.items()):
+                ends = dict(zip((name, other), wires(name, other, self._on_frame), strict=True))
+                self.cables.extend(ends.values())
+                threads = [threading.Thread(target=handlers[end], args=(ends[end],), daemon=True) for end in pair]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+        finally:
+            with self._changed:
+                self._connected.discard(pair)
+                # One of the two may have come back meanwhile, and found this pair still taken.
+                again = all(end in self._open for end in pair)
+        if again:
+            self._keep_connected(name, other)
+
+
+class Place:
+    """One party's place at the switchboard."""
+
+    def __init__(self, board: Switchboard, name: str, on_connection: OnConnection) -> None:
+        self._board, self._name, self._on_connection = board, name, on_connection
+
+    def open(self) -> None:
+        self._board.add(self._name, self._on_connection)
+
+    def close(self) -> None:
+        self._board.remove(self._name)
+
+    def why_not(self, peer: str) -> None:
+        return None
+
+
+QUICK = Timeouts(first_retry=0.05, longest_retry=0.2, give_way=0.05)
+
+
+class Addresses:
+    """Real connectors on this machine; of two parties, the one that stands later in the plan dials."""
+
+    def __init__(self, names: Sequence[str], folder: Path) -> None:
+        self._names, self._ports = list(names), {name: free_port() for name in names}
+        self._identities = {name: Identity.create(folder / f"identity of {name}", name) for name in names}
+
+    def connector(self, name: str) -> ConnectorFor:
+        peers = [
+            Peer(other, self._identities[other].certificate.der, self._address(name, other))
+            for other in self._names
+            if other != name
+        ]
+        return lambda on_connection: Connector(
+            self._identities[name],
+            peers,
+            listen=f"127.0.0.1:{self._ports[name]}",
+            proxy=None,
+            largest_message=1 << 26,
+            on_connection=on_connection,
+            timeouts=QUICK,
+        )
+
+    def _address(self, name: str, other: str) -> str | None:
+        is_later = self._names.index(name) > self._names.index(other)
+        return f"127.0.0.1:{self._ports[other]}" if is_later else None
+
+
+def free_port() -> int:
+    """One that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def message_in(frame: bytes) -> Message | None:
+    """The protocol's message in a frame; None in a greeting, a goodbye or an abort."""
+    is_message = frame[:1] == bytes([MESSAGE]) and len(frame) >= FRAME.size + HEADER.size
+    return decode(frame[FRAME.size :]) if is_message else None
+
+
+def in_frame(frame: bytes, message: Message) -> bytes:
+    """The frame with another message in it."""
+    return frame[: FRAME.size] + message.encode()
+
+
+# Journals.
+
+
+class EventJournal(SqliteJournal):
+    """A journal whose every write is an event, and whose draws begin from a root that the world gives."""
+
+    def __init__(self, path: Path, world: "World", name: str) -> None:
+        self._world, self._name, self._is_made = world, name, False
+        super().__init__(path)
+        self._is_made = True
+
+    def draws(self, root: bytes | None = None, fix: Any = lambda root: b"") -> Draws:
+        given = self._world.roots[self._name] if root is None else root
+        found = super().draws(given, fix)
+        self._world.on_draws(self._name, found)
+        return found
+
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> Any:
+        if self._is_made and not statement.startswith("SELECT"):
+            try:
+                self._world.happen(self._name, statement)
+            except sqlite3.Error as error:
+                raise self._failure(error) from None
+        return super()._execute(statement, values)
+
+
+def no_room() -> sqlite3.Error:
+    """What the database says where a disk is full."""
+    return sqlite3.OperationalError("database or disk is full")
+
+
+@dataclass
+class Strike:
+    """One party's n-th event is its last, once; or the disk has no room for it."""
+
+    victim: str
+    number: int
+    why: Literal["death", "full disk"] = "death"
+    has_struck: bool = False
+
+    def __call__(self, name: str, statement: str) -> None:
+        if name != self.victim or self.has_struck:
+            return
+        self.number -= 1
+        if self.number < 0:
+            self.has_struck = True
+            raise Killed if self.why == "death" else no_room()
+
+
+# The world.
+
+
+@dataclass
+class Ends:
+    """How a session ended."""
+
+    session: Session
+    folder: Path
+    results: dict[str, Any] = field(default_factory=dict)
+    """What each party has, or the error with which it stopped."""
+    stops: list[JournalError] = field(default_factory=list)
+    """What parties said whose disk was full, before they were started again."""
+    events: dict[str, int] = field(default_factory=dict)
+    frames: list[tuple[str, str, bytes]] = field(default_factory=list)
+
+    @property
+    def errors(self) -> dict[str, BaseException]:
+        return {name: end for name, end in self.results.items() if isinstance(end, BaseException)}
+
+    def honest(self) -> "Ends":
+        """These ends, where nobody stopped; else the first error."""
+        for error in self.errors.values():
+            raise error
+        return self
+
+    def outcome(self) -> dict[str, Any]:
+        """All that must be the same each time: numbers, hashes over streams, ids."""
+        return {name: self._outcome_of(name) for name in self.session.names}
+
+    def _outcome_of(self, name: str) -> Any:
+        end = self.results[name]
+        if isinstance(end, BaseException):
+            return end
+        if self.session.purpose == "train":
+            return part_numbers(self.part(name)), end.parties[0]
+        if isinstance(end, Alignment):
+            # Who starts again draws another identity for the session, and so another hash of the same order.
+            return end.ids, end.size, end.sizes
+        return end.tobytes() if isinstance(end, np.ndarray) else end
+
+    def part(self, name: str) -> ModelPart:
+        return ModelPart.load(RunFolder(self.folder / name).part_file(name))
+
+
+def part_numbers(part: ModelPart) -> Any:
+    """Weights, or shares of them, to compare exactly."""
+    return part.shares if part.weights is None else part.weights.tobytes()
+
+
+@dataclass
+class World:
+    """Plays one session."""
+
+    session: Session
+    folder: Path
+    on_frame: OnFrame = as_sent
+    on_event: OnEvent = lambda name, statement: None
+    on_draws: Callable[[str, Draws], None] = lambda name, draws: None
+    over_tls: bool = False
+    patience: float = PATIENCE
+
+    def __post_init__(self) -> None:
+        self.roots = roots_of(self.session.plan)
+
+    def run(self) -> Ends:
+        """All parties at once, each in a thread, and each started again when it died or its disk was full."""
+        self.folder.mkdir(exist_ok=True)
+        self._ends = Ends(self.session, self.folder)
+        self._place: Switchboard | Addresses = Switchboard(self._seen)
+        if self.over_tls:
+            self._place = Addresses(self.session.names, self.folder)
+        self._ends.results = together({name: partial(self._live, name) for name in self.session.names})
+        return self._ends
+
+    def happen(self, name: str, statement: str) -> None:
+        """One event of this party."""
+        self._ends.events[name] = self._ends.events.get(name, 0) + 1
+        self.on_event(name, statement)
+
+    def _seen(self, sender: str, receiver: str, frame: bytes) -> Iterable[bytes]:
+        frames = list(self.on_frame(sender, receiver, frame))
+        self._ends.frames.extend((sender, receiver, each) for each in frames)
+        return frames
+
+    def _live(self, name: str) -> Any:
+        place = self.folder / name
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        RunFolder(place).plan_file.write_text(self.session.agreed.to_toml())
+        while True:
+            try:
+                with closing(EventJournal(place / JOURNAL, self, name)) as journal:
+                    return self._play(name, journal)
+            except Killed:
+                # Nothing resumes a prediction: it begins with a new journal, as `predict` gives it.
+                if self.session.purpose == "predict":
+                    raise
+            except JournalError as error:
+                if "disk is full" not in str(error):
+                    raise
+                self._ends.stops.append(error)
+
+    def party_run(self, name: str) -> PartyRun:
+        """This party's place in the session."""
+        place, signers, plan = self.folder / name, signers_of(tuple(self.session.names)), self.session.agreed
+        return PartyRun(
+            name,
+            plan,
+            None if self.session.purpose == "align" else self.session.tables[name],
+            place,
+            self._place.connector(name),
+            "auto",
+            patience=self.patience,
+            lingering=LINGERING,
+            signer=signers[name],
+            keeping=self._keeping(name) if self.session.keeps_evidence else None,
+            ledger=SpendingLedger(place / "spent.db") if plan.noise == "rows" else None,
+        )
+
+    def _keeping(self, name: str) -> Keeping:
+        names, plan = tuple(self.session.names), self.session.agreed
+        certificates = {other: signer.identity.certificate for other, signer in signers_of(names).items()}
+        auditor = auditors_of(names)[name].public
+        return Keeping(self.folder / name / EVIDENCE, self.session.purpose, name, plan, auditor, certificates)
+
+    def _play(self, name: str, journal: SqliteJournal) -> Any:
+        party_run, session = self.party_run(name), self.session
+        if session.purpose == "train":
+            return training.train(party_run, journal, root=self.roots[name])
+        if session.purpose == "align":
+            # Several chunks, so that there is a middle to die in.
+            go_on = None if session.at_least is None else lambda size: size >= (session.at_least or 0)
+            options = IntersectionOptions(go_on, jobs=1, chunk=4)
+            return intersect(party_run, PackedIds.of(session.tables[name].ids), journal, options)[0]
+        part = in_memory(session).model.parts[name]
+        if name == session.plan.label_party.name:
+            return prediction.ask(party_run, journal, part, range(sum(QUERIES)))
+        return prediction.answer(party_run, journal, part, AnsweredRows(party_run.folder / "answered" / "n.json"), None)
+
+
+def together(starts: Mapping[str, Callable[[], Result]]) -> dict[str, Any]:
+    """What each returned or raised, each in a thread; whoever still works after all patience hangs."""
+    ends: dict[str, Any] = {}
+
+    def work(name: str) -> None:
+        try:
+            ends[name] = starts[name]()
+        except BaseException as error:
+            ends[name] = error
+
+    threads = [threading.Thread(target=work, args=(name,), daemon=True) for name in starts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(4 * PATIENCE)
+    return {name: ends.get(name, TimeoutError(f"{name} hangs")) for name in starts}
