@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 import plumbob
+from plumbob.checking.consent import refuse_unaccepted
 from plumbob.checking.findings import Findings
 from plumbob.checking.gains import GAINS
 from plumbob.checking.headlines import headlines, short_lines
 from plumbob.checking.judgement import Headlines
 from plumbob.counting import share
+from plumbob.errors import UnsafePlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
@@ -96,7 +98,47 @@ def test_every_attack_has_words_of_its_own() -> None:
     """What it gives is said in the plan's numbers, not in general."""
     attacks = {one.attack for split in ((11, 12), (7, 8, 8)) for one in found(*split)}
     attacks |= {one.attack for one in found(protocol="arbiter")}
-    assert attacks <= set(GAINS)
+    assert attacks - {"score-control"} <= set(GAINS)
+
+
+def test_evidence_hides_no_reading() -> None:
+    """What a replay would name is said as before, with a verdict of its own, beside what no replay names."""
+    kept = {"evidence": "keep", "days": 30, "auditors": {"label": "a" * 64, "features": "b" * 64}}
+    (without,) = found(11, 12).headlines.cheating.lines
+    plain, named = found(11, 12, **kept).headlines.cheating.lines
+    assert set(without.gains) == {*plain.gains, *named.gains}
+    assert (plain.verdict, named.verdict) == ("leaks", "degrades")
+    assert " could " in named.says
+    assert named.says.endswith("; a replay would name it.")
+
+
+def test_no_refusal_says_that_nothing_shows_it_beside_evidence() -> None:
+    """With evidence kept, what still has to be accepted is what no replay names."""
+    kept = {"evidence": "keep", "days": 30, "auditors": {"label": "a" * 64, "features": "b" * 64}}
+    for keys, words in (({}, "nothing would show it"), (kept, "in a way that no replay of the evidence would name")):
+        findings = found(11, 12, **keys)
+        assert findings.figures is not None
+        with pytest.raises(UnsafePlanError, match=words) as refused:
+            refuse_unaccepted(findings.figures.plan, findings, [])
+        assert ("othing would show it" in str(refused.value)) is not bool(keys)
+
+
+def test_a_condition_stays_after_a_run() -> None:
+    """What was measured stands beside the condition under which it was reached, and in the place of no word of it."""
+    findings = found(11, 12)
+    measured = [
+        replace(one, rate=0.98, baseline=0.1, advantage=0.9) if one.attack == "chosen-labels" else one
+        for one in findings
+    ]
+    (line,) = headlines(measured, findings.figures).cheating.lines
+    assert "if it knows every column of 24 scored people (in this run with R² 0.980;" in line.says
+
+
+def test_swaying_scores_has_no_verdict() -> None:
+    """Integrity is not confidentiality: who sways scores learns nothing, and no line with a verdict says so."""
+    told = found(11, 12).headlines
+    assert any("sway scores" in line for line in told.cheating.agreed)
+    assert not any("sway" in line.says for block in told.blocks for line in block.lines)
 
 
 @pytest.mark.parametrize("epochs", [2, 8, 30])
@@ -132,13 +174,13 @@ def test_held_out_rows_are_scored_rows() -> None:
         ),
         (
             replace(MEASURED, target="features", rate=0.97, baseline=0.1),
-            "reconstruct 97 % of what bank's features say (its own columns explain 10 %)",
+            "work out bank's columns (in this run with R² 0.970; its own columns explain 0.100)",
         ),
         (
-            replace(MEASURED, attack="altered-shares", target="features", rate=0.97, baseline=0.1),
-            "reconstruct 97 % of what one of bank's columns says",
+            replace(MEASURED, attack="feature-single", target="scores", rate=0.97, baseline=-1.0),
+            "work out bank's part of scores (in this run with R² 0.970; its own columns explain 0.000)",
         ),
-        (replace(MEASURED, target="features", verdict="degrades", rate=-3.0), "worse than guessing the mean"),
+        (replace(MEASURED, target="features", verdict="degrades", rate=None), "Fund may work out bank's columns."),
     ],
 )
 def test_after_a_run_the_numbers_are_those_that_were_measured(finding: Finding, words: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.checking.words import HOW_OFTEN, MEANINGS, ORDER
+from plumbob.checking.words import MEANINGS, ORDER
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -31,13 +31,12 @@ def test_no_other_page_explains_them_again() -> None:
 
 
 def test_one_figure_says_how_often_verdicts_are_right() -> None:
-    """Headlines, README and the page have the same counts."""
-    right, missed, blocked = re.findall(r"\d+ of \d+", " ".join(HOW_OFTEN.values()))
-    announced = f"{int(right.split()[0])} of {missed.split()[-1]}"
-    assert int(missed.split()[0]) == int(missed.split()[-1]) - int(right.split()[0])
+    """README and the page have the same counts; no screen has them, because its verdicts may be of another kind."""
+    (row,) = re.findall(r"\| the plan alone \|.*", (DOCS / "check.md").read_text())
     readme = (DOCS.parent / "README.md").read_text()
-    assert all(f" {one} " in readme for one in (right, announced, blocked))
-    assert f"| {blocked} | {right} | {announced} |" in (DOCS / "check.md").read_text()
+    counts = re.findall(r"\d+ of \d+", row)
+    assert len(counts) == 3
+    assert all(f" {one} " in readme for one in counts)
 
 
 def test_every_verdict_has_a_meaning() -> None:

@@ -79,6 +79,7 @@ REFUSALS = {
     ),
 }
 """The words for each thing that has to be accepted."""
+NO_REPLAY = "a cheating party could read other parties' data in a way that no replay of the evidence would name"
 
 
 def needed(plan: Plan, findings: Sequence[Finding]) -> list[str]:
@@ -97,7 +98,8 @@ def refuse_unaccepted(plan: Plan, findings: Findings, accepted: Sequence[str]) -
     if not missing:
         return
     flags = " ".join(f"--accept-{one}" for one in missing)
-    reasons = "\n".join(f"{REFUSALS[one]}: --accept-{one}" for one in missing)
+    words = {**REFUSALS, CHEATING_ACCEPTED: NO_REPLAY} if plan.keeps_evidence else REFUSALS
+    reasons = "\n".join(f"{words[one]}: --accept-{one}" for one in missing)
     shown = "\n".join(findings.headlines.lines())
     raise UnsafePlanError(f"nothing was signed.\n{shown}\n\n{reasons}\nchange the plan, or add {flags} to sign it")
 

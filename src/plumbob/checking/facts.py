@@ -167,6 +167,10 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
             "show only if the auditor compares them with their source.",
         ),
         (
+            lambda plan: plan.kind.is_encrypted,
+            "A feature party can sway scores with false values, because values are an input. It learns nothing by it.",
+        ),
+        (
             _noise("rows"),
             "Noise for rows hides a row also from a party that invents its own rows or labels, not from one that sends "
             "false messages.",

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex, overload
 from plumbob.checking.figures import Figures
 from plumbob.checking.headlines import counts, headlines, is_named
 from plumbob.checking.judgement import Headlines, aligned
-from plumbob.checking.words import BLOCKED, DEGRADES, HOW_OFTEN, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
 from plumbob.counting import decimal, share
 from plumbob.errors import DataError
 from plumbob.record import Finding
@@ -108,11 +108,7 @@ def _with_evidence(figures: Figures, finding: Finding) -> Finding:
 def lines_of(findings: Findings, told: Headlines | None = None) -> list[str]:
     """Both headlines, a table of verdicts, the numbers behind those that matter, and what the verdicts mean."""
     given = {finding.verdict for finding in findings}
-    meanings = [
-        f"{verdict}: {MEANINGS[verdict]}. {HOW_OFTEN.get(verdict, '')}".rstrip()
-        for verdict in ORDER
-        if verdict in given
-    ]
+    meanings = [f"{verdict}: {MEANINGS[verdict]}." for verdict in ORDER if verdict in given]
     headlines = (told or findings.headlines).lines()
     return [*headlines, "", *table_lines(findings), "", *reasons(findings), "", *meanings]
 

@@ -19,17 +19,24 @@ ONE_COLUMN = "altered-shares"
 def gain(finding: Finding, figures: Figures | None, whose: str, has_one_victim: bool = True) -> str:
     """What a finding gives its attacker; `whose` names the victims: "bank's" or "bank's or fund's"."""
     if finding.rate is not None:
-        return _measured(finding, whose, figures)
+        return _measured(finding, figures, whose, has_one_victim)
+    return _expected(finding, figures, whose, has_one_victim)
+
+
+def _expected(finding: Finding, figures: Figures | None, whose: str, has_one_victim: bool) -> str:
+    """What the plan's numbers let expect, with its conditions."""
     if figures is None or finding.attack not in GAINS:
         return IN_GENERAL.get(finding.target, "learn something about {whose} data").format(whose=whose)
     return GAINS[finding.attack](_Case(finding, figures, whose, has_one_victim))
 
 
-def _measured(finding: Finding, whose: str, figures: Figures | None) -> str:
-    rate, baseline = share(finding.rate), share(max(finding.baseline or 0.0, 0.0))
+def _measured(finding: Finding, figures: Figures | None, whose: str, has_one_victim: bool) -> str:
+    """What a run showed; a condition of the attack is one of the run too."""
     if finding.target != "labels":
-        what = f"one of {whose} columns says" if finding.attack == ONE_COLUMN else f"{whose} {finding.target} say"
-        return f"reconstruct {rate} of what {what} (its own columns explain {baseline})"
+        expected = _expected(finding, figures, whose, has_one_victim)
+        by_itself = decimal(max(finding.baseline or 0.0, 0.0))
+        return f"{expected} (in this run with R² {decimal(finding.rate)}; its own columns explain {by_itself})"
+    rate, baseline = share(finding.rate), share(max(finding.baseline or 0.0, 0.0))
     is_chosen = finding.assumes == CHEATING and (figures is None or finding.n != figures.rows)
     if finding.n and is_chosen:
         return f"choose {counted(finding.n, 'person', 'people')} and read {rate} of their labels (guessing: {baseline})"
@@ -224,7 +231,6 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "model-difference": _difference,
     "prediction-equations": _equations,
     "arbiter-key": _arbiter,
-    "score-control": lambda case: "sway scores by false values, learning nothing",
     "no-encryption": _read,
     "scores-in-the-clear": _read,
     "keys": lambda case: "break the short keys, and then read every label and every score",

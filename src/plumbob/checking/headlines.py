@@ -15,6 +15,7 @@ from plumbob.checking.gains import gain, rank_by_column
 from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines, shown
 from plumbob.checking.rules import is_preventable, leaves_a_trace
 from plumbob.checking.rules.prediction_equations import RULE as EQUATIONS
+from plumbob.checking.rules.score_control import SCORE_CONTROL
 from plumbob.checking.words import (
     ASSUMPTIONS,
     CHEATING,
@@ -81,7 +82,7 @@ def short_lines(of: Headlines) -> list[str]:
 def _block(
     assumes: str, findings: Sequence[Finding], figures: Figures | None, reader: str, is_partial: bool
 ) -> HeadlineBlock:
-    lines = tuple(_lines([one for one in findings if is_preventable(one.attack)], figures, reader))
+    lines = tuple(_lines(findings, figures, reader))
     unprevented = tuple(_unprevented(findings, figures, reader))
     nothing = _left_over(assumes, findings, lines, figures)
     if unprevented:
@@ -141,7 +142,11 @@ def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) ->
     coalitions.
     """
     parties = {name for one in findings for name in (*one.by.split("+"), one.against)}
-    open_ones = [one for one in findings if one.verdict in (LEAKS, DEGRADES)]
+    open_ones = [
+        one
+        for one in findings
+        if one.verdict in (LEAKS, DEGRADES) and is_preventable(one.attack) and one.attack != SCORE_CONTROL
+    ]
     pairs: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for one in open_ones:
         if not _is_redundant(one, open_ones):
@@ -149,9 +154,10 @@ def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) ->
     alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     label = "" if figures is None else figures.plan.label_party.name
     for (target, by, _), members in pairs.items():
-        worst = _worst(members)
-        same = (by == label,) if len(parties) > FEW_PARTIES else (worst[0].verdict, *(one.attack for one in worst))
-        alike[target, "+" in by, *same].extend(worst)
+        for is_traced, readings in _by_trace(members, figures).items():
+            worst = _worst(readings)
+            same = (by == label,) if len(parties) > FEW_PARTIES else (worst[0].verdict, *(one.attack for one in worst))
+            alike[target, "+" in by, is_traced, *same].extend(worst)
     lines = [_line(members, figures, parties, reader) for members in alike.values()]
     lines.sort(key=lambda line: (ORDER.index(line.verdict), TARGETS.index(line.target)))
     for place, line in enumerate(lines):
@@ -178,11 +184,25 @@ def _says_all(earlier: HeadlineLine, line: HeadlineLine) -> bool:
     return all(set(getattr(line, part)) <= set(getattr(earlier, part)) for part in ("by", "against", "gains"))
 
 
+def _by_trace(findings: Sequence[Finding], figures: Figures | None) -> dict[bool, list[Finding]]:
+    """Findings that no replay would name, and those that one would: the second have a verdict of their own.
+
+    Evidence changes nothing about what can be read, so a milder verdict must not hide the reading. What no replay names
+    is not said again.
+    """
+    apart: dict[bool, list[Finding]] = {}
+    for one in findings:
+        apart.setdefault(is_named(one, figures), []).append(one)
+    said = {gain(one, figures, "") for one in apart.get(False, ())}
+    fresh = [one for one in apart.pop(True, ()) if gain(one, figures, "") not in said]
+    return {**apart, **({True: fresh} if fresh else {})}
+
+
 def _worst(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of the worst verdict; of measured ones, the one that reached most."""
+    """The findings of the worst verdict; of measured ones about labels, the one that reached most."""
     verdict = min((one.verdict for one in findings), key=ORDER.index)
     worst = [one for one in findings if one.verdict == verdict]
-    measured = [one for one in worst if one.rate is not None]
+    measured = [one for one in worst if one.rate is not None and one.target == "labels"]
     return [max(measured, key=lambda one: one.advantage or 0.0)] if measured else worst
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from plumbob.checking.words import BLOCKED, CHEATING, DEGRADES, HONEST, HOW_OFTEN, LEAKS, MEANINGS
+from plumbob.checking.words import BLOCKED, CHEATING, DEGRADES, HONEST, LEAKS, MEANINGS
 
 UNPREVENTED = "What no plan prevents"
 HEADINGS = {HONEST: "If everyone keeps to the protocol", CHEATING: "If someone cheats"}
@@ -71,13 +71,9 @@ class Headlines:
 
     @property
     def legend(self) -> str:
-        """What the word means that needs it most, and how often these verdicts are right."""
+        """What the word means that needs it most."""
         lines = [line for block in self.blocks for line in block.lines]
-        return (
-            f"{DEGRADES}: {MEANINGS[DEGRADES]}. {HOW_OFTEN[DEGRADES]}"
-            if any(one.verdict == DEGRADES for one in lines)
-            else ""
-        )
+        return f"{DEGRADES}: {MEANINGS[DEGRADES]}." if any(one.verdict == DEGRADES for one in lines) else ""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -12,8 +12,10 @@ from plumbob.checking.words import DEGRADES
 from plumbob.counting import counted
 from plumbob.record import Finding
 
+SCORE_CONTROL = "score-control"
+"""It reads nothing, so that headlines give it a line without a verdict (`checking/facts.py`)."""
 RULE = AttackRule(
-    name="score-control",
+    name=SCORE_CONTROL,
     by="features",
     target="scores",
     reference="beyond the paper: values are an input",

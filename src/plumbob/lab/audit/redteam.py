@@ -95,7 +95,7 @@ def as_measured(expected: Sequence[Finding], measured: Sequence[Finding]) -> lis
 
 
 def _better_known(expected: Finding, measured: Finding) -> Finding:
-    is_claimed = measured.rate is not None or measured.conditions or measured.verdict == LEAKS
+    is_claimed = measured.advantage is not None or measured.conditions or measured.verdict == LEAKS
     is_surprise = measured.verdict == NOT_APPLICABLE and expected.verdict in (LEAKS, DEGRADES)
     if not is_floor(expected.attack):
         return measured if is_claimed or is_surprise else expected

@@ -240,7 +240,8 @@ def _values(attack: AnyAttack, by: str, claim: ValueClaim, truth: Truth) -> Find
         + claim.remark,
         attack.reference,
         "",
-        rate=rate,
+        # Worse than the mean is no rate.
+        rate=None if rate is None or rate < 0 else rate,
         baseline=baseline,
         interval=None if rate is None else ends,
         coverage=float(is_answered.mean()),
