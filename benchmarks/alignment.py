@@ -6,13 +6,15 @@ the median of the rounds. `python -m benchmarks.organisations --only align` meas
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
 from statistics import median
 
-from plumbob.crypto import Draws, ristretto
-from plumbob.crypto.ristretto import NativeGroup, available_paths
+from plumbob.crypto import Draws
+from plumbob.crypto.kernel import INSTRUCTIONS
+from plumbob.crypto.ristretto import available_paths
 from plumbob.lab.simulate.training import run_together
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
@@ -62,7 +64,7 @@ def play(ids: dict[str, list[str]]) -> list[bytes]:
 def seat(name: str, channel: Channel) -> Participant:
     """A participant whose draws are the same every time, for the measurement only."""
     plan = Plan.for_columns((1, 1), protocol="exchange")
-    return Participant(name, plan, {channel.peer: channel}, "auto", Draws.begin(ROOTS[name]))
+    return Participant(name, plan, {channel.peer: channel}, Draws.begin(ROOTS[name]))
 
 
 class Tape:
@@ -84,7 +86,7 @@ class Tape:
 
 def seconds_of(path: str, ids: list[str], tape: Sequence[bytes]) -> float:
     """Processor seconds of the side's whole work on this path of the kernel."""
-    ristretto.choose = lambda name="auto", threads=None: NativeGroup(path, threads)
+    os.environ[INSTRUCTIONS] = path
     started = time.process_time()
     AlignmentParty(seat(SIDE, Channel(OTHER, Tape(tape))), ids, jobs=1).run()
     return time.process_time() - started

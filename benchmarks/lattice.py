@@ -39,8 +39,8 @@ from plumbob.crypto.lattice import (
     sets,
 )
 from plumbob.crypto.lattice.interface import RequestKeys
+from plumbob.crypto.lattice.kernel import available_paths
 from plumbob.crypto.lattice.layout import Direction
-from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths
 
 SHAPES = ("27000,11,12", "12665,392,392")
 REPEATS = 400
@@ -77,12 +77,12 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="the best is taken of these")
     parser.add_argument("--shape", action="append", help="rows,columns,columns of one pass; may be repeated")
     options = parser.parse_args(words)
-    engines = {path: NativeLatticeEngine(path, 1) for path in available_paths()}
+    engines = {path: LatticeEngine(path, 1) for path in available_paths()}
     print_operations(engines)
     print_passes(engines, options.shape or SHAPES, options.rounds)
 
 
-def print_operations(engines: dict[str, NativeLatticeEngine]) -> None:
+def print_operations(engines: dict[str, LatticeEngine]) -> None:
     """One transform and one encryption of a polynomial, on each path."""
     print("| degree 8192 | transform, one prime of 50 bits | encryption, three primes |\n|---|---|---|")
     for path, engine in engines.items():
@@ -90,7 +90,7 @@ def print_operations(engines: dict[str, NativeLatticeEngine]) -> None:
         print(f"| {path} | {1e6 * transform:.1f} us | {1e6 * encryption:.0f} us |", flush=True)
 
 
-def seconds_of(engine: NativeLatticeEngine) -> tuple[float, float]:
+def seconds_of(engine: LatticeEngine) -> tuple[float, float]:
     """The least of many: a transform, and an encryption."""
     one = sets.insecure_for_tests(8192, 1)
     values = np.random.default_rng(0).integers(0, one.primes[0], (1, 8192), dtype=np.uint64)
@@ -107,7 +107,7 @@ def seconds_of(engine: NativeLatticeEngine) -> tuple[float, float]:
     return transform, encryption
 
 
-def print_passes(engines: dict[str, NativeLatticeEngine], shapes: Sequence[str], rounds: int) -> None:
+def print_passes(engines: dict[str, LatticeEngine], shapes: Sequence[str], rounds: int) -> None:
     """One pass of each shape on each path, in turns."""
     print("\n| one pass, both parties: scores, sigmoid, gradients | CPU ms | MB | stages, ms |\n|---|---|---|---|")
     for shape in shapes:

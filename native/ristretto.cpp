@@ -9,7 +9,6 @@
 
 #include "lattice.h"
 #include "ristretto_scalar.h"
-#include "sha512.h"
 
 namespace plumbob {
 namespace {
@@ -108,20 +107,6 @@ SecretScalar::SecretScalar(const std::uint8_t* bytes) {
 
 SecretScalar::~SecretScalar() {
     for (std::int8_t& digit : digits_) *const_cast<volatile std::int8_t*>(&digit) = 0;
-}
-
-void hash_texts(std::uint8_t* out, const std::uint8_t* beginning, std::size_t beginning_size, const std::uint8_t* data,
-                const std::int64_t* starts, const std::int64_t* ends, std::size_t count, unsigned threads) {
-    Sha512 begun;
-    begun.add(beginning, beginning_size);
-    in_turns(count, kTurn, threads, [&](std::size_t, std::size_t first, std::size_t size) {
-        for (std::size_t i = first; i < first + size; ++i) {
-            Sha512 hash = begun;
-            hash.add(data + starts[i], static_cast<std::size_t>(ends[i] - starts[i]));
-            hash.finish(out + i * kHashBytes);
-        }
-        return kNoneRefused;
-    });
 }
 
 std::size_t multiply_points(const EdwardsCore& core, std::uint8_t* out, const std::uint8_t* points, std::size_t count,

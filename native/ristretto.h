@@ -46,10 +46,6 @@ private:
     bool is_spoilt_ = false;
 };
 
-// SHA-512 of `beginning` and each text, which is from starts[i] to ends[i] in `data`: 64 bytes each.
-void hash_texts(std::uint8_t* out, const std::uint8_t* beginning, std::size_t beginning_size, const std::uint8_t* data,
-                const std::int64_t* starts, const std::int64_t* ends, std::size_t count, unsigned threads);
-
 // As in EdwardsCore, on several threads that live as long as the call.
 std::size_t multiply_points(const EdwardsCore& core, std::uint8_t* out, const std::uint8_t* points, std::size_t count,
                             const SecretScalar& scalar, unsigned threads);

@@ -10,7 +10,6 @@
 
 #include "ristretto.h"
 #include "ristretto_scalar.h"
-#include "sha512.h"
 
 namespace nb = nanobind;
 
@@ -85,25 +84,6 @@ nb::tuple answer(nb::bytes points, std::size_t refused) {
 
 void require_scalar(const SecretScalar& scalar) {
     require(scalar.is_valid(), "expected a scalar from 1 to the group's order - 1");
-}
-
-nb::bytes hash_each(const nb::bytes& beginning, const nb::object& data, const nb::object& starts, const nb::object& ends,
-                    unsigned threads) {
-    const View texts(data), from(starts), to(ends);
-    const std::size_t count = from.count(sizeof(std::int64_t), "expected places of 8 bytes each");
-    require(to.size() == from.size(), "expected as many ends as starts");
-    const auto* first = reinterpret_cast<const std::int64_t*>(from.data());
-    const auto* last = reinterpret_cast<const std::int64_t*>(to.data());
-    for (std::size_t i = 0; i < count; ++i) {
-        require(0 <= first[i] && first[i] <= last[i] && static_cast<std::size_t>(last[i]) <= texts.size(),
-                "expected places inside the texts");
-    }
-    nb::bytes result = make_bytes(count * kHashBytes);
-    {
-        nb::gil_scoped_release unlocked;
-        hash_texts(data_of(result), data_of(beginning), beginning.size(), texts.data(), first, last, count, threads);
-    }
-    return result;
 }
 
 nb::tuple times(const std::string& path, const nb::object& points, const nb::bytes& scalar, unsigned threads) {
@@ -185,7 +165,6 @@ void add_ristretto(nb::module_& module) {
         for (const EdwardsPath& path : edwards_paths()) names.emplace_back(path.name);
         return names;
     });
-    module.def("ristretto_hash", hash_each);
     module.def("ristretto_times", times);
     module.def("ristretto_times_mapped", times_mapped);
     module.def("ristretto_add", add);

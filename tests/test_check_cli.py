@@ -154,7 +154,7 @@ def test_train_refuses_a_plan_that_leaks(cli: CommandLine, tmp_path: Path) -> No
     assert "label-sign by features" in said
     assert "--accept-leaks" in said
     assert not out.exists()
-    result = cli.answer(*train, "--accept-leaks", "--batch-size", "128", "--engine", "python")
+    result = cli.answer(*train, "--accept-leaks", "--batch-size", "128")
     assert result["accepted_leaks"] is True
     assert RunFolder(out).record().accepted_leaks
 

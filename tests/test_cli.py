@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,11 +22,9 @@ from plumbob import __version__
 from plumbob.cli import INTERRUPTED
 from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.lab.attacks import Attack, Condition, LabelClaim, View
-from plumbob.lab.exchange import engines
 from plumbob.plan import KEYS, Plan
 from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
-from plumbob.verb.flags import EngineOption
 from tests.command_line import CommandLine, call
 
 HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sklearn"}
@@ -367,16 +365,10 @@ def test_files_after_one_data_flag(cli: CommandLine, tmp_path: Path) -> None:
     assert file.read_text().splitlines()[1].startswith("p0,")
 
 
-def test_help_names_every_engine() -> None:
-    """What `--engine` takes is what there is to choose."""
-    _, option = get_args(EngineOption)
-    assert option.metavar == "|".join(engines.NAMES)
-
-
 def test_interrupted_run_is_marked(tmp_path: Path) -> None:
     """Ctrl-C leaves a record that says how far the run came, no traceback, and exit code 130."""
     program = "from plumbob.cli import main; main()"
-    flags = [*TINY, "--engine", "python", "--protocol", "exchange", "--epochs", "100000", "--data", "breast-cancer"]
+    flags = [*TINY, "--protocol", "exchange", "--epochs", "100000", "--data", "breast-cancer"]
     command = [sys.executable, "-c", program, "train", *flags, "--accept-leaks", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -616,10 +608,10 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
         ["--protocol", "exchange", "--sigmoid", "piecewise"],
         'which carries "taylor"',
     ),
-    "unknown engine": (
+    "engine of earlier versions": (
         lambda folder: None,
-        ["--protocol", "exchange", "--engine", "abacus"],
-        "engine 'abacus': expected one of auto, native, python",
+        ["--protocol", "exchange", "--engine", "python"],
+        "there is one engine, the kernel",
     ),
     "no such column": (lambda folder: None, ["--id", "number"], "bank: no column 'number'"),
 }

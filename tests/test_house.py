@@ -307,6 +307,10 @@ def copy_of_the_house(folder: Path) -> Path:
     """A copy of the source, to be changed; compiled files come along, because files keep their times."""
     source = folder / "src"
     shutil.copytree(HOUSE, source / "plumbob", ignore=shutil.ignore_patterns("*.so"))
+    for name in ("plumbob.crypto._kernel", "plumbob.lab.exchange.engines._paillier"):
+        kernel = import_module(name).__file__
+        assert kernel is not None
+        shutil.copy(kernel, source.joinpath(*name.split(".")).parent)
     return source
 
 
@@ -394,9 +398,6 @@ print(moods, [due.size for due in training_schedule(plan, 40).messages() if due.
 def test_a_new_message_is_its_number_its_place_and_its_sender(tmp_path: Path) -> None:
     """The channel, the estimate and the listing follow from the schedule: nothing else is told of a new message."""
     source = copy_of_the_house(tmp_path)
-    kernel = import_module("plumbob.crypto._kernel").__file__
-    assert kernel is not None
-    shutil.copy(kernel, source / "plumbob/crypto")
     for name, (old, new) in NEW_MESSAGE.items():
         text = (source / "plumbob" / name).read_text()
         assert text.count(old) == 1

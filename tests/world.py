@@ -539,7 +539,6 @@ class World:
             None if self.session.purpose == "align" else self.session.tables[name],
             place,
             self._place.connector(name),
-            "auto",
             patience=self.patience,
             lingering=LINGERING,
             signer=signers[name],

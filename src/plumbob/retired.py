@@ -25,6 +25,7 @@ RETIRED: dict[str, str] = {
     "--defences": "audit one plan for each defence, and read their reports side by side",
     "--delete-unstarted": "delete the folder of a run that never started",
     "--dictionary": NO_RANGES,
+    "--engine": "there is one engine, the kernel; `cluster` in party.toml names a Ray cluster for large products",
     "--encrypted": "`audit` always runs the protocol that the plan names",
     "--monotone": NO_DIRECTION,
     "--pdf": "open the page in a browser and print it",
@@ -34,6 +35,7 @@ RETIRED: dict[str, str] = {
     "party.toml [table] ranges": NO_RANGES,
     "party.toml [table] steps": NO_STEPS,
     "party.toml [table] types": "list the columns that are text in `category`; write 1234.5 and 2026-11-16",
+    "party.toml engine": "there is one engine, the kernel; `cluster` names a Ray cluster for large products",
     "plumbob attack": "`plumbob audit RUN_DIR` attacks a run that is there",
     "plumbob bench": "`python -m benchmarks` in the source folder prints the tables of docs/benchmarks.md",
     "plumbob completion": "`plumbob --install-completion` sets up your shell",
@@ -44,6 +46,7 @@ RETIRED: dict[str, str] = {
     "plumbob predict --cost": CHOOSE,
     "plumbob predict --threshold": CHOOSE,
     "plumbob runs": "`plumbob lab FOLDER` lists the runs in a folder, and `plumbob party status` those of a party",
+    "plumbob.VerticalLogisticRegression(engine)": "there is one engine, the kernel; leave it out",
 }
 
 Given = ParamSpec("Given")

@@ -43,10 +43,9 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
     ("extra", "absent", "words"),
     [
         ("lab", "starlette", ("lab",)),
-        ("ray", "ray", (*TRAIN, "--engine", "ray")),
         ("jobs", "yaml", ("check", "--from-fate", "job.yaml")),
     ],
-    ids=["lab", "ray", "jobs"],
+    ids=["lab", "jobs"],
 )
 def test_an_absent_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str, absent: str, words: tuple[str, ...]

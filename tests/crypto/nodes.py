@@ -1,4 +1,4 @@
-"""A real cluster of two nodes for the tests of the engines `ray`."""
+"""A real cluster of two nodes for tests."""
 
 import importlib
 import os
@@ -34,14 +34,22 @@ def two_nodes() -> Iterator[Any]:
     """Two nodes with a worker each; everything is ended with the last test."""
     nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     nodes.add_node(num_cpus=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_ADDRESS", nodes.address)
-        workers.workers()
-        for node in ray.nodes():
-            wait_for(node["NodeID"])
-        yield nodes
-        leave_cluster()
-        nodes.shutdown()
+    place.append(f"ray://{nodes.address}")
+    workers.workers(address())
+    for node in ray.nodes():
+        wait_for(node["NodeID"])
+    yield nodes
+    leave_cluster()
+    nodes.shutdown()
+
+
+place: list[str] = []
+"""The cluster that was started last."""
+
+
+def address() -> str:
+    """The cluster as party.toml names it."""
+    return place[-1]
 
 
 def wait_for(node: str) -> None:
@@ -64,12 +72,14 @@ def leave_cluster() -> None:
 def worker_processes() -> list[int]:
     """The process of each worker."""
     # Not a function of this file, which a worker could not import.
-    return workers.workers().map(lambda _: os.getpid(), [0, 1])
+    return workers.workers(address()).map(lambda _: os.getpid(), [0, 1])
 
 
 def homes_of_workers() -> list[str]:
     """The node of each worker."""
-    return workers.workers().map(lambda _: importlib.import_module("ray").get_runtime_context().get_node_id(), [0, 1])
+    return workers.workers(address()).map(
+        lambda _: importlib.import_module("ray").get_runtime_context().get_node_id(), [0, 1]
+    )
 
 
 def seen_tasks(patch: pytest.MonkeyPatch) -> list[workers.Task]:

@@ -4,12 +4,11 @@ import hashlib
 
 import pytest
 
-from plumbob.crypto import ristretto
-from plumbob.crypto.ristretto import GENERATOR, IDENTITY, ORDER, POINT_BYTES
+from plumbob.crypto.ristretto import GENERATOR, IDENTITY, ORDER, POINT_BYTES, RistrettoGroup
 from plumbob.crypto.same_scalar import PROOF_BYTES, combined, factors, prove, public_point, verify
 from plumbob.errors import CryptoError
 
-GROUP = ristretto.choose(threads=1)
+GROUP = RistrettoGroup(threads=1)
 CONTEXT, CHALLENGE, SCALAR = b"a session", bytes(range(32)), 0xC0FFEE << 200
 CHUNK = 4 * POINT_BYTES
 

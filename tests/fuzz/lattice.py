@@ -12,6 +12,7 @@ from plumbob.crypto.lattice import (
     Evaluator,
     KeyProof,
     KeyTest,
+    LatticeEngine,
     Layout,
     Owner,
     OwnerKey,
@@ -21,13 +22,12 @@ from plumbob.crypto.lattice import (
     SlotLayout,
     SlotOwner,
     TestedKey,
-    choose,
     pairs,
     sets,
 )
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
 
-ENGINE = choose(threads=1)
+ENGINE = LatticeEngine(threads=1)
 PLAIN, SLOTS = sets.insecure_for_tests(16, 2), sets.insecure_for_tests(16, 6, has_slots=True)
 LAYOUT, SLOT_LAYOUT = Layout.choose(PLAIN, "scores", 9, 2, 51, 32), SlotLayout(SLOTS, 9, 2)
 FACTORS = np.arange(18, dtype=np.int32).reshape(2, 9)

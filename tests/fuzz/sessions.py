@@ -336,10 +336,8 @@ def live(name: str, folder: Path, adversary: Adversary, fate: Fate) -> RunRecord
     while True:
         journal = MortalJournal(folder / JOURNAL)
         journal.fate = fate
-        connector, engine, signer = adversary.connector(name), "auto", signers_of(NAMES)[name]
-        party_run = PartyRun(
-            name, PLAN, table, folder, connector, engine, patience=patience, lingering=PARTING, signer=signer
-        )
+        connector, signer = adversary.connector(name), signers_of(NAMES)[name]
+        party_run = PartyRun(name, PLAN, table, folder, connector, patience=patience, lingering=PARTING, signer=signer)
         try:
             return train(party_run, journal)
         except Killed:

@@ -153,9 +153,8 @@ def keep_starting(
         folder.mkdir(mode=0o700, exist_ok=True)
         journal = journal_class(folder / JOURNAL, name)
         signer = signers_of(tuple(party.name for party in plan.parties))[name]
-        engine = "auto"
         party_run = PartyRun(
-            name, plan, table, folder, board.connector(name), engine, patience=PATIENCE, lingering=0.5, signer=signer
+            name, plan, table, folder, board.connector(name), patience=PATIENCE, lingering=0.5, signer=signer
         )
         try:
             return train(party_run, journal, root=(roots or {}).get(name))

@@ -35,7 +35,7 @@ def aligned_by(
     folder.mkdir(mode=0o700, exist_ok=True)
     while True:
         journal = kills.journal(folder / JOURNAL, name)
-        party_run = PartyRun(name, plan, None, folder, board.connector(name), "auto", patience=PATIENCE, lingering=0.5)
+        party_run = PartyRun(name, plan, None, folder, board.connector(name), patience=PATIENCE, lingering=0.5)
         go_on = None if at_least is None else lambda size: size >= at_least
         try:
             # Several chunks, so that there is a middle to die in.

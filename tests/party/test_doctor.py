@@ -14,7 +14,6 @@ import pytest
 
 from plumbob import __version__, counting
 from plumbob.errors import TransportError
-from plumbob.lab.exchange import engines
 from plumbob.net.connector import Connection, Connector
 from plumbob.net.greeting import Greeting, Purpose, encode
 from plumbob.net.identity import Identity, Invitation, now
@@ -328,29 +327,6 @@ def test_without_a_plan_the_table_is_only_read(homes: tuple[Home, Home]) -> None
     assert table_check(homes[0], None).found == "2 rows, 3 columns; no plan named to compare"
     assert not table_check(_with(homes[0], id_column="client"), None).is_ok
     assert "table" not in [check.name for check in examined(_with(homes[0], data=""), None, 0.0)]
-
-
-@pytest.mark.parametrize(
-    ("engine", "is_built", "words"),
-    [
-        ("python", True, "set engine to auto in party.toml"),
-        ("auto", False, "install a C++ compiler"),
-        ("ray", False, "install a C++ compiler"),
-        ("auto", True, None),
-        ("native", True, None),
-    ],
-)
-def test_an_engine_that_is_not_constant_time_is_told(
-    homes: tuple[Home, Home], monkeypatch: pytest.MonkeyPatch, engine: str, is_built: bool, words: str | None
-) -> None:
-    """The Python engine is named with what to do; it is no reason not to begin."""
-    monkeypatch.setattr(engines, "native_is_built", lambda: is_built)
-    told = [check for check in examined(_with(homes[0], engine=engine), None, 0.0) if check.name == "engine"]
-    assert [check.is_ok for check in told] == ([] if words is None else [True])
-    for check in told:
-        assert check.line.startswith("note     engine: python, which is not constant time")
-        assert words is not None
-        assert words in check.line
 
 
 def test_an_unknown_peer_is_refused(homes: tuple[Home, Home]) -> None:

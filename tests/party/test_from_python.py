@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.errors import BudgetExceededError, PlumbobError, SettingsError, UnsafePlanError
+from plumbob.errors import BudgetExceededError, PlumbobError, UnsafePlanError
 from plumbob.party import Home, Outcome
 from plumbob.plan import Plan
 from tests.party.processes import free_port
@@ -162,10 +162,3 @@ def test_an_outcome_shows_what_the_command_prints(homes: tuple[Home, Home]) -> N
 def test_a_home_shows_no_secret(homes: tuple[Home, Home]) -> None:
     """A home shows its name, and nothing of its key or its proxy's password."""
     assert repr(homes[0]) == "Home(bank)"
-
-
-def test_a_wrong_engine_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:
-    """A wrong engine is refused as by `party init`."""
-    with pytest.raises(SettingsError, match="expected one of"):
-        Home.init(tmp_path / "bank", "bank", engine="steam")
-    assert not (tmp_path / "bank").exists()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.errors import IdentityError, SettingsError, TransportError
 from plumbob.net.identity import Identity, Invitation, now
 from plumbob.party.home import Home
@@ -62,7 +63,6 @@ def test_settings_read_back_with_every_key_explained(tmp_path: Path) -> None:
         data="tables/bank.csv",
         id_column="client “id”",
         label_column="default\\next",
-        engine="native",
         patience=30,
         addresses={"fund": "fund.example:7700", "hospital": ""},
     )
@@ -85,7 +85,7 @@ def test_any_printable_text_survives(text: str) -> None:
     ("text", "words"),
     [
         ('name = "bank"\nlisten_at = "x"', 'listen_at: unknown key; did you mean "listen"'),
-        ('name = "bank"\nengin = "auto"', 'did you mean "engine"'),
+        ('name = "bank"\nclustr = "x"', 'did you mean "cluster"'),
         ('listen = ""', "name: say who"),
         ('name = "a b"', "name: expected up to 32"),
         ("name = 7", "name: expected one line of text"),
@@ -246,3 +246,11 @@ def test_the_data_file_is_found_from_the_folder(tmp_path: Path) -> None:
     assert made(tmp_path / "b", "b", data="/data/rows.csv").data_file == Path("/data/rows.csv")
     with pytest.raises(SettingsError, match="name the file"):
         _ = made(tmp_path / "c", "c").data_file
+
+
+def test_a_party_takes_the_best_instructions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable by which tests choose others is refused, before anything is read."""
+    made(tmp_path / "bank", "bank")
+    monkeypatch.setenv(INSTRUCTIONS, "portable")
+    with pytest.raises(SettingsError, match="unset it"):
+        Home.open(tmp_path / "bank")

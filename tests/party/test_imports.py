@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import plumbob
-from plumbob.crypto.kernel import native_is_built
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
@@ -54,7 +53,6 @@ UPSTAIRS = (
 NOT_FOR_SHARES = (
     "plumbob.checking",
     "plumbob.commands",
-    "plumbob.crypto.lattice.reference",
     "plumbob.plan.encodings",
     "plumbob.privacy",
     "plumbob.protocol.alignment",
@@ -134,9 +132,6 @@ def test_party_train_loads_little_beside_its_protocol(tmp_path: Path, witness: W
         assert left == {"plan.toml", "run.json", "receipt.json", "part.json", f"{peer}.signature", seals, *journal}
         loaded = witness.imported(name)
         assert_party_floor_only(loaded)
-        if not native_is_built():
-            # Without the kernel, the reference engine is loaded.
-            continue
         assert {module for module in loaded if module.startswith(NOT_FOR_SHARES)} == set()
         files = [file for module in loaded if (file := file_of(module)) is not None]
         lines = sum(len(file.read_text().splitlines()) for file in files)

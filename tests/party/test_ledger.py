@@ -194,7 +194,7 @@ def seat_of(folder: Path, most_epsilon: float = 0.0, **keys: Any) -> PartyRun:
     plan = Plan.for_columns((1, 1), **{"noise": "rows", "epsilon": 1.0, **keys})
     table, _ = split_array(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 1], (1, 1))
     budget = SpendingLedger(folder / "ledger.db")
-    return PartyRun("label", plan, table, folder, _no_station, "auto", ledger=budget, most_epsilon=most_epsilon)
+    return PartyRun("label", plan, table, folder, _no_station, ledger=budget, most_epsilon=most_epsilon)
 
 
 def _no_station(on_connection: object) -> NoReturn:

@@ -50,8 +50,8 @@ def session(
         place.mkdir(mode=0o700, exist_ok=True)
         (place / JOURNAL).unlink(missing_ok=True)
         journal = SqliteJournal(place / JOURNAL)
-        connector, engine, signer = board.connector(name), "auto", signers_of(tuple(tables))[name]
-        party_run = PartyRun(name, PLAN, tables[name], place, connector, engine, patience=PATIENCE, signer=signer)
+        connector, signer = board.connector(name), signers_of(tuple(tables))[name]
+        party_run = PartyRun(name, PLAN, tables[name], place, connector, patience=PATIENCE, signer=signer)
         try:
             return work(party_run, journal)
         except PlumbobError as error:

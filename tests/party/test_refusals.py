@@ -82,11 +82,8 @@ class Runs:
         place.mkdir(mode=0o700, exist_ok=True)
         used = plan or self.plan
         own = self.tables[name] if table is None else table
-        engine = "auto"
         connectors = connector_for or self.board.connector(name)
-        party_run = PartyRun(
-            name, used, own, place, connectors, engine, patience=patience, lingering=0.2, signature=signed
-        )
+        party_run = PartyRun(name, used, own, place, connectors, patience=patience, lingering=0.2, signature=signed)
 
         def die(batch: Batch, steps: int) -> None:
             if batch.step == dies_after:

@@ -1,6 +1,5 @@
 """Evidence and its replay: honest parties replay cleanly, a single other byte is named, and tampering is refused."""
 
-import importlib
 import shutil
 import threading
 import tracemalloc
@@ -18,10 +17,10 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import Draws
-from plumbob.crypto.lattice import native, sets, workers
+from plumbob.crypto.lattice import kernel as native
 from plumbob.data import Batch, Table, align, read_table, with_slots
 from plumbob.data.tables import Column, ColumnChoices
-from plumbob.errors import DataError, EngineError, JournalError, PlumbobError, SettingsError
+from plumbob.errors import DataError, JournalError, PlumbobError, SettingsError
 from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, Identity
 from plumbob.party import evidence, prediction, replay, sealing, training
@@ -106,7 +105,6 @@ def party_in(kept: Kept, name: str, purpose: Purpose, board: Switchboard) -> Par
         kept.tables[name],
         place,
         board.connector(name),
-        "auto",
         patience=PATIENCE,
         lingering=0.2,
         signer=signers[name],
@@ -157,34 +155,6 @@ def test_the_portable_kernel_gives_the_same_messages(honest: Kept, monkeypatch: 
     assert best != "portable"
     monkeypatch.setattr(native, "available_paths", lambda: ["portable"])
     assert honest.replayed("features")["honest"]
-
-
-@pytest.mark.soak
-def test_the_readable_engine_gives_the_same_messages(honest: Kept) -> None:
-    """The readable engine, which shares no code with the kernel, gives the same messages."""
-    assert honest.replayed("features", engine="python")["honest"]
-
-
-@pytest.mark.soak
-@pytest.mark.filterwarnings("ignore")
-def test_a_cluster_gives_the_same_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run of one process replays on a real cluster of two nodes, to which every block of rows travels."""
-    nodes = importlib.import_module("tests.crypto.nodes")
-    plan, auditors = accountable(Plan.for_columns(SPLITS["two"], epochs=2), tmp_path)
-    tables = tables_for(plan, *made_up(sets.SLOTS.degree + 100, plan.columns))
-    kept = kept_run(tmp_path, SPLITS["two"], tables=tables, agreed=(plan, auditors))
-    monkeypatch.setattr(workers, "LEAST_SECONDS", 0.0)
-    with nodes.two_nodes():
-        given = nodes.seen_tasks(monkeypatch)
-        assert kept.replayed("features", engine="ray")["honest"]
-    assert {"encrypt", "reply"} <= {task.operation for task in given}
-
-
-def test_an_engine_that_is_away_accuses_nobody(honest: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without its cluster a replay ends with the reason, and has found nothing."""
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    with pytest.raises(EngineError, match="engine 'ray'"):
-        honest.replayed("features", engine="ray")
 
 
 class Stolen(SqliteJournal):

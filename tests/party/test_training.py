@@ -344,7 +344,6 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
             tables[name],
             place,
             board.connector(name),
-            "auto",
             patience=30.0,
             lingering=0.5,
         )

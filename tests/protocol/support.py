@@ -200,7 +200,6 @@ def seated(
             name,
             plan_of[name],
             channels[name],
-            "auto",
             (draws or {}).get(name) or Draws.begin(),
             account=SessionAccount(signer=signers.get(name)),
         )

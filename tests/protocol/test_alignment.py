@@ -347,7 +347,7 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int, tmp_pat
     replay = Replay(tape[steps_before(tape) :])
     channel = Channel("features", replay)
     channel.traffic.messages_sent, channel.traffic.messages_received = steps_before(sent), steps_before(tape)
-    participant = Participant("label", TWO, {"features": channel}, participants["label"].engine, Draws.begin(root))
+    participant = Participant("label", TWO, {"features": channel}, Draws.begin(root))
     party = AlignmentParty(participant, ANNA, chunk=4, jobs=1, folder=tmp_path)
     for step in range(from_step):
         party.restore_chunk(parties["label"].chunk_state(step))

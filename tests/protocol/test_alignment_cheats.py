@@ -162,7 +162,7 @@ class FalseUnblinder(AlignmentParty):
 
 def negative(point: bytes) -> bytes:
     """The point whose sum with this one is the identity."""
-    return ristretto.choose().times(point, ristretto.ORDER - 1)
+    return ristretto.RistrettoGroup().times(point, ristretto.ORDER - 1)
 
 
 IS_NO_POINT = "point 1 (counted from 0) is not the canonical encoding"

@@ -9,7 +9,7 @@ import pytest
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS
-from plumbob.crypto.lattice import choose, local
+from plumbob.crypto.lattice import LatticeEngine, local
 from plumbob.errors import (
     CiphertextRefusedError,
     DataError,
@@ -371,7 +371,7 @@ def test_the_end_of_a_run_depends_on_51_bits_of_a_share() -> None:
     share = SYSTEM_RANDOMNESS.many_below(local.RING, 3)
     beyond = [(value + (number + 1 << shape.input_bits)) % local.RING for number, value in enumerate(share)]
     assert shape.input_bits == 51
-    within, outside = (local.scores(choose(), entries, each, shape.input_bits) for each in (share, beyond))
+    within, outside = (local.scores(LatticeEngine(), entries, each, shape.input_bits) for each in (share, beyond))
     np.testing.assert_array_equal(within, outside)
     layout = shape.scores("features", 1)
     within, outside = (layout.place_inputs(local.pairs_of(each)) for each in (share, beyond))

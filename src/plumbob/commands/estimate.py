@@ -15,7 +15,7 @@ from plumbob.checking.figures import Figures
 from plumbob.counting import counted, seconds, size
 from plumbob.crypto.kernel import cores
 from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout
-from plumbob.crypto.lattice.native import available_paths
+from plumbob.crypto.lattice.kernel import available_paths
 from plumbob.data import store
 from plumbob.errors import PlanError
 from plumbob.party.evidence import evidence_bytes

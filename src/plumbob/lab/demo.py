@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from plumbob.counting import decimal, percent, seconds, size
-from plumbob.crypto.kernel import native_is_built
 from plumbob.data import Batch
 from plumbob.datasets import LOANS_PARTIES
 from plumbob.lab.audit import audit
@@ -25,6 +24,7 @@ from plumbob.lab.audit.again import in_clear
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import passive_names
 from plumbob.lab.audit.truth import Truth
+from plumbob.lab.exchange import engines
 from plumbob.lab.reports.compared_runs import ComparedRun, LabelsRead, page_of
 from plumbob.lab.simulate import JointModel, Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
@@ -75,8 +75,8 @@ class DemoSettings:
 
     @classmethod
     def for_this_machine(cls) -> "DemoSettings":
-        """Settings with one epoch, and no attack that trains again, where only the slower engine is installed."""
-        return cls() if native_is_built() else cls(epochs=1, attacks=ON_RECORDS)
+        """Settings with one epoch, and no attack that trains again, where Paillier has no kernel."""
+        return cls() if engines.kernel_serves() else cls(epochs=1, attacks=ON_RECORDS)
 
 
 def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | None = None) -> dict[str, object]:

@@ -15,7 +15,6 @@ from itertools import combinations
 
 from plumbob import __version__, counting
 from plumbob.counting import counted
-from plumbob.crypto.kernel import native_is_built
 from plumbob.data import Table, build_shard, canonical_ids, steps_per_epoch
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
@@ -87,7 +86,6 @@ def examine(
     if plan is not None:
         yield from _plan_names(home, plan)
     yield from _table(home, plan)
-    yield from _engine(home.settings.engine)
     if home.settings.proxy:
         yield _proxy(home.settings.proxy)
     if not peers:
@@ -200,15 +198,6 @@ def _refuse_rows(name: str, table: Table, plan: Plan) -> None:
     """Refuse what training would refuse in the common rows, whichever of them are held out."""
     build_shard(table, plan, name, b"doctor")
     steps_per_epoch(len(table) - plan.held_out(len(table)), plan)
-
-
-def _engine(name: str) -> Iterator[Check]:
-    """Whether secrets are calculated with in constant time, which the Python engine does not promise."""
-    is_python = name == "python" or (name in ("auto", "ray") and not native_is_built())
-    if is_python:
-        found = "python, which is not constant time: whoever can time it on this machine may learn about keys"
-        remedy = "set engine to auto in party.toml" if name == "python" else "install a C++ compiler, reinstall plumbob"
-        yield Check("engine", True, found, f"{remedy}, and let nobody else use this machine until then")
 
 
 def _proxy(url: str) -> Check:

@@ -16,6 +16,7 @@
 All files are the owner's alone. Nothing in it is shared but the certificate and the address, by an invitation.
 """
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 
+from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.net.connector import Connection, Connector, Peer
@@ -133,6 +135,8 @@ class Home:
 
     @classmethod
     def _opened(cls, folder: Path, identity: Identity) -> Self:
+        if os.environ.get(INSTRUCTIONS):
+            raise SettingsError(f"{INSTRUCTIONS} is set, which is for tests: unset it")
         settings = read_settings(folder / SETTINGS_FILE)
         if settings.name != identity.name:
             raise SettingsError(
@@ -265,7 +269,6 @@ class Home:
         listen: str = "",
         address: str = "",
         proxy: str = "",
-        engine: str = "auto",
         reading: ColumnChoices | None = None,
         days: int = VALID_DAYS,
     ) -> Self:
@@ -283,7 +286,6 @@ class Home:
             data=data or None,
             id_words=[f"{name}={id_column}"],
             label_column=label_column,
-            engine=engine,
             days=days,
             reading=reading or ColumnChoices(),
         )

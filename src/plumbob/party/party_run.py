@@ -51,8 +51,9 @@ class PartyRun:
     table: Table | None
     folder: Path
     connector_for: ConnectorFor
-    engine: str
     _: KW_ONLY
+    cluster: str = ""
+    """ray://HOST:PORT of this party's own cluster, if it has one."""
     patience: float = PATIENCE
     meeting: float | None = None
     """Seconds to wait for peers to come; None = as long as `patience`."""
@@ -129,11 +130,11 @@ class PartyRun:
             self.name,
             self.plan,
             talk.channels,
-            self.engine,
             draws,
             journal=journal,
             account=account,
             spend_rows=spend,
+            cluster=self.cluster,
             keep_seal=SealKeeper(self.finished_run or self.folder, account).keep,
         )
 
@@ -164,7 +165,7 @@ def party_run_at(
         table,
         folder,
         connector_for,
-        settings.engine,
+        cluster=settings.cluster,
         patience=settings.patience,
         tell=tell,
         signer=MessageSigner(home.identity, home.pinned),

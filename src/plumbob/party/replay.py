@@ -177,7 +177,6 @@ def replay(
     keys: Mapping[str, bytes],
     source: Source | None = None,
     progress: AfterStep | None = None,
-    engine: str = "auto",
     trained: str = "",
 ) -> dict[str, Any]:
     """Make the statement about a run's folder, not signed yet.
@@ -199,7 +198,7 @@ def replay(
         evidence = OpenedEvidence.open(folder / FOLDER, keys)
         places = signed_places(evidence, plan)
         journal = ReplayJournal(evidence, plan, places)
-    found = _SessionAgain(evidence, plan, journal, places, source, progress, engine).run()
+    found = _SessionAgain(evidence, plan, journal, places, source, progress).run()
     if trained and found.is_honest and found.part != trained:
         words = "the model part that it used is not the one that its training made, and nothing follows"
         found = replace(found, is_honest=False, sentence=_deviation(head.party, words))
@@ -270,7 +269,6 @@ class _SessionAgain:
     places: SignedPlaces
     source: Source | None
     progress: AfterStep | None
-    engine: str
 
     def run(self) -> Replayed:
         head, part = self.evidence.head, ""
@@ -327,7 +325,7 @@ class _SessionAgain:
         channels = {name: Channel(name, _NoLink(), journal=journal) for name in names}
         account = SessionAccount(commitment.hash(), ReplaySigner(head.parsed_certificates()))
         draws = Draws.begin(root)
-        participant = Participant(head.party, plan, channels, self.engine, draws, journal=journal, account=account)
+        participant = Participant(head.party, plan, channels, draws, journal=journal, account=account)
         try:
             if continued is not None and table is not None:
                 journal.may_refuse = partial(continued.may_refuse, plan)

@@ -39,7 +39,7 @@ class HomeSettings:
     data: str = _setting("", "the table's file, from this folder if the path is not absolute")
     id_column: str = _setting("id", "the column that identifies each row, or several with commas between them")
     label_column: str = _setting("", 'the column that holds the label; "" = this party has none')
-    engine: str = _setting("auto", "arithmetic backend: auto, native, python, ...")
+    cluster: str = _setting("", 'ray://HOST:PORT of your own Ray cluster, for large products; "" = none')
     patience: float = _setting(600.0, "seconds to wait for a peer before giving up", above=0)
     most_rows: int = _setting(
         0, "rows of one plan that are answered to `predict`, over all sessions; 0 = no limit beyond the plan's", low=0

@@ -7,8 +7,8 @@ and spreads the points over threads of its own.
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from plumbob.crypto import ristretto, same_scalar
-from plumbob.crypto.ristretto import ORDER, PackedTexts, Points, uniform_strings
+from plumbob.crypto import same_scalar
+from plumbob.crypto.ristretto import ORDER, PackedTexts, Points, RistrettoGroup, uniform_strings
 
 Pending = Callable[[], bytes]
 """Points that are being calculated; the call waits for them."""
@@ -19,8 +19,8 @@ class Blinder:
 
     def __init__(self, scalar: int, domain: bytes, threads: int) -> None:
         self._scalar, self._inverse = scalar, pow(scalar, -1, ORDER)
-        self._domain, self._threads = domain, threads
-        self._group = ristretto.choose(threads=threads)
+        self._domain = domain
+        self._group = RistrettoGroup(threads=threads)
         self._helper = ThreadPoolExecutor(1)
 
     def blind(self, texts: PackedTexts) -> Pending:
@@ -38,7 +38,7 @@ class Blinder:
     def hashed(self, texts: PackedTexts, scalar: int = 1) -> bytes:
         """PackedTexts hashed to points, times a scalar."""
         # The domain has a fixed length.
-        return self._group.times_hashed(uniform_strings(self._domain, texts, self._threads), scalar)
+        return self._group.times_hashed(uniform_strings(self._domain, texts), scalar)
 
     def public(self) -> bytes:
         """The scalar times the generator."""

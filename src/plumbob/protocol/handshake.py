@@ -55,11 +55,11 @@ class Participant:
     name: str
     plan: Plan
     channels: Mapping[str, Channel]
-    engine: str
-    """The name of the engine for lattices."""
     draws: Draws
     threads: int | None = None
     """How many threads it may use; None = every core."""
+    cluster: str = ""
+    """ray://HOST:PORT of this party's own cluster, which makes its large answers."""
     journal: Journal = NO_JOURNAL
     account: SessionAccount = field(default_factory=SessionAccount)
     spend_rows: "Callable[[RowSpending], None]" = lambda spending: None

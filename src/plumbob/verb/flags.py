@@ -45,7 +45,6 @@ PlanFile = Annotated[GivenPlan, Argument("Plan file (TOML).", "PLAN")]
 PlanWords = Annotated[Sequence[str], Argument("Plan file (TOML); omit it to use flags only.", "PLAN")]
 RunOut = Annotated[Path, Flag("Folder to write to.", is_folder=True)]
 LabelColumn = Annotated[str | None, Flag("Column of the label party that holds the label.", "COLUMN", "--label")]
-EngineOption = Annotated[str, Flag("Arithmetic backend; `ray` uses a cluster, for shares.", "auto|native|python|ray")]
 Jobs = Annotated[int | None, Flag("Number of cores to use (default: all).", low=1)]
 AcceptLeaks = Annotated[
     bool, Flag("Accept what leaks even if everyone keeps to the protocol (noted in the run record).")

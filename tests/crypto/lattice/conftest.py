@@ -1,15 +1,12 @@
-"""Each lattice engine in turn."""
+"""The kernel and its oracle in turn."""
 
 import pytest
 
-from plumbob.crypto.kernel import native_is_built
-from plumbob.crypto.lattice import LatticeEngine, choose
+from plumbob.crypto.lattice import LatticeEngine
+from tests.crypto.lattice.reference import ReferenceEngine
 
 
 @pytest.fixture(scope="session", params=["python", "native"])
 def lattice_engine(request: pytest.FixtureRequest) -> LatticeEngine:
-    """Each lattice engine in turn, on one thread."""
-    name: str = request.param
-    if name == "native" and not native_is_built():
-        pytest.skip("the native kernel was not built here")
-    return choose(name, threads=1)
+    """The oracle and the kernel, on one thread."""
+    return LatticeEngine(threads=1) if request.param == "native" else ReferenceEngine()

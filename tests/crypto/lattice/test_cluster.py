@@ -1,4 +1,4 @@
-"""The engine `ray` for lattices on a real cluster of two nodes: the same bytes, also when a node is lost."""
+"""Answers on a real cluster of two nodes: the same bytes, also when a node is lost."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,10 +14,10 @@ from plumbob.crypto.lattice import (
     PrivateMatrix,
     Register,
     SlotLayout,
-    choose,
     sets,
     workers,
 )
+from plumbob.crypto.lattice.cluster import KEPT_FOR_WORKERS, ClusterEngine
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.errors import CiphertextRefusedError
 from plumbob.lab.simulate import Run
@@ -35,7 +35,7 @@ from tests.crypto.lattice.support import (
     random_entries,
     random_pairs,
 )
-from tests.crypto.nodes import IGNORED_WARNINGS, homes_of_workers, seen_tasks, two_nodes
+from tests.crypto.nodes import IGNORED_WARNINGS, address, homes_of_workers, seen_tasks, two_nodes
 from tests.crypto.support import seeded
 from tests.protocol.support import made_up, trained, weights_of
 from tests.protocol.test_lattice_shares import lattice_plan
@@ -85,19 +85,19 @@ def shares() -> Callable[[LatticeEngine], Played]:
 
 
 PRODUCTS = {
-    "scores": (product("scores"), {"encrypt", "reply", "open"}),
-    "gradients": (product("gradients"), {"encrypt", "add_up", "open"}),
-    "inner products": (slots(is_turn=False), {"encrypt_slots", "reply_slots", "open_slots"}),
-    "complex products": (slots(is_turn=True), {"encrypt_slots", "reply_slots", "open_slots"}),
-    "products of shares": (shares(), {"encrypt_slots", "reply_slots", "open_slots"}),
+    "scores": (product("scores"), {"reply"}),
+    "gradients": (product("gradients"), {"add_up"}),
+    "inner products": (slots(is_turn=False), {"reply_slots"}),
+    "complex products": (slots(is_turn=True), {"reply_slots"}),
+    "products of shares": (shares(), {"reply_slots"}),
 }
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_are_those_of_one_process(spread: list[workers.Task], name: str) -> None:
-    """Requests, replies and both shares are the same bytes, and every step was spread."""
+    """Requests, replies and both shares are the same bytes, and the answer was spread."""
     play_with, operations = PRODUCTS[name]
-    there, here = play_with(choose("ray", threads=1)), play_with(choose(threads=1))
+    there, here = play_with(ClusterEngine(address(), 1)), play_with(LatticeEngine(threads=1))
     assert (there.request, there.answer.reply) == (here.request, here.answer.reply)
     np.testing.assert_array_equal(there.answer.share, here.answer.share)
     np.testing.assert_array_equal(there.opened, here.opened)
@@ -109,28 +109,28 @@ def test_small_work_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes less than two tasks' time is not sent; the bytes are those of one process all the same."""
     sent = seen_tasks(monkeypatch)
     for play_with, _ in PRODUCTS.values():
-        assert play_with(choose("ray", threads=1)).answer.reply == play_with(choose(threads=1)).answer.reply
+        assert play_with(ClusterEngine(address(), 1)).answer.reply == play_with(LatticeEngine(threads=1)).answer.reply
     assert sent == []
 
 
 @pytest.mark.usefixtures("spread")
 def test_a_matrix_is_sent_once() -> None:
     """Its parts lie in the store for as long as the matrix is there: the second product sends none."""
-    evaluator, request = asked(choose("ray", threads=1))
+    evaluator, request = asked(ClusterEngine(address(), 1))
     first = evaluator.reply(request)
-    sent = evaluator.matrix.prepared["ray"]
+    sent = evaluator.matrix.prepared[KEPT_FOR_WORKERS]
     assert evaluator.reply(request).reply == first.reply
-    assert evaluator.matrix.prepared["ray"] is sent
+    assert evaluator.matrix.prepared[KEPT_FOR_WORKERS] is sent
     assert len(sent) == 2
 
 
 @pytest.mark.usefixtures("spread")
 def test_residues_out_of_range_are_refused() -> None:
     """What a peer sent is refused as it is without a cluster, and the next product finds the workers in order."""
-    evaluator, request = asked(choose("ray", threads=1))
+    evaluator, request = asked(ClusterEngine(address(), 1))
     with pytest.raises(CiphertextRefusedError, match="outside its range"):
         evaluator.reply(request[:-13] + b"\xff" * 13)
-    evaluator, request = asked(choose("ray", threads=1))
+    evaluator, request = asked(ClusterEngine(address(), 1))
     assert evaluator.reply(request).reply
 
 
@@ -152,14 +152,14 @@ def shares_of(run: Run) -> dict[str, Any]:
     return {name: party.held for name, party in run.parties.items() if isinstance(party, LatticeParty)}
 
 
-def train_with(engine: str, split: tuple[int, ...], progress: Any = None) -> Run:
+def train_with(cluster: str, split: tuple[int, ...], progress: Any = None) -> Run:
     """A short run whose randomness is the same each time, with all its messages."""
     plan = lattice_plan(split, epochs=2 if len(split) == 2 else 1, seed=3)
     roots = {party.name: seeded(party.name).draw(32) for party in plan.parties}
     return trained(
         plan,
         made_up(ROWS, sum(split)),
-        engine=engine,
+        cluster=cluster,
         jobs=1,
         roots=roots,
         keep_bytes=True,
@@ -168,13 +168,12 @@ def train_with(engine: str, split: tuple[int, ...], progress: Any = None) -> Run
 
 
 def test_a_run_is_that_of_one_process(spread: list[workers.Task]) -> None:
-    """Weights, shares and every message of three parties are the native engine's, and the row blocks were spread."""
-    there, here = train_with("ray", (2, 1, 2)), train_with("auto", (2, 1, 2))
-    assert there.record.engine == "ray"
+    """Weights, shares and every message of three parties are those of one process, and the row blocks were spread."""
+    there, here = train_with(address(), (2, 1, 2)), train_with("", (2, 1, 2))
     assert messages_of(there) == messages_of(here)
     assert shares_of(there) == shares_of(here)
     np.testing.assert_array_equal(weights_of(there), weights_of(here))
-    assert {"encrypt", "reply", "add_up", "encrypt_slots"} <= {task.operation for task in spread}
+    assert {"reply", "add_up", "reply_slots"} <= {task.operation for task in spread}
 
 
 @pytest.mark.usefixtures("spread")
@@ -186,7 +185,7 @@ def test_a_run_survives_the_loss_of_a_node(nodes: Any) -> None:
         if getattr(batch, "step", 0) == 1:
             nodes.remove_node(next(iter(nodes.worker_nodes)), allow_graceful=False)
 
-    there, here = train_with("ray", (2, 3), kill_once), train_with("auto", (2, 3))
+    there, here = train_with(address(), (2, 3), kill_once), train_with("", (2, 3))
     assert len(set(homes_of_workers())) == 1
     assert messages_of(there) == messages_of(here)
     np.testing.assert_array_equal(weights_of(there), weights_of(here))

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import MOST_TESTS, KeyProof, KeyTest, LatticeEngine, choose, key_test, residues, sets
+from plumbob.crypto.lattice import MOST_TESTS, KeyProof, KeyTest, LatticeEngine, key_test, sets
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
+from tests.crypto.lattice import residues
 from tests.crypto.lattice.support import TINY, TINY_WIDE, admitted, make_key
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +27,7 @@ def test_an_honest_key_is_the_one_that_was_sent(lattice_engine: LatticeEngine) -
 @pytest.mark.parametrize("parameters", [sets.GRADIENTS, sets.GRADIENTS_OPENED, sets.SCORES_WIDEST])
 def test_honest_keys_of_an_offered_set_pass_nearly_always(parameters: sets.ParameterSet) -> None:
     """At every degree, at most a tenth of the tests of honest keys must be repeated."""
-    engine, again = choose(threads=1), 0
+    engine, again = LatticeEngine(threads=1), 0
     key = make_key(engine, parameters)
     public = key.public_bytes()
     for attempt in range(30):

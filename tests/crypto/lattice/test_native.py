@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, PrivateMatrix, SlotLayout, sets
+from plumbob.crypto.lattice import kernel as native
 from plumbob.crypto.lattice.interface import ReplyKeys, RequestKeys, SlotValues
 from plumbob.crypto.lattice.layout import Direction
-from plumbob.crypto.lattice.reference import ReferenceEngine
+from tests.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
     EVALUATOR_SEED,
     OWNER_SEED,
@@ -22,10 +23,6 @@ from tests.crypto.lattice.support import (
     random_pairs,
     sines,
     to_ints,
-)
-
-native = pytest.importorskip(
-    "plumbob.crypto.lattice.native", reason="the kernel was not built here", exc_type=ImportError
 )
 
 PATHS: list[str] = native.available_paths()
@@ -42,7 +39,7 @@ def engine(request: pytest.FixtureRequest) -> LatticeEngine:
 
 def make_engine(path: str, threads: int = 1) -> LatticeEngine:
     """The native engine, behind the interface that all engines have."""
-    engine: LatticeEngine = native.NativeLatticeEngine(path, threads)
+    engine: LatticeEngine = native.LatticeEngine(path, threads)
     return engine
 
 
@@ -212,7 +209,7 @@ def test_threads_do_not_change_bytes(path: str) -> None:
 def test_repeated_transforms_are_transforms() -> None:
     """What the benchmark times is the transform that products use, and residues out of range are refused."""
     parameters, small = sets.insecure_for_tests(64, 2), np.arange(64, dtype=np.int32)[None]
-    engine = native.NativeLatticeEngine(threads=1)
+    engine = native.LatticeEngine(threads=1)
     values = np.repeat(small.astype(np.uint64), 2, axis=0)
     engine.repeat_transform(parameters, values, 1)
     assert (values == engine.transform(parameters, small)[0]).all()
@@ -224,7 +221,7 @@ def test_repeated_transforms_are_transforms() -> None:
 
 def test_a_long_call_can_be_interrupted() -> None:
     """A signal ends it between two polynomials: it takes less than half the time of the whole call."""
-    engine = native.NativeLatticeEngine("portable", 1)
+    engine = native.LatticeEngine("portable", 1)
     secret = engine.secret(sets.SLOTS, bytes(32))
     values = np.zeros((80, sets.SLOTS.degree), dtype=np.int32)
 

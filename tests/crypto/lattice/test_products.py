@@ -13,16 +13,15 @@ from plumbob.crypto.lattice import (
     OwnerKey,
     PrivateMatrix,
     Register,
-    choose,
     pairs,
     products,
-    residues,
     sets,
 )
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Direction
-from plumbob.crypto.lattice.reference import ReferenceEngine
 from plumbob.crypto.lattice.sets import LARGEST_ERROR
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
+from tests.crypto.lattice import residues
+from tests.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
     EVALUATOR_SEED,
     TINY,
@@ -59,7 +58,7 @@ def test_products_are_right_for_any_shape(direction: Direction, rows: int, colum
     generator = np.random.default_rng(seed)
     entries = random_entries(generator, rows, columns)
     values = random_pairs(generator, layout.inputs, layout.input_bits)
-    played = play(choose(threads=1), layout, entries, values)
+    played = play(LatticeEngine(threads=1), layout, entries, values)
     assert played.total.shape == (layout.outputs, 2)
     assert worst_error(layout, entries, values, played.total) < 1.5
     assert len(played.request) == 32 + layout.request_bytes
@@ -73,7 +72,7 @@ def test_every_group_width_is_right(direction: Direction, group: int) -> None:
     layout = Layout(SETS[direction], direction, 70, 66, group, *BITS[direction])
     generator = np.random.default_rng(group)
     entries, values = random_entries(generator, 70, 66), random_pairs(generator, layout.inputs, layout.input_bits)
-    played = play(choose(threads=1), layout, entries, values)
+    played = play(LatticeEngine(threads=1), layout, entries, values)
     assert worst_error(layout, entries, values, played.total) < 1.5
 
 
@@ -95,7 +94,7 @@ def test_products_of_offered_sets_are_right(
     generator = np.random.default_rng(rows)
     entries, values = random_entries(generator, rows, columns), random_pairs(generator, layout.inputs, 128)
     values = pairs.reduce(values, layout.input_bits)
-    played = play(choose(threads=1), layout, entries, values)
+    played = play(LatticeEngine(threads=1), layout, entries, values)
     assert worst_error(layout, entries, values, played.total) < 1.5
     assert layout.failure_chance < 2**-60
 
@@ -257,7 +256,9 @@ def test_our_own_mistakes_are_said(lattice_engine: LatticeEngine) -> None:
 def test_shares_look_uniform() -> None:
     """Each share alone hits the quarters of its ring equally often, whatever the product is."""
     layout = layout_for("scores", 2000, 3)
-    played = play(choose(threads=1), layout, np.zeros((2000, 3), dtype=np.int64), np.zeros((3, 2), dtype=np.uint64))
+    played = play(
+        LatticeEngine(threads=1), layout, np.zeros((2000, 3), dtype=np.int64), np.zeros((3, 2), dtype=np.uint64)
+    )
     for share in (played.opened, played.answer.share):
         quarters = np.bincount([value >> 30 for value in to_ints(share)], minlength=4)
         assert abs(quarters - 500).max() < 6 * 20
@@ -267,7 +268,7 @@ def test_shares_look_uniform() -> None:
 @pytest.mark.timeout(7200)
 def test_a_hundred_million_outputs_are_within_a_unit() -> None:
     """No exception among 10**8 outputs at full degree: scores of a million rows, again and again."""
-    engine, count, number = choose(), 0, 0
+    engine, count, number = LatticeEngine(), 0, 0
     while count < 10**8:
         number += 1
         generator = np.random.default_rng(number)
@@ -291,7 +292,7 @@ def test_a_hundred_million_outputs_are_within_a_unit() -> None:
 @pytest.mark.timeout(7200)
 def test_a_hundred_million_gradients_are_within_a_unit() -> None:
     """The same for gradients: those of two rows and a million columns, again and again."""
-    engine, count, number = choose(), 0, 0
+    engine, count, number = LatticeEngine(), 0, 0
     layout = Layout.choose(sets.GRADIENTS, "gradients", 2, 1_000_000, *BITS["gradients"])
     while count < 10**8:
         number += 1
@@ -318,9 +319,9 @@ def test_a_large_matrix_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, di
     layout = layout_for(direction, 70, 9)
     generator = np.random.default_rng(8)
     entries, values = random_entries(generator, 70, 9), random_pairs(generator, layout.inputs, layout.input_bits)
-    kept = play(choose(threads=1), layout, entries, values)
+    kept = play(LatticeEngine(threads=1), layout, entries, values)
     monkeypatch.setattr(products, "LARGE_MATRIX", 0)
     monkeypatch.setattr(products, "PART_BYTES", 1)
-    again = play(choose(threads=1), layout, entries, values)
+    again = play(LatticeEngine(threads=1), layout, entries, values)
     assert again.answer.reply == kept.answer.reply
     assert (again.total == kept.total).all()

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from gmpy2 import mpz
 
-from plumbob.crypto.lattice import LatticeEngine, residues, sets
-from plumbob.crypto.lattice.residues import forward, inverse, multiply
+from plumbob.crypto.lattice import LatticeEngine, sets
 from plumbob.crypto.lattice.sets import LARGEST_ERROR, PRIMES, SLOT_PRIMES, root
 from plumbob.errors import CryptoError
+from tests.crypto.lattice import residues
+from tests.crypto.lattice.residues import forward, inverse, multiply
 
 KEY = bytes(range(32))
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.crypto.lattice import LatticeEngine, Register, SlotEvaluator, SlotLayout, SlotOwner, choose, pairs, sets
+from plumbob.crypto.lattice import LatticeEngine, Register, SlotEvaluator, SlotLayout, SlotOwner, pairs, sets
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, SlotValues
 from plumbob.crypto.lattice.layout import ERROR_SQUARE, PackedRows
-from plumbob.crypto.lattice.reference import ReferenceEngine
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError
+from tests.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
     EVALUATOR_SEED,
     TINY,
@@ -44,7 +44,7 @@ def test_slots_are_exact_for_any_shape(rows: int, terms: int, seed: int) -> None
     """Every inner product is the exact one."""
     layout = SlotLayout(TINY_SLOTS, rows, terms)
     left, right = drawn(seed, terms, rows), drawn(seed + 1, terms, rows)
-    played = play_slots(choose(threads=1), layout, left, right)
+    played = play_slots(LatticeEngine(threads=1), layout, left, right)
     assert (lifted(played, layout) == (left.astype(np.int64) * right).sum(axis=0)).all()
     assert (len(played.request), len(played.answer.reply)) == (32 + layout.request_bytes, layout.reply_bytes)
 
@@ -53,7 +53,7 @@ def test_slots_of_the_offered_set_are_exact() -> None:
     """Slots are exact at full degree, over two blocks, with 16 terms."""
     layout = SlotLayout(sets.SLOTS, 17_000, 16)
     left, right = drawn(1, 16, 17_000), drawn(2, 16, 17_000)
-    played = play_slots(choose(threads=1), layout, left, right)
+    played = play_slots(LatticeEngine(threads=1), layout, left, right)
     assert (lifted(played, layout) == (left.astype(np.int64) * right).sum(axis=0)).all()
 
 
@@ -196,7 +196,7 @@ def test_turns_are_complex_products(rows: int, turns: int, seed: int) -> None:
     """Real and imaginary parts, cosines and sines: every complex product is exact, and kept by itself."""
     layout = SlotLayout(TINY_SLOTS, rows, 2 * turns, is_turn=True)
     left, right = drawn(seed, 2 * turns, rows), drawn(seed + 1, 2 * turns, rows)
-    played = play_slots(choose(threads=1), layout, left, right)
+    played = play_slots(LatticeEngine(threads=1), layout, left, right)
     (x, y), (c, s) = left.astype(np.int64).reshape(2, turns, rows), right.astype(np.int64).reshape(2, turns, rows)
     assert (lifted(played, layout) == np.concatenate([x * c - y * s, x * s + y * c])).all()
     assert len(played.answer.reply) == layout.reply_bytes == layout.request_bytes
@@ -212,7 +212,7 @@ def test_numbers_as_wide_as_the_modulus_are_multiplied_exactly(is_turn: bool) ->
     left = np.array([[value & (2**64 - 1), value >> 64] for value in numbers], dtype=np.uint64).reshape(4, 90, 2)
     small = drawn(6, 4, 90)
     for right, factors in ((small, small.astype(object)), (left[::-1], wide[::-1])):
-        played = play_slots(choose(threads=1), layout, left, right)
+        played = play_slots(LatticeEngine(threads=1), layout, left, right)
         x, y, c, s = wide[:2], wide[2:], factors[:2], factors[2:]
         exact = np.concatenate([x * c - y * s, x * s + y * c]) if is_turn else (wide * factors).sum(axis=0)[None]
         total = pairs.add_modulo(played.opened, played.answer.share, modulus).reshape(-1, 2)
@@ -221,7 +221,7 @@ def test_numbers_as_wide_as_the_modulus_are_multiplied_exactly(is_turn: bool) ->
 
 def test_one_request_serves_several_evaluators() -> None:
     """Each multiplies it with its own numbers and its own randomness, and the owner opens every reply by itself."""
-    engine, layout = choose(threads=1), SlotLayout(TINY_SLOTS, 70, 2, is_turn=True)
+    engine, layout = LatticeEngine(threads=1), SlotLayout(TINY_SLOTS, 70, 2, is_turn=True)
     key = make_key(engine, TINY_SLOTS)
     owner, left, right = SlotOwner(key, 1, layout), drawn(1, 2, 70), drawn(2, 2, 70)
     request = owner.request(left)
@@ -240,6 +240,6 @@ def test_half_a_turn_is_refused() -> None:
     """Cosines without sines, and shares of another shape, are a mistake of ours."""
     with pytest.raises(CryptoError, match="as many sines as cosines"):
         SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
-    owner = SlotOwner(make_key(choose(threads=1), TINY_SLOTS), 1, SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
+    owner = SlotOwner(make_key(LatticeEngine(threads=1), TINY_SLOTS), 1, SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
     with pytest.raises(CryptoError, match="expected numbers of shape"):
         owner.request(np.zeros((4, 2, 2), dtype=np.uint64))

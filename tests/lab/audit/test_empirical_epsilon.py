@@ -45,7 +45,7 @@ def label_party(plan: Plan, label: int, draws: Draws) -> ExchangeParty:
     """The label party's own code, at the point where training begins; the target's label is given."""
     table, _ = split_array(X, np.array([label, 0, 1]), (2, 1))
     draws.open(b"session", b"seed")
-    party = ExchangeParty(Participant("label", plan, {}, "auto", draws), table)
+    party = ExchangeParty(Participant("label", plan, {}, draws), table)
     party.shard = build_shard(table, plan, "label", b"")
     party.widths = widths_for(plan, len(table))
     start(party)

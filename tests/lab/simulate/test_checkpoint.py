@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto.kernel import native_is_built
+from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, JournalError, LocalProtocolError
 from plumbob.lab.exchange.party import GradientParty
@@ -89,12 +89,12 @@ def roots(plan: Plan, seed: str) -> dict[str, bytes]:
     return {party.name: sha256(f"{seed} {party.name}".encode()).digest() for party in plan.parties}
 
 
-def whole(plan: Plan, seed: str = "first", engine: str = "auto") -> Run:
+def whole(plan: Plan, seed: str = "first") -> Run:
     """The run without any interruption."""
-    return train(plan, tables_of(plan), engine=engine, roots=roots(plan, seed))
+    return train(plan, tables_of(plan), roots=roots(plan, seed))
 
 
-def started(plan: Plan, out: Path, seed: str, stop_after: int = 0, engine: str = "auto") -> Run:
+def started(plan: Plan, out: Path, seed: str, stop_after: int = 0) -> Run:
     """Start the run from wherever the checkpoint stands."""
     tables = tables_of(plan)
 
@@ -103,7 +103,7 @@ def started(plan: Plan, out: Path, seed: str, stop_after: int = 0, engine: str =
             raise StoppedError
 
     with unfinished(out, plan, tables) as kept:
-        return train(plan, tables, engine=engine, roots=roots(plan, seed), progress=stop, checkpoint=kept)
+        return train(plan, tables, roots=roots(plan, seed), progress=stop, checkpoint=kept)
 
 
 def assert_same(one: Run, other: Run) -> None:
@@ -211,15 +211,15 @@ def moduli(party: AnyParty) -> list[int]:
 
 @pytest.mark.usefixtures("every_step")
 @pytest.mark.parametrize("name", ["exchange", "shares"])
-def test_the_engine_may_change(name: str, tmp_path: Path) -> None:
-    """A run that was begun on one machine's engine ends on another's."""
-    if not native_is_built():
-        pytest.skip("the native kernel was not built")
-    for engine, stop_after in (("native", 1), ("python", 2)):
+def test_the_machine_may_change(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was begun with one machine's instructions ends with another's."""
+    for path, stop_after in (("portable", 1), ("", 2)):
+        monkeypatch.setenv(INSTRUCTIONS, path)
         with pytest.raises(StoppedError):
-            started(PLANS[name], tmp_path, "first", stop_after, engine)
-    resumed = started(PLANS[name], tmp_path, "second", engine="native")
-    assert_same(resumed, whole(PLANS[name], engine="native"))
+            started(PLANS[name], tmp_path, "first", stop_after)
+    monkeypatch.setenv(INSTRUCTIONS, "portable")
+    resumed = started(PLANS[name], tmp_path, "second")
+    assert_same(resumed, whole(PLANS[name]))
 
 
 @pytest.mark.usefixtures("every_step")

@@ -94,7 +94,7 @@ class Knowledge:
 def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript | ArbiterTranscript]]:
     """A run whose parties are kept, through the simulation's own links."""
     tables = tables_for(plan, *made_up(columns=plan.columns))
-    participants = connected_participants(plan, "auto", 1, {})
+    participants = connected_participants(plan, None, 1, {})
     parties: Parties = {
         name: party_class(plan.kind)(participant, tables[name]) if name in tables else Arbiter(participant)
         for name, participant in participants.items()
@@ -243,7 +243,7 @@ def test_a_failing_arbiter_ends_the_parties(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_cause_is_raised_and_not_its_echo() -> None:
     """Of several failures, the first that is not only a lost peer is raised; of lost peers only, the first."""
     plan = plan_for((1, 1), protocol="exchange")
-    participants = connected_participants(plan, "auto", 1, {})
+    participants = connected_participants(plan, None, 1, {})
 
     def lost() -> None:
         participants["label"].channels["features"]._link.receive(30)
@@ -254,7 +254,7 @@ def test_the_cause_is_raised_and_not_its_echo() -> None:
 
     with pytest.raises(Broken, match="the cause"):
         run_together({"label": lost, "features": broken}, participants)
-    again = connected_participants(plan, "auto", 1, {})
+    again = connected_participants(plan, None, 1, {})
     again["features"].channels["label"].close()
     with pytest.raises(TransportError, match="closed"):
         run_together({"label": lambda: again["label"].channels["features"]._link.receive(30)}, again)
@@ -262,7 +262,7 @@ def test_the_cause_is_raised_and_not_its_echo() -> None:
 
 def test_ctrl_c_ends_all_parties() -> None:
     """An interrupt is raised on, and the parties that wait for one another end at once."""
-    participants = connected_participants(plan_for((1, 1), protocol="exchange"), "auto", 1, {})
+    participants = connected_participants(plan_for((1, 1), protocol="exchange"), None, 1, {})
     ended: list[str] = []
 
     def wait(name: str, peer: str) -> None:

@@ -35,7 +35,7 @@ def test_sums_multiples_and_packing_are_those_of_the_plaintexts() -> None:
 
 def test_training_gives_the_same_weights() -> None:
     """Bit for bit, with every message and every check of the protocol."""
-    hidden, unhidden = trained(PLAN, DATA), trained(PLAN, DATA, engine=UnhiddenEngine())
+    hidden, unhidden = trained(PLAN, DATA), trained(PLAN, DATA, paillier=UnhiddenEngine())
     np.testing.assert_array_equal(weights_of(hidden), weights_of(unhidden))
 
 
@@ -50,7 +50,7 @@ def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, m
     truth = Truth.of(trained(plan, DATA))
     by = "label" if attack.by == "label" else "features"
     unhidden = redteam.act_out(attack, by, truth)
-    monkeypatch.setattr(redteam, "engine_for", lambda _: "auto")
+    monkeypatch.setattr(redteam, "paillier_for", lambda _: None)
     hidden = redteam.act_out(attack, by, truth)
     assert [(one.verdict, one.target, one.n) for one in unhidden] == [
         (one.verdict, one.target, one.n) for one in hidden

@@ -9,7 +9,8 @@ share = owner.open(answer.reply)        # share + answer.share is the product mo
 
 from plumbob.crypto.lattice import angles, local, pairs, sets
 from plumbob.crypto.lattice.context import KeyContext, ProductContext
-from plumbob.crypto.lattice.interface import LatticeEngine, Pairs, Small, choose
+from plumbob.crypto.lattice.interface import Pairs, Small
+from plumbob.crypto.lattice.kernel import LatticeEngine, engine_on
 from plumbob.crypto.lattice.key_test import MOST_TESTS, KeyProof, KeyTest
 from plumbob.crypto.lattice.layout import Layout, SlotLayout
 from plumbob.crypto.lattice.masks import MaskedOpening
@@ -49,7 +50,7 @@ __all__ = [
     "Small",
     "TestedKey",
     "angles",
-    "choose",
+    "engine_on",
     "local",
     "pairs",
     "sets",

@@ -8,11 +8,15 @@ number in units of a turn / 2**32, so that sums wrap as angles do. A sine has 30
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.interface import Angles, LatticeEngine, Small
+from plumbob.crypto.lattice.interface import Angles, Small
+
+if TYPE_CHECKING:  # The engine is made of what stands here.
+    from plumbob.crypto.lattice.kernel import LatticeEngine
 
 FRACTION_BITS = 30
 QUARTER = 1 << 30
@@ -23,14 +27,14 @@ FACTOR_BITS = 20
 """Fraction bits of a factor; a product has twice as many."""
 
 
-def owner_factors(engine: LatticeEngine, angles: Angles, harmonics: Sequence[int]) -> Small:
+def owner_factors(engine: "LatticeEngine", angles: Angles, harmonics: Sequence[int]) -> Small:
     """Cosines, then sines, of the multiples of each angle: (2 K, rows), with 20 fraction bits."""
     waves = [(harmonic, shift, 1) for shift in (QUARTER, 0) for harmonic in harmonics]
     return engine.waves(angles, waves, FRACTION_BITS - FACTOR_BITS)
 
 
 def evaluator_factors(
-    engine: LatticeEngine,
+    engine: "LatticeEngine",
     angles: Angles,
     harmonics: Sequence[int],
     amplitudes: Sequence[float],

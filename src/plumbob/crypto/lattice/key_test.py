@@ -9,11 +9,11 @@
 
 import hashlib
 import hmac
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plumbob.crypto.lattice.context import SEED_BYTES, KeyContext, derive, expand, join
-from plumbob.crypto.lattice.interface import LatticeEngine
 from plumbob.crypto.lattice.products import (
     OwnerKey,
     TestedKey,
@@ -24,6 +24,9 @@ from plumbob.crypto.lattice.products import (
 )
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import KeyRefusedError
+
+if TYPE_CHECKING:  # The engine is made of what stands here.
+    from plumbob.crypto.lattice.kernel import LatticeEngine
 
 DROPPED_BITS = {16384: 28, 32768: 29}
 """Low bits that are not compared, by degree.
@@ -46,7 +49,7 @@ class KeyTest:
     """The evaluator's side, for one key and one sigma from the kernel."""
 
     def __init__(
-        self, engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, public: bytes, sigma: bytes
+        self, engine: "LatticeEngine", parameters: ParameterSet, context: KeyContext, public: bytes, sigma: bytes
     ) -> None:
         check_length("public key", public, parameters.polynomial_bytes)
         self.engine, self.parameters, self.context, self._sigma = engine, parameters, context, sigma
@@ -118,13 +121,13 @@ class KeyProof:
 
 
 def _challenge(
-    engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, residues: np.ndarray, sigma: bytes
+    engine: "LatticeEngine", parameters: ParameterSet, context: KeyContext, residues: np.ndarray, sigma: bytes
 ) -> bytes:
     streams = tuple(_stream(parameters, context, sigma, label) for label in STREAMS)
     return engine.challenge(parameters, (residues, key_stream(parameters, context)), streams).tobytes()
 
 
-def _rho(engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, sigma: bytes) -> bytes:
+def _rho(engine: "LatticeEngine", parameters: ParameterSet, context: KeyContext, sigma: bytes) -> bytes:
     drawn = engine.uniform(parameters, _stream(parameters, context, sigma, STREAMS[-1]))
     return engine.high_bits(parameters, drawn, dropped_bits(parameters))
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from plumbob.crypto.lattice.context import SEED_BYTES, KeyContext, ProductContext, derive, expand, fingerprint
 from plumbob.crypto.lattice.interface import (
     Answered,
-    LatticeEngine,
     Packed,
     Pairs,
     ReplyKeys,
@@ -31,6 +30,9 @@ from plumbob.crypto.lattice.interface import (
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
 from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
+
+if TYPE_CHECKING:  # The engine is made of what stands here.
+    from plumbob.crypto.lattice.kernel import LatticeEngine
 
 LARGE_MATRIX = 1 << 28
 """Bytes from which on a transformed matrix is not kept."""
@@ -62,7 +64,9 @@ class TestedKey:
 class OwnerKey:
     """The key of one kind of product: made from 32 bytes of the kernel, which the caller keeps as long as the key."""
 
-    def __init__(self, engine: LatticeEngine, parameters: ParameterSet, context: KeyContext, local_key: bytes) -> None:
+    def __init__(
+        self, engine: "LatticeEngine", parameters: ParameterSet, context: KeyContext, local_key: bytes
+    ) -> None:
         if len(local_key) != SEED_BYTES:
             raise CryptoError(f"a local key has {SEED_BYTES} bytes, got {len(local_key)}: draw it from the kernel")
         self.engine, self.parameters, self.context = engine, parameters, context
@@ -159,7 +163,7 @@ class PrivateMatrix:
     came, so it is transformed for each product, a part at a time, which takes no longer than reading it all from there.
     """
 
-    def __init__(self, engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64] | Small) -> None:
+    def __init__(self, engine: "LatticeEngine", layout: Layout, entries: NDArray[np.int64] | Small) -> None:
         if entries.shape != (layout.rows, layout.columns):
             raise CryptoError(f"expected a matrix of {layout.rows} x {layout.columns}, got shape {entries.shape}")
         limit = 1 << (ENTRY_BITS - 1)
@@ -250,7 +254,7 @@ class SlotEvaluator:
 
     def __init__(
         self,
-        engine: LatticeEngine,
+        engine: "LatticeEngine",
         layout: SlotLayout,
         key: TestedKey,
         number: int,

@@ -1,6 +1,6 @@
-"""The workers of a Ray cluster, to which the engine `ray` gives parts of large products of lattices.
+"""The workers of a Ray cluster, to which a party gives parts of large answers.
 
-Each worker does its part with the best engine of its own machine, on one thread. What outlives a call lies in the
+Each worker does its part with the kernel of its own machine, on one thread. What outlives a call lies in the
 cluster's object store once and is kept by each worker under its digest. All of it is the party's own, and much of it
 secret: whoever can read the cluster's memory can read the keys and the columns.
 """
@@ -18,6 +18,7 @@ from typing import Any
 
 from plumbob.errors import EngineError
 
+SCHEME = "ray://"
 LEAST_SECONDS = 0.05
 """Least work in one task; with less, sending it would take longer."""
 RETRIES = 3
@@ -59,8 +60,8 @@ class Task:
 class Workers:
     """One process for each processor of the cluster. All engines of this process share them, a call at a time."""
 
-    def __init__(self) -> None:
-        self._ray = _connected()
+    def __init__(self, cluster: str) -> None:
+        self._ray = _connected(cluster)
         nodes = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]}
         self._places = [node for node, processors in nodes.items() for _ in range(processors)] or list(nodes)
         """The node of each worker: one for each processor."""
@@ -99,7 +100,7 @@ class Workers:
                 if len(results) == len(items):
                     return [results[place] for place in range(len(items))]
         raise EngineError(
-            f"engine 'ray': the cluster lost the same work {1 + RETRIES} times; look at it with `ray status`, then run "
+            f"the cluster lost the same work {1 + RETRIES} times; look at it with `ray status`, then run "
             "the same command again to resume"
         )
 
@@ -130,32 +131,34 @@ class Workers:
 
 
 @cache
-def workers() -> Workers:
-    """The cluster that this process is connected to."""
-    return Workers()
+def workers(cluster: str) -> Workers:
+    """The workers of the cluster at ray://HOST:PORT."""
+    return Workers(cluster)
 
 
-def _connected() -> Any:
+def _connected(cluster: str) -> Any:
     # Read when Ray is imported: nothing is reported to anybody.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray = _module("ray")
     if not ray.is_initialized():
-        address = os.environ.get("RAY_ADDRESS", "")
-        if not address:
-            # Ray would join whatever cluster runs on this machine, another user's too, with the party's secrets.
-            raise EngineError(
-                "engine 'ray': RAY_ADDRESS names no cluster; set it to your own cluster's HOST:PORT (docs/scale.md "
-                "shows how to start one), or use 'auto'"
-            )
+        address = address_of(cluster)
         try:
             _knock(address)
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except OSError:
             raise EngineError(
-                "engine 'ray': no cluster answers; start one with `ray start --head`, or name one in RAY_ADDRESS as "
-                "HOST:PORT"
+                f"cluster = {cluster!r}: nobody answers there; start it with `ray start --head`, or correct HOST:PORT "
+                "in party.toml"
             ) from None
     return ray
+
+
+def address_of(cluster: str) -> str:
+    """HOST:PORT of a cluster, as `ray start` prints it."""
+    host, _, port = cluster.removeprefix(SCHEME).rpartition(":")
+    if not cluster.startswith(SCHEME) or not host or not port.isdigit():
+        raise EngineError(f"cluster = {cluster!r}: expected {SCHEME}HOST:PORT, as `ray start --head` prints it")
+    return f"{host}:{port}"
 
 
 def _module(name: str) -> Any:
@@ -164,15 +167,14 @@ def _module(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise EngineError(
-            "engine 'ray' is not installed: pip install '.[ray]' in Plumbob's source folder; or use 'auto'"
+            "party.toml names a cluster, but Ray is not installed: pip install 'plumbob[ray]', or leave cluster out"
         ) from None
 
 
 def _knock(address: str) -> None:
     """Refuse an address where nobody listens: Ray itself would wait for minutes."""
-    host, separator, port = address.rpartition(":")
-    if separator and port.isdigit():
-        socket.create_connection((host, int(port)), PATIENCE).close()
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host, int(port)), PATIENCE).close()
 
 
 # There: what a worker does.

@@ -221,7 +221,7 @@ def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | N
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes(truth.rows):
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
-        run = train(plan, tables_again(truth), instead={by: attacker}, engine=engine_for(plan), progress=progress)
+        run = train(plan, tables_again(truth), instead={by: attacker}, paillier=paillier_for(plan), progress=progress)
     except RemoteProtocolError as error:
         return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
     again = Truth.of(run)
@@ -289,9 +289,9 @@ def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
 # The budget of one attack's work, and the sentences about it in the output and in the report.
 
 
-def engine_for(plan: Plan) -> str | Engine:
+def paillier_for(plan: Plan) -> Engine | None:
     """The engine of an active attack's own run: one that hides nothing, where only time depends on it."""
-    return UnhiddenEngine() if plan.kind.lends_keys else "auto"
+    return UnhiddenEngine() if plan.kind.lends_keys else None
 
 
 def epochs_within(plan: Plan, rows: int) -> int:

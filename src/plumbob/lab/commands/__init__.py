@@ -61,7 +61,6 @@ class TrainingVerb(Verb):
     is_by_place: flags.IsByPlace = False
     label_column: flags.LabelColumn = None
     data_dir: flags.DataDir = None
-    engine: flags.EngineOption = "auto"
     jobs: flags.Jobs = None
     accept_leaks: flags.AcceptLeaks = False
     is_new: flags.IsNew = False

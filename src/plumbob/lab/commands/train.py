@@ -22,7 +22,6 @@ from plumbob.data import column_names
 from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
 from plumbob.lab.commands import TrainingVerb
-from plumbob.lab.exchange import engines
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.checkpoint import Checkpoint, unfinished
 from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, files_by_party, load_tables
@@ -132,7 +131,6 @@ def plan_for(asked: TrainingVerb, paths: list[str]) -> tuple[Plan, str]:
 
 def _train_or_resume(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -> Run:
     """Train from the beginning, or from where the same run was interrupted."""
-    _refuse_engine(plan, asked.engine)
     told, out = _told_beforehand(plan, loaded), asked.out
     make_folder(out)
     with (
@@ -150,9 +148,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quie
         begun = begin(plan, loaded, out, asked.accept_leaks)
         spent = _book_rows(plan, loaded, out, is_resumed=checkpoint.step > 0)
         with _saying_how_to_go_on(checkpoint, progress), marked(begun, RunFolder(out), progress):
-            trained = train(
-                plan, loaded.tables, engine=asked.engine, jobs=asked.jobs, progress=progress, checkpoint=checkpoint
-            )
+            trained = train(plan, loaded.tables, jobs=asked.jobs, progress=progress, checkpoint=checkpoint)
         finished = assessed(trained, loaded.tables, loaded.test)
         noted = replace(
             finished.record,
@@ -223,12 +219,6 @@ def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
     folder.settle()
     folder.earlier.remove_run()
     return finished
-
-
-def _refuse_engine(plan: Plan, name: str) -> None:
-    """Refuse an engine that is not here, before the folder is touched; `auto` is always there."""
-    if plan.kind.is_encrypted and name != "auto":
-        engines.choose(name)
 
 
 def shown(record: RunRecord, asked: TrainingVerb) -> Result:

@@ -102,7 +102,6 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         label_flip_epsilon: float = 0.0,
         tolerance_labels: float = 0.05,
         tolerance_features: float = 0.05,
-        engine: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         record: bool | str = True,
@@ -137,7 +136,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self._warn_of_lost_columns(plan, tables)
         named = dict(zip([party.name for party in plan.learners], tables, strict=True))
         with self._progress(plan) as progress:
-            run = train(plan, named, engine=self.engine, jobs=jobs, progress=progress, keep_bytes=keep_bytes)
+            run = train(plan, named, jobs=jobs, progress=progress, keep_bytes=keep_bytes)
         self._keep(run, tables)
         return self
 

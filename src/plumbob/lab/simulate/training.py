@@ -122,7 +122,8 @@ def train(
     plan: Plan,
     tables: Mapping[str, Table],
     *,
-    engine: str | Engine = "auto",
+    paillier: Engine | None = None,
+    cluster: str = "",
     jobs: int | None = None,
     roots: Mapping[str, bytes] = MappingProxyType({}),
     progress: AfterStep | None = None,
@@ -144,7 +145,7 @@ def train(
         root = begun[plan.label_party.name]
         run = _train_clear(plan, tables, Draws.begin(root, not roots), progress, checkpoint)
     else:
-        participants = connected_participants(plan, engine, jobs, begun, tables, is_kernel=not roots)
+        participants = connected_participants(plan, paillier, jobs, begun, tables, cluster=cluster, is_kernel=not roots)
         if keep_bytes:
             _keep_bytes(participants)
         if checkpoint is not None:
@@ -244,11 +245,12 @@ def _frames(participant: Participant) -> dict[str, list[bytes]]:
 
 def connected_participants(
     plan: Plan,
-    engine: str | Engine,
+    paillier: Engine | None,
     jobs: int | None,
     roots: Mapping[str, bytes] = MappingProxyType({}),
     tables: Mapping[str, Table] = MappingProxyType({}),
     *,
+    cluster: str = "",
     is_kernel: bool = True,
 ) -> dict[str, Participant]:
     """A participant for every party, with a channel to every other one; the cores are shared out among them.
@@ -266,12 +268,10 @@ def connected_participants(
     def participant(name: str) -> Participant:
         root = roots.get(name) or new_root()
         account = SessionAccount(FirstCommitment.to(root, tables.get(name)).hash())
-        named = engine if isinstance(engine, str) else "auto"
-        common = (name, plan, channels[name], named, Draws.begin(root, is_kernel), threads)
+        common = (name, plan, channels[name], Draws.begin(root, is_kernel), threads)
         if plan.kind.keys != "paillier":
-            return Participant(*common, account=account)
-        paillier = engines.choose(engine, threads) if isinstance(engine, str) else engine
-        return PaillierParticipant(*common, account=account, paillier=paillier)
+            return Participant(*common, cluster, account=account)
+        return PaillierParticipant(*common, account=account, paillier=paillier or engines.choose(threads=threads))
 
     return {name: participant(name) for name in names}
 
@@ -323,7 +323,7 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     """Scores from weights that stay shared: the protocol's prediction, which opens scores to the label party only."""
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
-    participants = connected_participants(model.plan, "auto", None, tables=tables)
+    participants = connected_participants(model.plan, None, None, tables=tables)
     parties = {name: LatticePredictor(participant, tables[name]) for name, participant in participants.items()}
     results = run_together(
         {name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, participants

@@ -76,7 +76,6 @@ class Init(
         ),
     ] = ()
     label_column: Annotated[str, Flag("Column that holds the label, if this party has it.", "COLUMN", "--label")] = ""
-    engine: flags.EngineOption = "auto"
     days: Annotated[int, Flag("Validity of the certificate, in days.", low=1)] = USUAL_DAYS
     passphrase: Annotated[
         bool,
@@ -101,7 +100,6 @@ class Init(
             data=str(Path(self.data).resolve()) if self.data else "",
             id_column=flags.own_id_column(self.id_words, self.name) or "id",
             label_column=self.label_column,
-            engine=self.engine,
             reading=self.reading or self.table.choices(),
         )
         return init(self.home, settings, self.days, self.passphrase)
@@ -406,7 +404,6 @@ class ReplayRun(
         ),
     ] = None
     out: Annotated[Path | None, Flag("Statement to write (default: statement.json in the run).", is_file=True)] = None
-    engine: flags.EngineOption = "auto"
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.auditing import replay_run

@@ -70,7 +70,7 @@ def replay_run(asked: ReplayRun, caller: Caller) -> Result:
     source = None if asked.table is None else source_of(asked.table, asked.id_column, asked.label_column)
     opened = {name: bytes.fromhex(key) for name, key in keys.items()}
     trained = _trained_part(asked.run, asked.training)
-    statement = replay(asked.run, opened, source, progress, asked.engine, trained)
+    statement = replay(asked.run, opened, source, progress, trained)
     file = asked.out or asked.run / STATEMENT
     write_statement(file, statement)
     lines = [

@@ -5,11 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from plumbob.counting import percent
-from plumbob.crypto.lattice.interface import NAMES
 from plumbob.data import Table, read_table
 from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.data.tables import EncodingChoices
-from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
 from plumbob.party.doctor import OWN_ADDRESS, apart, examine, next_step, reach_of, remedy
 from plumbob.party.home import Home
@@ -29,8 +27,6 @@ def init(folder: Path, settings: HomeSettings, days: int, is_encrypted: bool = F
     table = _own_table(settings)
     summary, drafted = _summary(table)
     label = None if table is None else _label(settings, table)
-    if settings.engine not in NAMES:
-        raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(NAMES)}")
     settings = replace(settings, most_epsilon=settings.most_epsilon or MOST_EPSILON)
     home = Home.create(folder, settings, days, new_passphrase() if is_encrypted else "")
     missing = list(_missing(settings))

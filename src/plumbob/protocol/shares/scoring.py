@@ -144,7 +144,7 @@ class LatticePredictor:
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
-        return lattice.choose(self.participant.engine, self.participant.threads)
+        return lattice.engine_on(self.participant.threads, self.participant.cluster)
 
     @cached_property
     def _owner_keys(self) -> dict[str, lattice.OwnerKey]:

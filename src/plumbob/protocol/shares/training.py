@@ -391,7 +391,7 @@ class LatticeParty(TrainingParty):
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
-        return lattice.choose(self.participant.engine, self.participant.threads)
+        return lattice.engine_on(self.participant.threads, self.participant.cluster)
 
     @cached_property
     def holders(self) -> ColumnHolders:

@@ -87,9 +87,8 @@ def on_network(
         (folder / name).mkdir(mode=0o700, exist_ok=True)
 
         def work() -> Any:
-            engine = "auto"
             party_run = PartyRun(
-                name, PLAN, tables[name], folder / name, board.connector(name), engine, patience=PATIENCE, lingering=0.2
+                name, PLAN, tables[name], folder / name, board.connector(name), patience=PATIENCE, lingering=0.2
             )
             try:
                 return training.train(party_run, journals[name])

@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, reference, residues, sets
+from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, sets
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, Residues, SlotValues
 from plumbob.crypto.lattice.products import OwnerKey, polynomials
-from plumbob.crypto.lattice.reference import ReferenceEngine
-from plumbob.crypto.lattice.residues import forward, multiply
+from tests.crypto.lattice import reference, residues
+from tests.crypto.lattice.reference import ReferenceEngine
+from tests.crypto.lattice.residues import forward, multiply
 
 PARAMETERS = sets.insecure_for_tests(64, 3)
 SLOTS = sets.insecure_for_tests(64, 6, has_slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto.lattice import Owner, choose, local
+from plumbob.crypto.lattice import LatticeEngine, Owner, local
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.simulate import Run
 from plumbob.protocol.openings import OPENED_SCORES
@@ -52,7 +52,7 @@ def altered(run: Run) -> bytes:
     share = list(part.shares["features"])
     last_place = WEIGHT_BITS + plan.feature_bits - OPENED_SCORES.fraction_bits
     share[COLUMN] = (share[COLUMN] + (1 << last_place)) % local.RING
-    key = bound.owner_key(choose(threads=1), shape, "label", "features")
+    key = bound.owner_key(LatticeEngine(threads=1), shape, "label", "features")
     return Owner(key, 0, shape.scores("features", 1)).request(local.pairs_of(share))
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from plumbob.crypto.lattice import Evaluator, Layout, PrivateMatrix, Register, pairs, reference, residues
+from plumbob.crypto.lattice import Evaluator, Layout, PrivateMatrix, Register, pairs
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import request_stream
+from tests.crypto.lattice import reference, residues
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
 from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, polynomial, private_matrix, times
 

@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Layout, Owner, ParameterSet, residues
+from plumbob.crypto.lattice import Layout, Owner, ParameterSet
 from plumbob.crypto.lattice.products import request_stream
 from plumbob.errors import PlanError
 from plumbob.lab.attacks.garbage_replies import digits_of, garbage, places_of
 from plumbob.lab.exchange.packing import centred
 from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
+from tests.crypto.lattice import residues
 from tests.crypto.lattice.support import make_key, random_pairs, to_ints
 from tests.crypto.lattice.test_sets import OFFERED
 from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, minus, polynomial, received, times

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import KeyTest, Layout, PrivateMatrix, key_test, reference, residues
+from plumbob.crypto.lattice import KeyTest, Layout, PrivateMatrix, key_test
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import key_stream, request_stream
 from plumbob.errors import KeyRefusedError
+from tests.crypto.lattice import reference, residues
 from tests.crypto.lattice.support import make_key
 from tests.lab.attacks.lattice.support import (
     ENGINE,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from plumbob.crypto.lattice import LatticeEngine, Register, SlotEvaluator, SlotLayout, SlotOwner, products
-from plumbob.crypto.lattice import reference as reference_engine
 from plumbob.crypto.lattice.context import derive
 from plumbob.crypto.lattice.products import request_stream
 from plumbob.errors import CiphertextRefusedError
+from tests.crypto.lattice import reference as reference_engine
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
 from tests.lab.attacks.lattice.support import (
     ENGINE,

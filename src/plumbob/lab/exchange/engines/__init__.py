@@ -1,9 +1,12 @@
 """Choosing an engine for Paillier: by name, or the fastest one of this machine."""
 
-from functools import cache
+import os
 
+from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.errors import EngineError
+from plumbob.lab.exchange.engines import _paillier
 from plumbob.lab.exchange.engines.interface import Engine, ProductShape
+from plumbob.lab.exchange.engines.native import NativeEngine
 from plumbob.lab.exchange.engines.python import PythonEngine
 
 __all__ = ["Engine", "ProductShape", "choose", "kernel_serves"]
@@ -22,16 +25,10 @@ def choose(name: str = "auto", threads: int | None = None) -> Engine:
         return PythonEngine()
     if not kernel_serves():
         raise EngineError("engine 'native': this processor has neither AVX2 nor AVX-512 IFMA; use 'python'")
-    from plumbob.lab.exchange.engines.native import NativeEngine  # Only here is the compiled kernel needed.
-
     return NativeEngine(threads=threads)
 
 
-@cache
 def kernel_serves() -> bool:
-    """Whether Paillier's kernel was built and has a path for this machine."""
-    try:
-        from plumbob.lab.exchange.engines import _paillier
-    except ImportError:
-        return False
-    return bool(_paillier.available_paths())
+    """Whether Paillier's kernel has a path for this machine."""
+    paths = _paillier.available_paths()
+    return bool(paths) and os.environ.get(INSTRUCTIONS, paths[0]) in ("", *paths)

@@ -1,4 +1,4 @@
-"""Residues in numpy: how they are transformed, drawn and packed. Every engine must give these numbers and bytes.
+"""Residues in numpy: how they are transformed, drawn and packed. The kernel must give these numbers and bytes.
 
 Modulo a prime p with a root r of x**degree + 1, a polynomial is stored as its values at the odd powers of r, in
 bit-reversed order; products are then taken value by value. On the wire a residue has 50 bits.

@@ -1,4 +1,4 @@
-"""The readable engine: numpy and Python's integers. It defines the bytes that the native engine must give too."""
+"""The kernel's oracle: numpy and Python's integers. It defines the bytes that the kernel must give too."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import angles as sines
-from plumbob.crypto.lattice import pairs, residues
+from plumbob.crypto.lattice import pairs
 from plumbob.crypto.lattice.interface import (
     Angles,
     Answered,
@@ -20,11 +20,13 @@ from plumbob.crypto.lattice.interface import (
     Small,
     Wave,
 )
+from plumbob.crypto.lattice.kernel import LatticeEngine
 from plumbob.crypto.lattice.layout import Layout
 from plumbob.crypto.lattice.local import pairs_of
 from plumbob.crypto.lattice.products import PrivateMatrix
-from plumbob.crypto.lattice.residues import forward, inverse, multiply
 from plumbob.crypto.lattice.sets import ParameterSet
+from tests.crypto.lattice import residues
+from tests.crypto.lattice.residues import forward, inverse, multiply
 
 FRACTION_BITS = 256
 """A residue is divided by q in fixed point: this many bits of the fraction are calculated."""
@@ -36,10 +38,11 @@ ROWS_AT_ONCE = 1 << 15
 BigIntegers = NDArray[np.object_]
 
 
-class ReferenceEngine:
-    """Calculates with polynomials in numpy: one thread, and no compiler needed."""
+class ReferenceEngine(LatticeEngine):
+    """Calculates with polynomials in numpy, on one thread."""
 
-    name = "python"
+    def __init__(self) -> None:
+        self.name, self.path, self.threads = "python", "numpy", 1
 
     def secret(self, parameters: ParameterSet, key: bytes) -> Residues:
         return _transformed(parameters, residues.ternary(key, 0, parameters.degree))
