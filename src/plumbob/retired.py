@@ -42,6 +42,8 @@ RETIRED: dict[str, str] = {
     "plumbob party predict --cost": CHOOSE,
     "plumbob party predict --local-if-away": "score with a model of your own columns, trained by a tool of your choice",
     "plumbob party predict --threshold": CHOOSE,
+    "plumbob lab --data-dir": "`plumbob audit` trains on data sets",
+    "plumbob lab --out": "`plumbob lab FOLDER` lists the runs in a folder",
     "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
     "plumbob predict --cost": CHOOSE,
     "plumbob predict --threshold": CHOOSE,

@@ -7,22 +7,16 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from plumbob.lab.page.drafts import fitted_defaults
 from tests.browser.conftest import browser, new_tab, one_tab, tab  # noqa: F401  # Fixtures are found by their names here.
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)")
-# The demo's plan: open enough to show what is at stake.
-EXCHANGE = {**fitted_defaults()["exchange"], "protocol": "exchange", "batch_size": 20, "epochs": 5, "row_norm": 1.0}
-# For options that are really carried out: tiny keys, one short epoch.
-QUICK = {**EXCHANGE, "intercept": False, "epochs": 1, "batch_size": 91, "key_bits": 512, "test_only_keys": True}
 
 
 @dataclass
@@ -37,6 +31,10 @@ class Answer:
     def json(self) -> Any:
         return json.loads(self.body)
 
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
 
 @dataclass
 class OpenLab:
@@ -45,7 +43,7 @@ class OpenLab:
     process: subprocess.Popen[str]
     port: int
     token: str
-    out: Path
+    folder: Path
     said: str
     cookie: str = ""
     door: Answer | None = None
@@ -53,7 +51,6 @@ class OpenLab:
     again: str = ""
     """The address that was printed when the first one was used."""
     home: str = ""
-    headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
@@ -81,49 +78,22 @@ class OpenLab:
     def post(self, path: str, body: object, **headers: str | None) -> Answer:
         return self.ask("POST", self.home + path, body, **headers)
 
-    def draft(self, **keys: Any) -> dict[str, Any]:
-        """What the page holds first, on a data set that is quicker to train on, with some keys changed."""
-        first: dict[str, Any] = self.get("start").json["first"]
-        quicker = {"data": "breast-cancer", "rows": 455, "features": [8, 22]}
-        return {**first, **quicker, "keys": {**first["keys"], **keys}}
 
-    def events(self, name: str, after: int = 0) -> list[tuple[int, str, dict[str, Any]]]:
-        """Everything that a run tells, to its end."""
-        told = self.get(f"runs/{name}/events", Last_Event_ID=str(after)).body.decode()
-        found = []
-        for block in told.replace("\r\n", "\n").split("\n\n"):
-            fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line and line[0] != ":")
-            if "event" in fields:
-                found.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
-        return found
-
-    def long_run(self) -> str:
-        """Begin a run that nobody would wait for; its name, once its folder is there."""
-        draft = self.draft(**{**QUICK, "epochs": 5000, "batch_size": 5})
-        name: str = self.post("runs", {"draft": draft, "is_calculated": False}).json["name"]
-        while not (self.out / name / "run.json").exists():
-            assert self.process.poll() is None
-            time.sleep(0.05)
-        return name
-
-    def run(self, is_calculated: bool = True, **keys: Any) -> str:
-        """Carry out a small run to its end; its name."""
-        answer = self.post("runs", {"draft": self.draft(**{**QUICK, **keys}), "is_calculated": is_calculated})
-        assert answer.status == 201, answer.body
-        name: str = answer.json["name"]
-        self.events(name)
-        return name
+def draft(**keys: str) -> dict[str, Any]:
+    """What the page sends: two parties, and some keys."""
+    return {"names": ["bank", "processor"], "columns": ["5", "18"], "keys": {"rows": "3200", **keys}}
 
 
-def opened(out: Path, *words: str) -> OpenLab:
+def opened(folder: Path, *words: str) -> OpenLab:
     """Start `plumbob lab`, and come in by its door."""
-    command = [sys.executable, "-c", "from plumbob.cli import main; main()", "lab", "--out", str(out), *words]
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-c", "from plumbob.cli import main; main()", "lab", str(folder), *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
     said = process.stdout.readline()
     found = ADDRESS.search(said)
     assert found is not None, said + process.stdout.read()
-    lab = OpenLab(process, int(found[1]), found[2], out, said)
+    lab = OpenLab(process, int(found[1]), found[2], folder, said)
     door = lab.ask("GET", f"/?token={lab.token}")
     lab.door = door
     lab.home = door.headers["location"]
@@ -134,14 +104,14 @@ def opened(out: Path, *words: str) -> OpenLab:
 
 
 @pytest.fixture(scope="module")
-def open_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., OpenLab]]:
-    """A function that opens a lab; all are closed at the end of the module, as Ctrl-C would."""
-    if importlib.util.find_spec("uvicorn") is None or importlib.util.find_spec("sse_starlette") is None:
+def open_lab() -> Iterator[Callable[..., OpenLab]]:
+    """A function that opens a lab on a folder; all are closed at the end of the module, as Ctrl-C would."""
+    if importlib.util.find_spec("uvicorn") is None or importlib.util.find_spec("jinja2") is None:
         pytest.skip("the lab's extra is not installed (pip install '.[lab]'): it is not tested")
     labs = []
 
-    def start(*words: str) -> OpenLab:
-        labs.append(opened(tmp_path_factory.mktemp("lab") / "lab-runs", *words))
+    def start(folder: Path, *words: str) -> OpenLab:
+        labs.append(opened(folder, *words))
         return labs[-1]
 
     yield start
@@ -153,6 +123,6 @@ def open_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
 
 
 @pytest.fixture(scope="module")
-def lab(open_lab: Callable[..., OpenLab]) -> OpenLab:
-    """One lab for a module."""
-    return open_lab()
+def lab(open_lab: Callable[..., OpenLab], tmp_path_factory: pytest.TempPathFactory) -> OpenLab:
+    """One lab for a module, on an empty folder."""
+    return open_lab(tmp_path_factory.mktemp("lab"))

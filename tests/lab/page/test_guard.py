@@ -10,8 +10,8 @@ from plumbob.lab.page.guard import LARGEST_BODY, POLICY, LabAccess
 from plumbob.lab.page.server import bound
 from tests.lab.page.conftest import OpenLab
 
-READ = ("", "start", "runs", "assets/lab.js", "assets/page.css", "runs/001-clear/report", "runs/001-clear/events")
-WRITTEN = ("check", "estimate", "explain", "plan", "runs", "cancel")
+READ = ("", "assets/lab.js", "assets/page.css", "plans/0/plan.toml", "runs/run/report")
+WRITTEN = ("check",)
 
 
 def test_the_door_hands_out_a_cookie_for_the_token(lab: OpenLab) -> None:
@@ -60,7 +60,7 @@ def test_nothing_is_written_without_the_cookie(lab: OpenLab, path: str) -> None:
 
 def test_the_cookie_alone_is_not_enough(lab: OpenLab) -> None:
     """Another path than the lab's own, which other servers on this machine cannot know, has nothing."""
-    assert lab.ask("GET", "/start").status == 403
+    assert lab.ask("GET", "/runs/run/report").status == 403
     assert lab.ask("GET", "/assets/lab.js").status == 403
 
 
@@ -70,7 +70,7 @@ def test_the_cookie_alone_is_not_enough(lab: OpenLab) -> None:
 def test_another_host_is_refused(lab: OpenLab, host: str) -> None:
     """A name that was made to point here (DNS rebinding) gets nothing, with the cookie or with the token."""
     name = host.format(port=lab.port)
-    assert lab.get("start", Host=name).status == 421
+    assert lab.get("", Host=name).status == 421
     assert lab.ask("GET", f"/?token={lab.token}", Host=name).status == 421
 
 
@@ -86,21 +86,21 @@ def test_another_origin_changes_nothing(lab: OpenLab, path: str, origin: str | N
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_another_sites_page_reads_nothing(lab: OpenLab, site: str) -> None:
     """Where the browser says that another page asked, also one on this machine, it gets nothing."""
-    assert lab.get("start", Sec_Fetch_Site=site).status == 403
-    assert lab.get("start", Sec_Fetch_Site="same-origin").status == 200
+    assert lab.get("", Sec_Fetch_Site=site).status == 403
+    assert lab.get("", Sec_Fetch_Site="same-origin").status == 200
 
 
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
 def test_a_form_cannot_write(lab: OpenLab, kind: str | None) -> None:
     """Only JSON is read: a form on another page cannot send it."""
-    assert lab.post("cancel", {}, Content_Type=kind).status == 415
+    assert lab.post("check", {}, Content_Type=kind).status == 415
 
 
 def test_nobody_else_is_told_that_they_may_read(lab: OpenLab) -> None:
     """There is no answer to a browser that asks whether another origin may."""
     answer = lab.ask("OPTIONS", f"{lab.home}check", Origin="http://evil.example", Access_Control_Request_Method="POST")
     assert answer.status == 403
-    for path in ("start", "runs"):
+    for path in ("", "runs/run/report"):
         assert not [name for name in lab.get(path).headers if name.startswith("access-control")]
 
 
@@ -111,7 +111,7 @@ def test_too_much_is_refused(lab: OpenLab) -> None:
     assert lab.post("check", b" " * (LARGEST_BODY - 2) + b"[]").status == 200
 
 
-@pytest.mark.parametrize("path", ["", "start", "runs", "assets/lab.css", "nothing", "runs/001-clear/report"])
+@pytest.mark.parametrize("path", ["", "assets/lab.css", "nothing", "runs/run/report"])
 def test_every_answer_carries_the_policy(lab: OpenLab, path: str) -> None:
     """Nothing may be kept, framed, sniffed or referred; scripts and styles are the lab's own files."""
     headers = lab.get(path).headers
@@ -126,7 +126,7 @@ def test_every_answer_carries_the_policy(lab: OpenLab, path: str) -> None:
 
 def test_refusals_carry_it_too(lab: OpenLab) -> None:
     """The headers are also on what is said to strangers."""
-    assert lab.get("start", Cookie=None).headers["content-security-policy"] == POLICY
+    assert lab.get("", Cookie=None).headers["content-security-policy"] == POLICY
 
 
 @pytest.mark.parametrize(
@@ -137,10 +137,10 @@ def test_only_the_pages_own_files_are_served(lab: OpenLab, name: str) -> None:
     assert lab.get(f"assets/{name}").status == 404
 
 
-@pytest.mark.parametrize("name", ["..", "../x", "..%2F..%2Fx", "opened", "001-clear", "%2e%2e"])
+@pytest.mark.parametrize("name", ["..", "../x", "..%2F..%2Fx", "run", "%2e%2e"])
 def test_only_this_labs_runs_are_served(lab: OpenLab, name: str) -> None:
     """A name that is not in the list of runs is no way to any other folder."""
-    for part in ("report", "plan"):
+    for part in ("report", "summary.html"):
         assert lab.get(f"runs/{name}/{part}").status in (400, 404)
 
 

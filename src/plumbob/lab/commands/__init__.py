@@ -32,15 +32,14 @@ class Demo(Verb, words="demo", section=START, example="demo --out demo"):
 
 @dataclass(frozen=True)
 class OpenLab(Verb, words="lab", section=START, example="lab --open"):
-    """Open a page on this machine to try out plans, watch runs and attacks, and compare runs."""
+    """Open a page on this machine to try out plans and to read the reports of runs."""
 
     folder: Annotated[
-        Path | None, Argument("Run to open: shows its report and loads its plan for editing.", "RUN_DIR")
-    ] = None
-    out: Annotated[Path, Flag("Folder for the lab's runs.", is_folder=True)] = Path("lab-runs")
+        Path,
+        Argument("Folder of runs (default: this one), or of one run, whose plan is then in the controls.", "FOLDER"),
+    ] = Path()
     port: Annotated[int, Flag("Port on 127.0.0.1; 0 = any free one.", low=0, high=65535)] = 0
     opens: Annotated[bool, Flag("Open the page in the browser.", name="--open")] = False
-    data_dir: flags.DataDir = None
 
     def do(self, caller: Caller) -> Result:
         from plumbob.lab.commands.lab import run

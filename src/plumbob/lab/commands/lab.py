@@ -1,26 +1,22 @@
-"""`lab`: opens the local web page, and lends it what the command line can do."""
+"""`lab`: opens the local web page."""
 
 import importlib.util
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
-from plumbob.errors import PlumbobError
+from plumbob.errors import DataError, PlumbobError
 from plumbob.lab.commands import OpenLab
-from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
 
 if TYPE_CHECKING:
     from plumbob.lab.page.server import Lab
 
-NEEDED = ("sse_starlette", "starlette", "uvicorn")
-WORKER = (sys.executable, "-m", "plumbob.lab.commands.lab_worker")
+NEEDED = ("jinja2", "starlette", "uvicorn")
 
 
 def run(options: OpenLab, announce: Callable[[Result], None], tell: Tell) -> None:
@@ -30,12 +26,12 @@ def run(options: OpenLab, announce: Callable[[Result], None], tell: Tell) -> Non
     from plumbob.lab.page.guard import LabAccess
     from plumbob.lab.page.server import bound, serve
 
-    lab = lab_for(options.folder, options.out, options.data_dir)
+    lab = lab_for(options.folder)
     with bound(options.port) as listener:
         gate = LabAccess(listener.getsockname()[1])
         lines = [f"The lab is open at {gate.address}"]
-        announce({"address": gate.address, "port": gate.port, "out": str(options.out), "lines": lines})
-        tell(f"Only this machine can reach it; runs are kept in {options.out}. Ctrl-C closes it.")
+        announce({"address": gate.address, "port": gate.port, "folder": str(options.folder), "lines": lines})
+        tell("Only this machine can reach it. Ctrl-C closes it.")
         if options.opens:
             _open_browser(gate.address)
         # Ctrl-C is how it is meant to end.
@@ -49,20 +45,16 @@ def run(options: OpenLab, announce: Callable[[Result], None], tell: Tell) -> Non
     tell("The lab is closed.")
 
 
-def lab_for(folder: Path | None, out: Path, data_dir: Path | None) -> "Lab":
-    """A lab whose controls hold a run's plan, or a first one."""
-    from plumbob.lab.page.drafts import FIRST, chosen, shape_like
+def lab_for(folder: Path) -> "Lab":
+    """A lab that lists the runs of a folder; on the folder of one run, its controls hold that run's plan."""
+    from plumbob.lab.page.drafts import FIRST
     from plumbob.lab.page.runs import Runs
-    from plumbob.lab.page.server import Lab, Tools
+    from plumbob.lab.page.server import Lab
 
-    if folder is None:
-        first = chosen(FIRST, FIRST.rows, shape_like(FIRST.rows, FIRST.columns))
-    else:
-        record = RunFolder(folder).record()
-        plan = record.parsed_plan
-        rows = plan.rows or record.rows
-        first = chosen(plan, rows, shape_like(rows, plan.columns))
-    return Lab(Runs(out, folder), Tools(_estimator(), WORKER), first, data_dir)
+    if not folder.is_dir():
+        raise DataError(f"{folder}: there is no such folder; name a run's, or one that holds runs")
+    runs = Runs(folder)
+    return Lab(runs, RunFolder(folder).record().parsed_plan if runs.is_one else FIRST)
 
 
 def refuse_without_extra() -> None:
@@ -72,17 +64,6 @@ def refuse_without_extra() -> None:
             f"the lab needs {', '.join(absent)}, which the plain installation leaves out: "
             "pip install '.[lab]' in Plumbob's source folder"
         )
-
-
-def _estimator() -> Callable[[Plan], dict[str, Any]]:
-    """An estimator, imported late, because it loads the kernel."""
-
-    def estimated(plan: Plan) -> dict[str, Any]:
-        from plumbob.commands.estimate import estimate
-
-        return asdict(estimate(plan))
-
-    return estimated
 
 
 def _open_browser(address: str) -> None:

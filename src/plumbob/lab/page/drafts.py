@@ -1,156 +1,110 @@
-"""The controls of the page, one for each key of a plan; the plan that they say; and what the page shows of a plan."""
+"""The page's controls, one for each key of a plan, the plan that they say, and what the page shows of a plan."""
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
 
-from plumbob import __version__
 from plumbob.checking.check import check, figures_of, notes
-from plumbob.datasets import CREDIT_FILE
-from plumbob.errors import DataError, PlanError
-from plumbob.lab.page.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
-from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey, in_words
-from plumbob.plan.plan import PAPER, default_of
-from plumbob.protocol.shares.shape import LatticeShape
-from plumbob.report.decision import summary_page
-from plumbob.report.plan_page import decision_on_plan, findings_page
+from plumbob.checking.findings import Findings
+from plumbob.checking.judgement import HeadlineBlock
+from plumbob.errors import PlanError
+from plumbob.plan import KEYS, PROTOCOLS, Party, Plan, SettingKey, in_words
+from plumbob.plan.plan import default_of
 
-ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
-"""What the folder of the larger data sets must contain."""
-LARGEST_OF_KEYS = {"epochs": 100_000, "batch_size": 10_000_000}
-LARGEST_COLUMNS, LARGEST_ROWS = 100_000, 10_000_000
-"""Most columns and rows: beyond them a page is no place to plan a run, and arithmetic takes noticeable time."""
+FIRST = Plan((Party("bank", "label", 5), Party("processor", "features", 18)), rows=3_200)
+"""What the page opens with: the safe defaults, on the running example."""
+MOST_PARTIES = 8
+LARGEST_COLUMNS, LARGEST_ROWS, MOST_EPOCHS = 100_000, 10_000_000, 100_000
+"""Beyond these a page is no place to plan a run, and the arithmetic takes noticeable time."""
+BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
+IN_SIGHT = ("rows", "protocol", "open", "most_rows", "noise", "epsilon", "delta", "evidence", "batch_size", "epochs")
+"""The controls that matter first; all others are folded."""
+TITLES = {
+    "rows": "Rows that all parties have",
+    "open": "Weights at the end",
+    "most_rows": "Rows ever scored",
+    "noise_std": "Noise, standard deviation",
+    "row_norm": "Rows clipped to norm",
+    "label_flip_epsilon": "Flipped labels, epsilon",
+    "l2": "L2 penalty",
+}
+NO_YES = ("no", "yes")
+KeyTexts = dict[str, Annotated[str, msgspec.Meta(max_length=200)]]
 
 
 @dataclass(frozen=True)
-class DatasetShape:
-    """A data set's training part, so that a plan can be checked before anything is read."""
+class Control:
+    """The control of one key; an empty one means the plan's default."""
 
     name: str
-    rows: int
-    columns: int
+    title: str
+    hint: str
+    choices: tuple[str, ...]
+    """What can be chosen; nothing where something is typed."""
+    value: str
 
 
-SHAPES = (
-    DatasetShape("breast-cancer", 455, 30),
-    DatasetShape("digits-01", 288, 64),
-    DatasetShape("loans", 3_200, 23),
-    DatasetShape("credit", 27_000, 23),
-    DatasetShape("mnist-01", 12_665, 784),
-)
-# What the page opens with: the safe defaults, on the running example, which is always here.
-FIRST = Plan((Party("bank", "label", 5), Party("processor", "features", 18)), rows=3_200)
+@dataclass(frozen=True)
+class PartyControl:
+    """One party's line: its name and the number of its columns, as texts."""
+
+    name: str
+    columns: str
 
 
-def shapes_here(data_dir: Path | None) -> Iterator[dict[str, Any]]:
-    """Every known data set, and whether it can be read on this machine without asking anybody."""
-    folder = data_dir or os.environ.get("PLUMBOB_DATA")
-    for shape in SHAPES:
-        needed = ELSEWHERE.get(shape.name)
-        is_here = needed is None or (folder is not None and (Path(folder) / needed).exists())
-        yield {"name": shape.name, "rows": shape.rows, "columns": shape.columns, "is_here": is_here}
+@dataclass(frozen=True)
+class PlanControls:
+    """All controls, as the page shows them."""
+
+    parties: tuple[PartyControl, ...]
+    first: tuple[Control, ...]
+    others: tuple[Control, ...]
 
 
-def shape_like(rows: int, columns: int) -> str:
-    """The data set with these numbers, if any: a run's record does not say where its rows came from."""
-    return next((shape.name for shape in SHAPES if (shape.rows, shape.columns) == (rows, columns)), "")
+@dataclass(frozen=True)
+class Change:
+    """One key that a remedy changes, in words and as the control holds it."""
+
+    name: str
+    title: str
+    value: str
 
 
-def controls() -> list[dict[str, Any]]:
-    """One control for each key, except rows, which come from the data."""
-    return [_control(key) for key in KEYS if key.name != "rows"]
+@dataclass(frozen=True)
+class ShownBlock:
+    """One of the two headlines, and the changes that stop what leaks."""
+
+    block: HeadlineBlock
+    changes: tuple[Change, ...]
 
 
-def _control(key: SettingKey) -> dict[str, Any]:
-    """The control of a key; strict limits are left to the plan, which explains them in words."""
-    high = LARGEST_OF_KEYS.get(key.name, key.high)
-    return {
-        "name": key.name,
-        "section": key.section,
-        "kind": type(key.default).__name__,
-        "choices": list(key.choices),
-        "comment": key.meaning,
-        "low": None if key.low == float("-inf") else key.low,
-        # JavaScript has no larger whole numbers that are exact.
-        "high": None if high > 2**53 else high,
-    }
+@dataclass(frozen=True)
+class PlanAnswer:
+    """What the page shows of a plan, or what is wrong with it."""
+
+    mistakes: tuple[str, ...] = ()
+    plan: Plan | None = None
+    blocks: tuple[ShownBlock, ...] = ()
+    notes: tuple[str, ...] = ()
+    passes: str = ""
+
+    @property
+    def hash(self) -> str:
+        """The plan's hash, which its pages are found by."""
+        return "" if self.plan is None else self.plan.hash()
 
 
-def fitted_defaults() -> dict[str, dict[str, Any]]:
-    """The defaults of a plan, by protocol."""
-    fitted = [key for key in KEYS if key.name in PAPER]
-    return {protocol: {key.name: default_of(key, protocol) for key in fitted} for protocol in OURS}
+class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the page's controls say, as texts; an empty one is left to the plan."""
 
-
-def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:
-    """A plan as the page's controls hold it."""
-    return {
-        "data": data,
-        "rows": rows,
-        "names": [party.name for party in plan.learners],
-        "features": [party.features for party in plan.learners],
-        "keys": {key.name: getattr(plan, key.name) for key in KEYS if key.name != "rows"},
-        "heuristic": vars(plan.heuristic),
-        "reading": msgspec.to_builtins(TableReading()),
-    }
-
-
-REMEMBERED = 256
-"""How many plans' pages can be opened; the page of an older one says that the plan must be checked again."""
-
-
-@dataclass
-class CheckedPlans:
-    """The last plans that were checked, by their hash: an address with a hash in it shows nothing of the plan."""
-
-    _plans: dict[str, Plan] = field(default_factory=dict)
-
-    def keep(self, plan: Plan) -> None:
-        self._plans.pop(plan.hash(), None)
-        self._plans[plan.hash()] = plan
-        for old in list(self._plans)[:-REMEMBERED]:
-            del self._plans[old]
-
-    def plan(self, hashed: str) -> Plan:
-        """A plan by its hash; DataError where it was not checked here, or too long ago."""
-        if hashed not in self._plans:
-            raise DataError("this plan was not checked here lately; open its page from the lab again")
-        return self._plans[hashed]
-
-
-def findings(plan: Plan) -> str:
-    """The page of all findings, with their reasons."""
-    return findings_page(plan, check(plan), notes(plan), __version__)
-
-
-def summary(plan: Plan) -> str:
-    """The decision sheet of a plan that was not run yet."""
-    return summary_page(decision_on_plan(plan, check(plan), __version__))
-
-
-# What the page's controls say as a plan, and a plan as what the page shows.
-
-BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
-
-
-class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the page's controls say, as far as it can be a plan at all."""
-
-    data: str
-    rows: int | str
-    """The number of rows; like in `features`, a text while somebody has emptied the field to type another number."""
-    names: Annotated[list[str], msgspec.Meta(min_length=2, max_length=MOST_PARTIES)]
-    features: list[int | str]
-    keys: dict[str, Any]
-    heuristic: Any
-    reading: TableReading
+    names: Annotated[list[Annotated[str, msgspec.Meta(max_length=64)]], msgspec.Meta(max_length=MOST_PARTIES)]
+    columns: Annotated[list[Annotated[str, msgspec.Meta(max_length=12)]], msgspec.Meta(max_length=MOST_PARTIES)]
+    keys: KeyTexts
 
     @classmethod
-    def of(cls, body: object) -> "Parts":
+    def of(cls, body: object) -> "Draft":
         """Parse strictly: the page is ours, but whoever holds its address can send anything."""
         try:
             return msgspec.convert(body, cls)
@@ -158,86 +112,107 @@ class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise PlanError(f"expected a plan as this page sends it: {error}") from error
 
 
-def asked(parts: Parts, tables: TablesRead | None = None) -> Plan:
-    """The plan of the controls; for own tables, columns, rows and encoding are what was read."""
-    if tables is not None and tables.mistake:
-        raise PlanError(tables.mistake)
-    if tables is None:
-        features, rows, keys = _widths(parts), _rows(parts.data, parts.rows), parts.keys
-    else:
-        features, rows, keys = list(tables.widths), tables.rows, {**parts.keys, **tables.keys}
-    _refuse_huge(rows, features, keys)
-    plan = Plan.for_columns(features, **{**keys, "rows": rows, "heuristic": parts.heuristic})
-    return plan.with_names(parts.names)
+def controls_of(plan: Plan) -> PlanControls:
+    """The controls that say this plan; what is a default anyway is left empty."""
+    by_name = {key.name: _control(key, plan) for key in KEYS}
+    learners = [PartyControl(party.name, str(party.features)) for party in plan.learners]
+    empty = [PartyControl("", "")] * (MOST_PARTIES - len(learners))
+    others = tuple(control for name, control in by_name.items() if name not in IN_SIGHT)
+    return PlanControls((*learners, *empty), tuple(by_name[name] for name in IN_SIGHT if name in by_name), others)
 
 
-def checked(plan: Plan) -> dict[str, Any]:
-    """The findings of `check`, the worst first, each with what a click can change."""
+def _control(key: SettingKey, plan: Plan) -> Control:
+    value = getattr(plan, key.name)
+    is_said = key.name == "protocol" or value != default_of(key, plan.protocol, plan.batches)
+    choices = NO_YES if isinstance(key.default, bool) else tuple(key.choices)
+    return Control(key.name, _title(key.name), key.meaning, choices, _text(value) if is_said else "")
+
+
+def _title(name: str) -> str:
+    spaced = name.replace("_", " ")
+    return TITLES.get(name, spaced[0].upper() + spaced[1:])
+
+
+def _text(value: object) -> str:
+    return NO_YES[value] if isinstance(value, bool) else str(value)
+
+
+def plan_of(draft: Draft, like: Plan) -> Plan:
+    """The plan that the controls say; what has no control is as in the plan that the lab was opened on."""
+    said = {name: text for name, text in draft.keys.items() if text and name not in unused(draft)}
+    keys = {key.name: _typed(key, said[key.name]) for key in KEYS if key.name in said}
+    if unknown := set(draft.keys) - {key.name for key in KEYS}:
+        raise PlanError(f"expected keys of a plan, got unknown ones: {', '.join(sorted(unknown))}")
+    if len(draft.names) != len(draft.columns):
+        raise PlanError("parties: expected as many numbers of columns as names")
+    parties = [pair for pair in zip(draft.names, draft.columns, strict=True) if any(pair)]
+    columns = [_whole(f"columns of {name or 'a party'}", text) for name, text in parties]
+    _refuse_huge(columns, keys)
+    heuristic = {} if like.heuristic == FIRST.heuristic else {"heuristic": vars(like.heuristic)}
+    return Plan.for_columns(columns, **{**keys, **heuristic}).with_names([name for name, _ in parties])
+
+
+def _typed(key: SettingKey, text: str) -> Any:
+    """The text as the key's kind of value."""
+    if isinstance(key.default, bool):
+        if text not in NO_YES:
+            raise PlanError(f"{key.path}: expected yes or no")
+        return text == NO_YES[1]
+    if isinstance(key.default, int):
+        return _whole(key.path, text)
+    if isinstance(key.default, float):
+        try:
+            return float(text)
+        except ValueError:
+            raise PlanError(f"{key.path}: expected a number") from None
+    return text
+
+
+def _whole(path: str, text: str) -> int:
+    try:
+        return int(text.replace(",", ""))
+    except ValueError:
+        raise PlanError(f"{path}: expected a whole number") from None
+
+
+def _refuse_huge(columns: list[int], keys: Mapping[str, Any]) -> None:
+    if sum(columns) > LARGEST_COLUMNS:
+        raise PlanError(f"parties: expected at most {LARGEST_COLUMNS} columns on this page, got more")
+    for name, most in (("rows", LARGEST_ROWS), ("batch_size", LARGEST_ROWS), ("epochs", MOST_EPOCHS)):
+        if keys.get(name, 0) > most:
+            raise PlanError(f"{name}: expected at most {most} on this page, got more")
+
+
+def answer(plan: Plan) -> PlanAnswer:
+    """What `check` says about the plan."""
     try:
         findings = check(plan)
     except PlanError:
         raise
     except (ArithmeticError, ValueError) as error:
         raise PlanError(BEYOND) from error
-    return {
-        "plan_hash": plan.hash(),
-        "headlines": findings.headlines.to_dict(),
-        "legend": findings.headlines.legend,
-        "findings": [vars(finding) for finding in findings],
-        "notes": notes(plan),
-        "keys": keys_in_short(plan),
-        "passes": in_words(figures_of(plan).levels),
-    }
+    return PlanAnswer((), plan, tuple(_blocks(findings)), tuple(notes(plan)), in_words(figures_of(plan).levels))
 
 
-def keys_in_short(plan: Plan) -> str:
-    """What encrypts a run's numbers, in short: parameter sets for lattices, a length for other keys."""
-    if not plan.kind.is_encrypted:
-        return ""
-    if plan.kind.has_key_bits:
-        return f"{plan.kind.keys} keys of {plan.key_bits} bits"
-    profile = LatticeShape(plan, max(plan.rows, 1)).profile
-    return f"lattice parameter sets {', '.join(str(one.number) for one in profile)}"
+def _blocks(findings: Findings) -> Iterator[ShownBlock]:
+    headlines = findings.headlines
+    for block in (headlines.honest, headlines.cheating):
+        changes = tuple(Change(name, _title(name), _text(value)) for name, value in block.changes.items())
+        yield ShownBlock(block, changes)
 
 
-def mistakes(error: PlanError) -> list[dict[str, str]]:
-    """One mistake for each line, with the key that it names, if any."""
-    by_path = {key.path: key.name for key in KEYS}
-    lines = str(error).splitlines()
-    return [{"key": by_path.get(line.partition(":")[0], ""), "text": line} for line in lines]
+def defaults_of(draft: Draft) -> dict[str, str]:
+    """What each empty control stands for, with the protocol that was chosen."""
+    protocol = draft.keys.get("protocol") or FIRST.protocol
+    batches = draft.keys.get("batches") or ("reshuffled" if draft.keys.get("batch_size") else "full")
+    return {key.name: _text(default_of(key, protocol, batches)) for key in KEYS}
 
 
-def _rows(data: str, rows: int | str) -> int:
-    """The rows of the data set, or as many as were given."""
-    if not data and isinstance(rows, int):
-        if rows < 1:
-            raise PlanError("data.rows: expected at least 1 row")
-        return rows
-    for shape in SHAPES:
-        if shape.name == data:
-            return shape.rows
-    names = ", ".join(shape.name for shape in SHAPES)
-    raise PlanError(f"data: expected one of {names}, {OWN} tables, or none and a whole number of rows")
-
-
-def _widths(parts: Parts) -> list[int]:
-    if len(parts.features) != len(parts.names):
-        raise PlanError("parties: expected as many numbers of columns as names")
-    widths = [width for width in parts.features if isinstance(width, int)]
-    if len(widths) < len(parts.names):
-        named = zip(parts.names, parts.features, strict=True)
-        blank = [name for name, width in named if not isinstance(width, int)]
-        raise PlanError("\n".join(f"parties.{name}.features: expected a whole number of columns" for name in blank))
-    return widths
-
-
-def _refuse_huge(rows: int, features: Sequence[int], keys: Mapping[str, Any]) -> None:
-    if rows > LARGEST_ROWS:
-        raise PlanError(f"data.rows: expected at most {LARGEST_ROWS} on this page, got more")
-    if sum(features) > LARGEST_COLUMNS or len(features) > MOST_PARTIES:
-        raise PlanError(
-            f"parties: expected at most {LARGEST_COLUMNS} columns and {MOST_PARTIES} parties on this page, got more"
-        )
-    for name, limit in LARGEST_OF_KEYS.items():
-        if isinstance(keys.get(name), int) and keys[name] > limit:
-            raise PlanError(f"model.{name}: expected at most {limit} on this page, got more")
+def unused(draft: Draft) -> list[str]:
+    """The controls in sight that mean nothing in the protocol, or with the noise, that was chosen."""
+    kind = PROTOCOLS.get(draft.keys.get("protocol") or FIRST.protocol, PROTOCOLS[FIRST.protocol])
+    is_shares, has_noise = kind.has_lattices, draft.keys.get("noise") not in ("", None, "none", "std")
+    hidden = {"open": not is_shares, "most_rows": not is_shares, "evidence": not is_shares, "batch_size": is_shares}
+    return [
+        name for name, is_hidden in {**hidden, "epsilon": not has_noise, "delta": not has_noise}.items() if is_hidden
+    ]

@@ -8,8 +8,7 @@ browser can send requests to this machine, so that four more things are asked of
 2. it lies below a path that only the lab's page knows. Cookies do not tell ports apart, but they do tell paths apart,
    so that another server on this machine is never sent ours;
 3. it was not sent by another site's page, where the browser says so (Sec-Fetch-Site);
-4. if it may change something, it has our Origin and is JSON, or the bytes of a table where one is handed in: no form
-   of another page can send either.
+4. if it brings something, it has our Origin and is JSON, which no form of another page can send.
 
 No answer may be kept, framed, or read by another origin.
 """
@@ -24,13 +23,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from plumbob.lab.page.own_tables import LARGEST_FILE
-
 HOST = "127.0.0.1"
 LARGEST_BODY = 64 * 1024
-TABLES = "tables/"
-"""Below this path tables are handed in, which may be long."""
-LARGEST_TABLE = LARGEST_FILE + 1
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -47,19 +41,6 @@ HEADERS = {
 READING = ("GET", "HEAD")
 OWN_SITE = (None, "same-origin", "none")  # None: an old browser, or none at all; "none": typed by a person.
 CLOSED = "Each address works once, for whoever opened the lab: use the last one that `plumbob lab` printed."
-
-
-@dataclass(frozen=True)
-class Body:
-    """The kind of body of a request that may change something."""
-
-    kind: str
-    words: str
-    limit: int
-
-
-JSON_BODY = Body("application/json", "JSON", LARGEST_BODY)
-TABLE_BODY = Body("application/octet-stream", "the bytes of a table", LARGEST_TABLE)
 
 
 @dataclass(repr=False)
@@ -125,8 +106,7 @@ class Guard:
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
             answer = self.answer(scope)
-            limit = self._body_of(scope["path"]).limit
-            await (answer or self.app)(scope, _limit(receive, limit), _with_headers(send))
+            await (answer or self.app)(scope, _limit(receive), _with_headers(send))
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -141,10 +121,7 @@ class Guard:
             return PlainTextResponse(f"{CLOSED}\n", 403)
         if headers.get("sec-fetch-site") not in OWN_SITE:
             return PlainTextResponse("another page asked for this\n", 403)
-        return None if method in READING else self._unfit(headers, self._body_of(path))
-
-    def _body_of(self, path: str) -> Body:
-        return TABLE_BODY if path.startswith(self.gate.home + TABLES) else JSON_BODY
+        return None if method in READING else self._unfit(headers)
 
     def _open_lab(self) -> Response:
         """Redirect to the lab's page, so that the token does not stay in the address bar."""
@@ -156,19 +133,19 @@ class Guard:
         )
         return answer
 
-    def _unfit(self, headers: Headers, body: Body) -> Response | None:
-        """The refusal of a request that may change something, if its origin or body is wrong."""
+    def _unfit(self, headers: Headers) -> Response | None:
+        """The refusal of a request that brings something, if its origin or body is wrong."""
         if headers.get("origin") != self.gate.origin:
             return PlainTextResponse("expected a request of the lab's own page\n", 403)
-        if headers.get("content-type") != body.kind:
-            return PlainTextResponse(f"expected {body.words}\n", 415)
+        if headers.get("content-type") != "application/json":
+            return PlainTextResponse("expected JSON\n", 415)
         length = headers.get("content-length", "")
-        if not length.isdigit() or int(length) > body.limit:
-            return PlainTextResponse(f"expected at most {body.limit} bytes, and to be told how many\n", 413)
+        if not length.isdigit() or int(length) > LARGEST_BODY:
+            return PlainTextResponse(f"expected at most {LARGEST_BODY} bytes, and to be told how many\n", 413)
         return None
 
 
-def _limit(receive: Receive, limit: int) -> Receive:
+def _limit(receive: Receive) -> Receive:
     """A body of which no more than the limit is read, whatever length was announced."""
     read = 0
 
@@ -176,7 +153,7 @@ def _limit(receive: Receive, limit: int) -> Receive:
         nonlocal read
         message = await receive()
         read += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if read > limit else message
+        return {"type": "http.disconnect"} if read > LARGEST_BODY else message
 
     return receive_some
 
@@ -186,7 +163,7 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
-                # A report has a policy of its own, a stream its own way of not being kept.
+                # A report has a policy of its own.
                 headers.setdefault(name, value)
         await send(message)
 
