@@ -9,7 +9,6 @@ population. So the verdict is the same for every plan that scores anybody. What 
 """
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, not_applicable
 from plumbob.counting import counted
 
@@ -28,15 +27,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     )
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw a peer's columns times the weights that a label of the attacker's choice leads to."""
-    theirs = max(1, figures.peer_columns(by))
-    rows = Block("unknown", figures.scored, theirs, (f"{figures.scored} {TIMES} {theirs}", "peer's columns"), "?")
-    weights = Block("made-up", theirs, 1, (f"{theirs} weights,", "of the chosen label"))
-    scores = Block("known", figures.scored, 1, (f"{figures.scored} scores,", "in the column's order"))
-    return product(rows, weights, scores, f"The order of {figures.scored} scored people in one column of its choice.")
-
-
 RULE = AttackRule(
     name="chosen-column",
     by="label",
@@ -47,7 +37,6 @@ RULE = AttackRule(
         "then rank everybody by that column. Every message is an honest one, and no plan prevents it."
     ),
     judge=judge,
-    draw=draw,
     assumes="cheating",
     is_named_by_replay=False,
     is_preventable=False,

@@ -9,7 +9,6 @@ rows does: the promise holds whatever labels a party brings.
 """
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, product
 from plumbob.checking.rules.prediction_equations import unknown_weights
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, leaks, not_applicable
 from plumbob.checking.rules.shared import than_a_coin
@@ -45,16 +44,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     return leaks(f"{numbers}, and {scores}, show it {known}. The person need not be scored.")
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw labels of the attacker's choice, and the weights that they lead to."""
-    theirs = max(1, figures.peer_columns(by))
-    labels = Block("made-up", figures.rows, 1, (f"{figures.rows} labels,", "one of them 1"), "0", empty_from=1)
-    rows = Block("unknown", figures.rows, theirs, (f"{figures.rows} {TIMES} {theirs}", "peer's columns"), "?")
-    weights = Block("known", 1, theirs, (f"{theirs} weights,", "from known rows"))
-    ends = f"One person's {theirs} columns per run, from the scores of {unknown_weights(figures.plan)} known rows."
-    return product(labels, rows, weights, ends)
-
-
 RULE = AttackRule(
     name="chosen-labels",
     by="label",
@@ -66,7 +55,6 @@ RULE = AttackRule(
         "honest one, so nobody sees it."
     ),
     judge=judge,
-    draw=draw,
     assumes="cheating",
     is_named_by_replay=False,
     is_floor=True,

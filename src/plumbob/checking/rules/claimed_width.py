@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import AttackDrawing, Block
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked
 from plumbob.checking.rules.shared import without_replies
 from plumbob.counting import counted
@@ -15,16 +14,6 @@ def judge(figures: Figures, party: str) -> Judgement:
         f"Widths are agreed: the plan's hash fixes {counted(figures.columns(party), 'column')}, and any other number "
         "of sums ends the run; the columns that were agreed need not be real, so they all count here."
     )
-
-
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw more columns than were agreed."""
-    rows, columns = figures.batch, figures.columns(by)
-    extra = max(rows - columns, 0)
-    real = Block("known", rows, columns, (f"{columns} columns", "as agreed"))
-    claimed = Block("made-up", rows, max(extra, 1), (f"{extra} more", "that were not"))
-    ends = "The plan's hash fixes the number of columns: any other number of sums ends the run."
-    return AttackDrawing((real, claimed), ("+",), ends)
 
 
 STORY = (
@@ -39,7 +28,6 @@ RULE = AttackRule(
     story=STORY.format("labels"),
     unless=without_replies,
     judge=judge,
-    draw=draw,
     assumes="cheating",
 )
 RULES = (RULE, replace(RULE, by="label", target="scores", story=STORY.format("partial scores")))

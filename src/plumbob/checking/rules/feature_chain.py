@@ -1,7 +1,6 @@
 """The rule for `feature-chain`: one column of the peers, read from batches that share no rows."""
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import AttackDrawing, Block
 from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, not_applicable, without_sums
 from plumbob.checking.rules.shared import one_column
 from plumbob.checking.words import LEAKS
@@ -24,18 +23,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     return judgement
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw one person's scores over the epochs."""
-    visits = figures.visits
-    column = Block("unknown", 1, 1, ("one person,", "one column"), "?")
-    path = Block("known", 1, visits, (f"{visits} visits", "a score at each"))
-    one = figures.batch == 1
-    ends = "Each step moves the weight by a known amount: a chain that closes in the second epoch."
-    return AttackDrawing(
-        (column, path), ("→",), ends if one else f"The chain needs batches of 1, this plan has {figures.batch}."
-    )
-
-
 RULE = AttackRule(
     name="feature-chain",
     by="label",
@@ -47,5 +34,4 @@ RULE = AttackRule(
     ),
     unless=without_sums,
     judge=judge,
-    draw=draw,
 )

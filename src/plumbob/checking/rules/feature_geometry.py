@@ -3,7 +3,6 @@
 import math
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, one_step, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, leaks, not_applicable
 from plumbob.checking.rules.shared import (
     FEW_EPOCHS,
@@ -14,7 +13,7 @@ from plumbob.checking.rules.shared import (
     with_noise,
     without_residuals,
 )
-from plumbob.counting import counted, percent
+from plumbob.counting import counted
 
 WELL_CONDITIONED = 6
 """Most peer columns for which inner products are recovered with room to spare."""
@@ -57,23 +56,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     )
 
 
-def draw_scores(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw the scores from which columns are worked out."""
-    rows, rank = figures.batch, figures.rank(by)
-    share = "every score shows" if rank >= rows else f"at most {percent(rank / rows)} of the peers' scores are fixed"
-    return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {share}.")
-
-
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw everybody's scores over time."""
-    rows, width, visits = figures.rows, figures.peer_columns(by), figures.visits
-    columns = Block("unknown", rows, width, (f"{rows} {TIMES} {width}", "peer's columns"), "?")
-    weights = Block("unknown", width, visits, ("their weights", "over time"), "?")
-    scores = Block("known", rows, visits, (f"{rows} {TIMES} {visits} scores", "where solved for"))
-    enough = "enough to fix them up to a rotation" if visits > width else "too few to tell them apart"
-    return product(columns, weights, scores, f"{visits} looks at {width} columns: {enough}.")
-
-
 RULES = (
     AttackRule(
         name="feature-geometry",
@@ -86,7 +68,6 @@ RULES = (
         ),
         unless=without_residuals,
         judge=judge_scores,
-        draw=draw_scores,
     ),
     AttackRule(
         name="feature-geometry",
@@ -100,6 +81,5 @@ RULES = (
         ),
         unless=without_residuals,
         judge=judge,
-        draw=draw,
     ),
 )

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
 from plumbob.checking.rules.shared import one_column
 
@@ -17,16 +16,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     return one_column(figures, party, "of which about 2 merge the ratios and one more fixes the scale")
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw the peer's only column times its weight."""
-    rows, width = figures.batch, figures.peer_columns(by)
-    column = Block("unknown", rows, width, (f"{width} peer column{'s' * (width != 1)}", "unknown"), "?")
-    weight = Block("unknown", width, 1, ("its weights", "unknown"), "?")
-    scores = Block("known", rows, 1, ("peer's scores", "solved for"))
-    fits = "Ratios of scores are ratios of people's values." if width == 1 else "Ratios need exactly one column."
-    return product(column, weight, scores, fits)
-
-
 RULE = AttackRule(
     name="feature-single",
     by="label",
@@ -38,7 +27,6 @@ RULE = AttackRule(
     ),
     unless=without_sums,
     judge=judge,
-    draw=draw,
 )
 REVERSED = "Once a feature party has read the labels, the label party's only column is open to the same attack."
 RULES = (RULE, replace(RULE, by="features", reference="Remark 4.9", story=f"{REVERSED} {RULE.story}"))

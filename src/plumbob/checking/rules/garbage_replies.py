@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades
 from plumbob.checking.rules.shared import without_openings
 from plumbob.protocol.openings import WEIGHTS
@@ -32,16 +31,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     )
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw a piece of a key in opened weights."""
-    columns = max(1, figures.columns(by))
-    key = Block("unknown", MOST_CELLS, 1, ("the peer's key", "of one pass"), "?")
-    forged = Block("made-up", MOST_CELLS, columns, ("garbage for", "a product"), empty_from=1)
-    weights = Block("known", 1, columns, (f"{columns} own weights,", "if opened"))
-    bits = figures.opened_bits(by)
-    return product(key, forged, weights, f"{bits} opened bits of a key that is far longer.")
-
-
 RULE = AttackRule(
     name="garbage-replies",
     by="features",
@@ -54,7 +43,6 @@ RULE = AttackRule(
     ),
     unless=without_openings,
     judge=judge,
-    draw=draw,
     assumes="cheating",
 )
 RULES = (RULE, replace(RULE, by="label", target="scores"))

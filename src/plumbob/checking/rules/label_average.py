@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Solve, reading
-from plumbob.checking.rules.drawing import AttackDrawing, Block
 from plumbob.checking.rules.rule import AttackRule, Judgement, not_applicable, without_sums
 from plumbob.checking.rules.shared import generally_judged
 from plumbob.counting import percent
@@ -28,16 +27,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     return generally_judged(figures, party, "label-average", forecast, numbers, solve, figures.visits)
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw the same residual, seen with fresh noise in each epoch."""
-    noise, visits = figures.noise_toward(by), figures.visits
-    seen = Block("noisy", figures.batch, visits, (f"{visits} looks at each", f"noise {noise:.3g} per look"), "~")
-    mean = Block("unknown", figures.batch, 1, ("their average", "unknown"), "?")
-    left = noise / math.sqrt(visits)
-    ends = f"The average keeps noise of {left:.3g} beside the label's 2." if noise else "There is no noise to average."
-    return AttackDrawing((seen, mean), ("→",), ends)
-
-
 RULE = AttackRule(
     name="label-average",
     by="features",
@@ -49,5 +38,4 @@ RULE = AttackRule(
     ),
     unless=without_sums,
     judge=judge,
-    draw=draw,
 )

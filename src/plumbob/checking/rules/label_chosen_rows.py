@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from plumbob.checking.figures import USUAL_AUC, Figures
 from plumbob.checking.forecast import reading
-from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, leaks, not_applicable
 from plumbob.checking.rules.shared import exact, judge_forecast, without_opened_weights
 from plumbob.checking.words import DEGRADES
@@ -67,16 +66,6 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     )
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw own columns that are zero but for a few people."""
-    rows, columns = figures.batch, figures.columns(by)
-    chosen = max(1, min(MOST_CELLS // 2, MOST_CELLS * columns // rows))
-    unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), "?")
-    forged = Block("made-up", rows, columns, ("own columns, zero", "but for a few people"), empty_from=chosen)
-    sums = Block("known", 1, columns, (f"{columns} sums", "about them alone"))
-    return product(unknown, forged, sums, f"{min(columns, rows)} chosen people per step, in batches of any size.")
-
-
 RULE = AttackRule(
     name="label-chosen-rows",
     by="features",
@@ -87,7 +76,6 @@ RULE = AttackRule(
         "them alone. No check of a message can see it, and a larger batch does not help."
     ),
     judge=judge,
-    draw=draw,
     assumes="cheating",
     is_named_by_replay=False,
 )

@@ -1,7 +1,6 @@
 """The rule for `label-counts`: counts the positives in each category of a two-valued column."""
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import MOST_CELLS, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, not_applicable, without_sums
 from plumbob.checking.rules.shared import sentence, without_opened_weights
 from plumbob.counting import counted
@@ -42,15 +41,6 @@ def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
     )
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw the first sum of a yes/no column."""
-    rows = figures.batch
-    unknown = Block("unknown", rows, 1, (f"{rows} labels", "unknown"), "?")
-    yes = Block("known", rows, 1, ("one yes/no", "column"), "1", empty_from=MOST_CELLS // 2)
-    count = Block("known", 1, 1, ("positives among", "those with a yes"), "n")
-    return product(unknown, yes, count, f"An exact count in the first step, in batches of {rows} or of millions.")
-
-
 RULE = AttackRule(
     name="label-counts",
     by="features",
@@ -61,5 +51,4 @@ RULE = AttackRule(
         "with a yes, exactly and for any batch size. Small groups give single labels away."
     ),
     judge=judge,
-    draw=draw,
 )

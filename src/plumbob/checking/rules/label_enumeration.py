@@ -1,7 +1,6 @@
 """The rule for `label-enumeration`: tries all labels of groups of similar rows."""
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, not_applicable, without_sums
 
 CLUSTERS = 8
@@ -19,16 +18,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     )
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw a label for each group, against one sum."""
-    columns = figures.columns(by)
-    labels = Block("unknown", CLUSTERS, 1, (f"{CLUSTERS} groups' labels,", "all combinations"), "?")
-    groups = Block("known", CLUSTERS, columns, ("sums of own", "columns, by group"))
-    sums = Block("known", 1, columns, ("the first", f"{columns} sums"))
-    ends = f"{2**CLUSTERS} combinations, of which one fits the first sums best."
-    return product(labels, groups, sums, ends)
-
-
 RULE = AttackRule(
     name="label-enumeration",
     by="features",
@@ -40,5 +29,4 @@ RULE = AttackRule(
     ),
     unless=without_sums,
     judge=judge,
-    draw=draw,
 )

@@ -2,7 +2,6 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
-from plumbob.checking.rules.drawing import AttackDrawing, one_step
 from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, not_applicable, without_sums
 from plumbob.checking.rules.shared import exact, judge_forecast, sentence
 from plumbob.checking.words import DEGRADES
@@ -36,13 +35,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     return degrades(sentence(numbers))
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw one step's sums against labels that are a yes or a no."""
-    rows, columns = figures.batch, figures.columns(by)
-    ends = f"{rows / max(columns, 1):.2g} people for each equation, and each is a yes or a no: about 5 can be decoded."
-    return one_step(figures, by, "±", ends)
-
-
 RULE = AttackRule(
     name="label-only",
     by="features",
@@ -54,5 +46,4 @@ RULE = AttackRule(
     ),
     unless=without_sums,
     judge=judge,
-    draw=draw,
 )

@@ -2,10 +2,8 @@
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Solve, reading
-from plumbob.checking.rules.drawing import AttackDrawing, one_step
 from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
 from plumbob.checking.rules.shared import batch_numbers, generally_judged
-from plumbob.counting import percent
 
 
 def judge(figures: Figures, party: str) -> Judgement:
@@ -16,15 +14,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     solve = Solve(known, figures.noise_toward(party), last)
     forecast, numbers = reading(figures, party, known), batch_numbers(figures, party)
     return generally_judged(figures, party, "label-sign", forecast, numbers, solve)
-
-
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw one step's sums against one step's residuals."""
-    rows, rank = figures.batch, figures.rank(by)
-    solved = (
-        "every residual is solved for" if rank >= rows else f"at most {percent(rank / rows)} of the residuals are fixed"
-    )
-    return one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {solved}.")
 
 
 RULE = AttackRule(
@@ -38,5 +27,4 @@ RULE = AttackRule(
     ),
     unless=without_sums,
     judge=judge,
-    draw=draw,
 )

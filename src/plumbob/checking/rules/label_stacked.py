@@ -4,7 +4,6 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Solve, reading
-from plumbob.checking.rules.drawing import TIMES, AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, without_sums
 from plumbob.checking.rules.shared import generally_judged
 from plumbob.counting import counted
@@ -51,16 +50,6 @@ def stackable(known: float) -> float:
     return min(1.0, known / 1.3)
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw the sums of all steps against everybody's labels."""
-    columns, steps = figures.columns(by), figures.steps
-    unknown = Block("unknown", figures.rows, 1, (f"{figures.rows} labels", "unknown"), "?")
-    own = Block("known", figures.rows, columns, ("own columns,", f"{steps} batches"))
-    sums = Block("known", steps, columns, (f"{steps} {TIMES} {columns} sums", "one line per step"))
-    each = figures.equations_a_row(by)
-    return product(unknown, own, sums, f"All steps together: {each:.3g} equations for each label.")
-
-
 RULE = AttackRule(
     name="label-stacked",
     by="features",
@@ -72,5 +61,4 @@ RULE = AttackRule(
     ),
     unless=without_sums,
     judge=judge,
-    draw=draw,
 )

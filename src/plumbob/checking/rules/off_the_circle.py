@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, leaks, not_applicable
 from plumbob.checking.rules.shared import without_openings
 
@@ -29,15 +28,6 @@ def judge(figures: Figures, party: str) -> Judgement:
     return leaks(f"{numbers}. It spoils its own part of the model.")
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw a person's score, through numbers that are no sines, in one opened weight."""
-    people = max(1, min(figures.columns(by), figures.rows))
-    scores = Block("unknown", people, 1, (f"{people} people's", "joint scores"), "?")
-    forged = Block("made-up", people, 1, ("falsified", "sines"))
-    weights = Block("known", people, 1, ("own weights,", "if opened"))
-    return product(scores, forged, weights, f"One person per opened weight: {people} of {figures.rows}.")
-
-
 RULE = AttackRule(
     name="off-the-circle",
     by="features",
@@ -50,7 +40,6 @@ RULE = AttackRule(
     ),
     unless=without_openings,
     judge=judge,
-    draw=draw,
     assumes="cheating",
 )
 RULES = (RULE, replace(RULE, by="label"))

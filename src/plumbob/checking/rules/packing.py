@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import reading
-from plumbob.checking.rules.drawing import AttackDrawing, Block
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, not_applicable
 from plumbob.checking.rules.shared import (
     FEW,
@@ -45,15 +44,6 @@ def judge_for_scores(figures: Figures, party: str) -> Judgement:
     return Judgement(LEAKS if is_sure else DEGRADES, f"{numbers}{with_noise(noise)}.")
 
 
-def draw(figures: Figures, by: str, target: str) -> AttackDrawing:
-    """Draw the room in a reply beside the sums that were agreed."""
-    sums, room = figures.columns(by), figures.readable_residuals(by)
-    agreed = Block("known", 1, sums, (f"{sums} sums", "that were agreed"))
-    hidden = Block("made-up", 1, max(room, 1), (f"room for {room}", "of the peer's residuals"), "?")
-    ends = f"The replies of one step can carry {room} of {figures.batch} residuals: {target} without solving anything."
-    return AttackDrawing((agreed, hidden), ("+",), ends)
-
-
 STORY = (
     "Each reply that a helper decrypts has room for dozens of numbers beside the one that was agreed. The attacker "
     "fills it with the peer's own ciphertexts and reads everybody's {} one by one, in large batches too."
@@ -66,7 +56,6 @@ RULE = AttackRule(
     story=STORY.format("labels"),
     unless=without_replies,
     judge=judge,
-    draw=draw,
     assumes="cheating",
 )
 RULES = (

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import AttackDrawing
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, sentence
 from plumbob.record import Finding
 
@@ -46,8 +45,6 @@ class AttackRule:
     """Judges where the attack has nothing to work on; None where it has, and `judge` is asked."""
     judge: Judge = lambda _figures, _party: None
     """Judges a plan's figures for an attacker of this name: a verdict with its numbers; None: no finding."""
-    draw: Callable[[Figures, str, str], AttackDrawing] | None = None
-    """Makes what the lab draws, from a plan's figures, the attacker's name and the target."""
     assumes: Assumes = "honest"
     """Whether the attack needs cheating: data of the attacker's choice, or other software."""
     stage: Literal["training", "prediction"] = "training"

@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.drawing import AttackDrawing, Block, product
 from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, leaks, not_applicable, without_sums
 from plumbob.checking.rules.shared import is_drowned, with_noise
 from plumbob.counting import counted
@@ -62,16 +61,6 @@ def _is_steady(figures: Figures, party: str) -> bool:
     return plan.kind.lends_keys and figures.is_still(party)
 
 
-def draw(figures: Figures, by: str, _target: str) -> AttackDrawing:
-    """Draw a weight that the attacker moved, and the scores after it."""
-    readable, width = figures.steered_people(by), figures.peer_columns(by)
-    values = Block("unknown", readable, 1, (f"{readable} people,", "one peer column"), "?")
-    push = Block("made-up", 1, 1, ("a push on", "its weight"))
-    moved = Block("known", readable, 1, ("how far their", "residuals move"))
-    ends = f"One column at a time: {figures.steered_columns(by)} of {width} in {figures.visits} epochs."
-    return product(values, push, moved, ends)
-
-
 STORY = (
     "{} adds a little to what its peers get, and so moves one of their weights. In the next {} it reads what that "
     "weight makes of single people: their values in that column. A limit on each step stops large moves; small ones "
@@ -85,7 +74,6 @@ RULE = AttackRule(
     story=STORY.format("The label party", "scores"),
     unless=_without_pushes,
     judge=judge,
-    draw=draw,
     assumes="cheating",
 )
 RULES = (RULE, replace(RULE, by="features", story=STORY.format("A feature party", "residuals")))
