@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from plumbob.data import ColumnChoices, Table, read_table
-from plumbob.data.fitting import find_slots
+from plumbob.data.encoder import fit_columns
 from plumbob.data.tables import EncodingChoices
 from plumbob.errors import DataError
 
@@ -460,8 +460,8 @@ def test_a_text_that_differs_in_every_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,name,x\n" + "".join(f"{row},n{row}x,{row % 7}\n" for row in range(20_000)))
     table = read_table(path, "id")
-    shapes = find_slots(table, EncodingChoices(bins=10))
-    assert {name: shape.width for name, shape in shapes.by_name.items()} == {"name": 0, "x": 6}
+    columns = fit_columns(table, EncodingChoices(bins=10))
+    assert {column.name: column.width for column in columns} == {"name": 0, "x": 6}
 
 
 @pytest.mark.parametrize("name", ["years on job", "it's", "a $HOME `b`", "plain"])

@@ -17,17 +17,16 @@ from plumbob.errors import DataError
 from plumbob.plan import PAPER, Plan
 
 
-def fitted(columns: dict[str, list[Any]], training: list[int] | None = None, **keys: Any) -> Encoder:
+def fitted(columns: dict[str, list[Any]], **keys: Any) -> Encoder:
     """An encoder for these columns under a plan with these keys."""
     table = table_from(pa.table(columns))
-    rows = np.arange(len(table)) if training is None else np.array(training)
-    return fit_encoder(table, rows, Plan.for_columns((1, 1), **{**PAPER, "protocol": "clear", **keys}))
+    return fit_encoder(table, Plan.for_columns((1, 1), **{**PAPER, "protocol": "clear", **keys}))
 
 
 def test_standardisation_is_that_of_scikit_learn() -> None:
-    """Shift and factor come from the training rows alone, and give what scikit-learn's scaler gives."""
+    """Shift and factor come from the table's rows, and give what scikit-learn's scaler gives."""
     X = np.random.default_rng(0).normal(5.0, 3.0, (40, 3)) * [1.0, 1e-4, 1e6]
-    encoder = fit_encoder(table_from(X), np.arange(30), Plan.for_columns((1, 2), protocol="clear"))
+    encoder = fit_encoder(table_from(X[:30]), Plan.for_columns((1, 2), protocol="clear"))
     assert np.allclose(encoder.encode(table_from(X)), StandardScaler().fit(X[:30]).transform(X), atol=1e-12)
 
 
@@ -35,7 +34,7 @@ def test_standardisation_is_that_of_scikit_learn() -> None:
 @given(arrays(np.float64, (8, 3), elements=st.floats(-1e6, 1e6)), arrays(np.float64, 3, elements=st.floats(-5, 5)))
 def test_weights_come_back_in_the_units_of_the_input(X: Any, weights: Any) -> None:
     """X @ coefficients + offset is the score that the scaled columns have, constant columns included."""
-    encoder = fit_encoder(table_from(X), np.arange(8), Plan.for_columns((1, 2), protocol="clear"))
+    encoder = fit_encoder(table_from(X), Plan.for_columns((1, 2), protocol="clear"))
     coefficients, offset = encoder.in_input_units(weights)
     scale = 1 + np.abs(X * coefficients).sum(axis=1) + abs(offset)
     assert np.all(np.abs(X @ coefficients + offset - encoder.encode(table_from(X)) @ weights) < 1e-9 * scale)
@@ -57,8 +56,8 @@ def test_without_scaling_numbers_stay() -> None:
 
 
 def test_missing_values_become_the_training_mean() -> None:
-    """missing = "mean" fills with the mean of the training rows that have a value, then and at prediction."""
-    encoder = fitted({"x": [1.0, None, 3.0, 100.0]}, training=[0, 1, 2], missing="mean", scale="none")
+    """missing = "mean" fills with the mean of the rows that have a value, then and at prediction."""
+    encoder = fitted({"x": [1.0, None, 3.0]}, missing="mean", scale="none")
     assert encoder.encode(table_from(pa.table({"x": [None, 5.0]}))).tolist() == [[2.0], [5.0]]
 
 
@@ -80,9 +79,9 @@ def test_what_the_plan_does_not_allow_is_refused(columns: dict[str, Any], keys: 
 
 
 def test_a_column_without_values_has_no_mean() -> None:
-    """missing = "mean" needs at least one value among the training rows."""
-    with pytest.raises(DataError, match="without any value in 2 training rows: 'x'"):
-        fitted({"x": [None, None, 1.0]}, training=[0, 1], missing="mean")
+    """missing = "mean" needs at least one value."""
+    with pytest.raises(DataError, match="without any value in 2 rows: 'x'"):
+        fitted({"x": [None, None], "z": [1.0, 2.0]}, missing="mean")
 
 
 @pytest.mark.parametrize(

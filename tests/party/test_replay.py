@@ -18,7 +18,7 @@ import pytest
 
 from plumbob.crypto import Draws
 from plumbob.crypto.lattice import kernel as native
-from plumbob.data import Batch, Table, align, read_table, with_slots
+from plumbob.data import Batch, Table, align, read_table, with_columns
 from plumbob.data.tables import Column, ColumnChoices
 from plumbob.errors import DataError, JournalError, PlumbobError, SettingsError
 from plumbob.net.greeting import Purpose
@@ -223,15 +223,15 @@ def test_rows_that_are_not_common_shape_columns_too(tmp_path: Path) -> None:
     plan, auditors = accountable(Plan.for_columns(SPLITS["two"], epochs=1, **keys), tmp_path)
     tables = tables_for(plan, *made_up(50, plan.columns))
     levels = Column("level", np.array(["a", "b"] * 20 + ["c"] * 10, dtype=object))
-    features = with_slots(Table(tables["features"].ids, (tables["features"].columns[0], levels)), plan)
+    features = with_columns(Table(tables["features"].ids, (tables["features"].columns[0], levels)), plan)
     common = {"label": tables["label"].take(range(40)), "features": features.take(range(40))}
     kept = kept_run(tmp_path, SPLITS["two"], tables=common, agreed=(plan, auditors))
     assert kept.replayed("features")["honest"]
 
-    def without_slots(data: bytes) -> bytes:
-        return b"".join(evidence.packed_table(replace(evidence.unpacked_table(memoryview(data)), slots=None)))
+    def without_columns(data: bytes) -> bytes:
+        return b"".join(evidence.packed_table(replace(evidence.unpacked_table(memoryview(data)), fitted=None)))
 
-    resealed(kept, "features", "columns", without_slots)
+    resealed(kept, "features", "columns", without_columns)
     assert "its settings that it kept is not what it committed to" in kept.replayed("features")["verdict"]
 
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from plumbob.data import Table
-from plumbob.data.encoder import with_slots
+from plumbob.data.encoder import FittedColumns, with_columns
 from plumbob.data.ids import BEFORE_NUMBER
 from plumbob.data.tables import Column
 from plumbob.errors import DataError
@@ -50,14 +51,14 @@ def pair(table: Table) -> Table:
     return replace(table, ids=(f"{table.ids[0]}{BEFORE_NUMBER}2.1", *table.ids[1:]))
 
 
-def slotted(table: Table, **changes: Any) -> Table:
-    """The table with other slots of a column of levels."""
+def fitted(table: Table, **changes: Any) -> Table:
+    """A column of levels that was fitted in another way."""
     levels = Column("level", np.array(["a", "b"] * 20, dtype=object))
     plan = Plan.for_columns(SPLIT, categorical="one-hot", rare=1)
-    found = with_slots(Table(table.ids, (levels,)), plan)
-    assert found.slots is not None
-    named = {name: replace(one, **changes) for name, one in found.slots.by_name.items()}
-    return replace(found, slots=replace(found.slots, by_name=named))
+    found = with_columns(Table(table.ids, (levels,)), plan)
+    assert found.fitted is not None
+    columns = tuple(msgspec.structs.replace(column, **changes) for column in found.fitted.columns)
+    return replace(found, fitted=FittedColumns(columns, found.fitted.choices))
 
 
 CATEGORIES = Plan.for_columns(SPLIT, categorical="one-hot", rare=1)
@@ -80,9 +81,16 @@ OUTSIDE: list[tuple[str, Plan, str, Callable[[Table], Table], str]] = [
         lambda table: replace(table, choices=replace(table.choices, duplicates="repeat")),
         "several rows",
     ),
-    ("bins", CATEGORIES, "features", lambda table: slotted(table, bins=9), "bins or levels"),
-    ("levels", CATEGORIES, "features", lambda table: slotted(table, levels=None), "bins or levels"),
-    ("slots", PLAN, "features", slotted, "slots of another plan"),
+    (
+        "bins",
+        CATEGORIES,
+        "features",
+        lambda table: fitted(table, cuts=(1.0,)),
+        "bins or levels",
+    ),
+    ("levels", CATEGORIES, "features", lambda table: fitted(table, levels=None, shares=(1.0,)), "other columns"),
+    ("name", CATEGORIES, "features", lambda table: fitted(table, name="another"), "other columns"),
+    ("plan", PLAN, "features", fitted, "columns of another plan"),
 ]
 
 
@@ -98,7 +106,7 @@ def test_what_a_reader_makes_is_possible() -> None:
     assert impossible_in(PLAN, "label", TABLES["label"]) == ""
     assert impossible_in(PLAN, "features", cell(TABLES["features"], np.nan)) == ""
     assert impossible_in(WEIGHED, "label", replace(TABLES["label"], weights=np.linspace(0, 1, 40))) == ""
-    assert impossible_in(CATEGORIES, "features", slotted(TABLES["features"])) == ""
+    assert impossible_in(CATEGORIES, "features", fitted(TABLES["features"])) == ""
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from scipy.special import logsumexp
 from scipy.stats import chisquare
 
 from plumbob.data.whitening import Whitening
-from plumbob.errors import DataError, PrivacyError
+from plumbob.errors import PrivacyError
 from plumbob.privacy import home
-from plumbob.privacy.home import CATEGORY, GRID, Range, stated_ranges
+from plumbob.privacy.home import CATEGORY, GRID, Range
 
 HALF = Fraction(1, 2)
 VALUE = st.one_of(st.floats(-1e6, 1e6), st.just(math.nan), st.integers(-3, 3).map(float))
@@ -204,19 +204,3 @@ def test_quantiles_move_inward_where_noise_could_reach_the_ends() -> None:
     assert home.range_share(10**6, 1e-3) == home.LOW_SHARE
     assert home.range_share(100, 1e-6) == home.LARGEST_SHARE
     assert home.LOW_SHARE < home.range_share(4000, 5e-5) < home.LARGEST_SHARE
-
-
-# Ranges that are stated.
-
-
-def test_stated_ranges_follow_the_columns() -> None:
-    """Each numeric column gets its own range, each category the one that is known."""
-    found = stated_ranges(["age", "job=clerk"], {"age": [0, 90], "unused": [1, 2]}, [False, True])
-    assert found == [Range(0, 90), CATEGORY]
-
-
-@pytest.mark.parametrize("ends", [[1.0], [2.0, 1.0], [1.0, 1.0], [0.0, math.inf], [math.nan, 1.0]])
-def test_a_range_that_is_none_is_refused(ends: list[float]) -> None:
-    """Two finite numbers, the smaller one first."""
-    with pytest.raises(DataError, match="two numbers"):
-        stated_ranges(["age"], {"age": ends}, [False])

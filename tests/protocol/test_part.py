@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plumbob.data import Encoder, PlainColumn, split_array
-from plumbob.data.encoding import Levels
+from plumbob.data import Encoder, split_array
+from plumbob.data.encoder import ColumnEncoder
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from tests.protocol.support import made_up, plan_for, tables_for, trained
@@ -18,8 +18,11 @@ from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 def example(**changes: Any) -> ModelPart:
     """A part with something in every field."""
-    sources = (PlainColumn("age"), Levels("town", ("Bonn", "Köln", "Ulm"), False, False, 2, (0.2, 0.3, 0.5)))
-    encoder = Encoder(sources, np.array([40.0, 0.5, 0.5]), np.array([41.5, 0.1, 0.2]), np.array([0.1, 2.0, 3.0]))
+    columns = (
+        ColumnEncoder("age", has_plain=True, shares=(1.0,), mean=41.5, factor=0.1),
+        ColumnEncoder("town", levels=("Bonn", "Köln", "Ulm"), shares=(0.2, 0.3, 0.5)),
+    )
+    encoder = Encoder(columns, np.array([40.0, 0.5, 0.5]), np.array([41.5, 0.1, 0.2]), np.array([0.1, 2.0, 3.0]))
     values: dict[str, Any] = {
         "party": "bank",
         "role": "label",
@@ -57,8 +60,9 @@ def test_saving_and_loading(tmp_path: Path, changes: dict[str, Any]) -> None:
     "changes",
     [
         {"party": None},
-        {"sources": [["age", None]]},
-        {"sources": "age"},
+        {"columns": [["age", None]]},
+        {"columns": "age"},
+        {"columns": [{"name": "age", "has_plain": True, "shares": [2.0]}]},
         {"fill": [1.0]},
         {"shift": []},
         {"shift": ["x", "y", "z"]},
@@ -91,7 +95,7 @@ def test_another_format_is_named(tmp_path: Path, number: int) -> None:
     """A part of an earlier or a later version is told apart from a damaged one."""
     path = tmp_path / "part.json"
     path.write_text(f'{{"format": {number}, "something": "else"}}')
-    with pytest.raises(DataError, match=f"format 3, got {number}"):
+    with pytest.raises(DataError, match=f"format 4, got {number}"):
         ModelPart.load(path)
 
 

@@ -1,7 +1,6 @@
 """Noise for whole rows in a plan: what it costs, what `clear` does with it, and which plans would break the promise."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,7 +14,7 @@ from plumbob.checking.check import notes
 from plumbob.checking.row_notes import noise_in_words
 from plumbob.crypto.lattice import local
 from plumbob.crypto.lattice.layout import ENTRY_BITS
-from plumbob.data import Table, split_array, stream
+from plumbob.data import stream
 from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
 from plumbob.lab.simulate import train
 from plumbob.model.logistic import largest_rate, signs_of
@@ -400,28 +399,3 @@ def test_the_sums_over_shares_stray_less_than_is_paid_for() -> None:
 def _centred(value: int, ring: int = local.RING) -> int:
     value %= ring
     return value - ring if value >= ring // 2 else value
-
-
-STATED = [(-8.0, 8.0), (-500.0, 1500.0), (-0.1, 0.1), (-40.0, 40.0), (-8.0, 8.0), (-8.0, 8.0), (-250.0, 250.0)]
-
-
-def with_stated_ranges(table: Table, ends: Sequence[tuple[float, float]]) -> Table:
-    """The table of a party that says what its columns may hold."""
-    stated = (replace(column, stated=pair) for column, pair in zip(table.columns, ends, strict=True))
-    return replace(table, columns=tuple(stated))
-
-
-@pytest.mark.parametrize("bins", [0, 4])
-def test_stated_ranges_train_over_shares(bins: int) -> None:
-    """Ranges, and bins within them, come from the party's word, and both parties' noise is in the opened weights."""
-    X, y = people(400)
-    label, features = split_array(X, y, (3, 4))
-    tables = {"label": with_stated_ranges(label, STATED[:3]), "features": with_stated_ranges(features, STATED[3:])}
-    # A column of bins has one slot more for gaps, and the reference has no column.
-    widths = [3 * (bins or 1), 4 * (bins or 1)]
-    plan = shared_plan(scale="public", bins=bins, epochs=3, epsilon=8.0).replace(features=widths)
-    run = train(plan, tables)
-    assert [bool(np.any(noise)) for noise in noise_drawn(run)] == [True, True]
-    assert len(weights_of(run)) == sum(widths) + 1
-    scores = np.hstack([run.transcripts[name].X for name in tables]) @ weights_of(run)
-    assert roc_auc_score(y, scores) > 0.5

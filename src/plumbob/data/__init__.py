@@ -11,8 +11,7 @@ from plumbob.data.batches import (
     steps_per_epoch,
     stream,
 )
-from plumbob.data.encoder import Encoder, with_slots
-from plumbob.data.encoding import PlainColumn
+from plumbob.data.encoder import Encoder, with_columns
 from plumbob.data.frames import table_from
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows, newest_rows, split_rows
@@ -24,7 +23,6 @@ __all__ = [
     "Column",
     "ColumnChoices",
     "Encoder",
-    "PlainColumn",
     "Shard",
     "Table",
     "align",
@@ -48,5 +46,5 @@ __all__ = [
     "steps_per_epoch",
     "stream",
     "table_from",
-    "with_slots",
+    "with_columns",
 ]

@@ -1,30 +1,207 @@
-"""One party's columns as numbers, fitted on its own rows and remembered: categories, fillings, shifts and factors.
+"""One party's columns as numbers, fitted on its own rows and remembered, so that new rows are read in the same way.
 
-The encoder is what turns weights back: training sees scaled columns, users see the units that they passed in.
+A number in bins and a text in levels are the same thing: a slot for each row. Every slot but one is a column of 0 and
+1,
+and a number may also stand as it is before them.
+
+    a column                      encoded columns
+    age, as it is                 age
+    age, in bins beside it        age, age=(-inf, 30], age=(30, 45], ..., age=(gap)      all slots but one
+    town, in levels               town=Bonn, town=Köln, ..., town=(rare), town=(gap)     all slots but one
+
+The slot that is left out is the reference, the one with most rows: with it the slots would add up to the intercept, and
+odds ratios would mean nothing. A column is fitted on all rows of the party's own file, before the parties have found
+their common rows and without a look at any label. What was fitted travels with the table, so that any rows of it give
+the same columns.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import pairwise
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Matrix, Places, Vector
 from plumbob.data import store
-from plumbob.data.encoding import GAP, Bins, EncodedColumn, Levels, Marked
-from plumbob.data.fitting import find_slots, fit_encodings
-from plumbob.data.tables import Column, ColumnChoices, EncodingChoices, Table
+from plumbob.data.cells import A_NUMBER, day_of
+from plumbob.data.cuts import cut_points, places_of
+from plumbob.data.tables import DATE, Column, ColumnChoices, EncodingChoices, Table
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.plan.settings import BIN_SCALE
 
+RARE, GAP = "(rare)", "(gap)"
 Rows = slice | NDArray[np.intp]
 ALL_ROWS = slice(None)
 LARGEST_SLOT = CLIP
 """The largest absolute value that a slot's 1, or its 0, is scaled to."""
+UNSEEN = -1
+"""The slot of a row that has none: training saw nothing like it."""
+
+
+class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One column as numbers: itself if it stands as it is, and a column of 0 and 1 for each slot but the reference."""
+
+    name: str
+    cuts: tuple[float, ...] = ()
+    """Of a number: a bin holds what is above one cut and at most the next."""
+    levels: tuple[str, ...] | None = None
+    """Of a text; None for a number."""
+    has_rare: bool = False
+    """Whether a slot behind the levels stands for all others."""
+    has_gaps: bool = False
+    """Whether the last slot stands for a missing value."""
+    has_plain: bool = False
+    is_date: bool = False
+    shares: tuple[float, ...] = ()
+    """The share of the rows in each slot."""
+    mean: float = 0.0
+    """The mean of the number, which a gap stands at where the number stands as it is."""
+    factor: float = 0.0
+    """One over its deviation; 0 for a constant."""
+
+    def __post_init__(self) -> None:
+        # Of a file or of evidence that somebody else wrote: no slot may count more than a party's own rows can make it.
+        if len(self.shares) != self.count or not all(0.0 <= share <= 1.0 for share in self.shares):
+            raise ValueError("a column's slots and shares do not fit together")
+        if not all(low < high for low, high in pairwise((-math.inf, *self.cuts, math.inf))):
+            raise ValueError("a column's cuts do not rise")
+        if not (math.isfinite(self.mean) and math.isfinite(self.factor) and self.factor >= 0.0):
+            raise ValueError("a column's mean or factor is no number")
+
+    def __repr__(self) -> str:
+        # Levels and cuts are about people.
+        return f"ColumnEncoder({self.name!r}, {self.width} columns)"
+
+    @classmethod
+    def fit(cls, column: Column, choices: EncodingChoices) -> "ColumnEncoder":
+        """Fit a column on all its rows; the choices are the plan's."""
+        missing = column.is_missing
+        has_gaps = bool(0 < missing.sum() < len(missing)) and (bool(choices.bins) or choices.missing == "indicator")
+        if column.is_text:
+            counts = Counter(text for text in column.texts if text is not None)
+            levels = tuple(sorted(level for level, count in counts.items() if count >= choices.rare))
+            is_rare, gaps = len(levels) < len(counts), bool(missing.any())
+            shares = (0.0,) * (len(levels) + is_rare + gaps)
+            return cls(column.name, (), levels, is_rare, gaps, shares=shares)._with_shares(column)
+        cuts = cut_points(column.numbers, choices.bins) if choices.bins else ()
+        has_plain = not choices.bins or (choices.plain and is_numeric(column))
+        mean, factor = _moments(column.numbers) if has_plain else (0.0, 0.0)
+        if not math.isfinite(factor):
+            raise DataError(f"column {column.name!r}: its numbers are out of range; divide them by a power of ten")
+        shares, is_date = (0.0,) * (len(cuts) + 1 + has_gaps), column.meaning == DATE
+        bare = cls(column.name, cuts, None, False, has_gaps, has_plain, is_date, shares, mean, factor)
+        return bare._with_shares(column)
+
+    def _with_shares(self, column: Column) -> "ColumnEncoder":
+        slots = self.slots(column)
+        counts = np.bincount(slots[slots != UNSEEN], minlength=self.count)
+        return msgspec.structs.replace(self, shares=tuple((counts / max(len(slots), 1)).tolist()))
+
+    @property
+    def is_text(self) -> bool:
+        return self.levels is not None
+
+    @property
+    def count(self) -> int:
+        """How many slots there are."""
+        return (len(self.cuts) + 1 if self.levels is None else len(self.levels) + self.has_rare) + self.has_gaps
+
+    @property
+    def width(self) -> int:
+        """How many encoded columns there are."""
+        return self.has_plain + max(self.count - 1, 0)
+
+    @property
+    def reference(self) -> int:
+        """The slot without a column."""
+        if self.levels is None and not self.cuts:
+            # However many gaps there are, the column beside the number marks them.
+            return 0
+        return int(np.argmax(self.shares)) if self.shares else 0
+
+    @property
+    def slot_names(self) -> tuple[str, ...]:
+        """What each slot holds, in words."""
+        gap = (GAP,) if self.has_gaps else ()
+        if self.levels is not None:
+            return (*self.levels, *((RARE,) if self.has_rare else ()), *gap)
+        edges = ["-inf", *(day_of(cut) if self.is_date else _decimal(cut) for cut in self.cuts), "inf"]
+        return (*(f"({low}, {high}{')' if high == 'inf' else ']'}" for low, high in pairwise(edges)), *gap)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the encoded columns, in their order."""
+        slots = (f"{self.name}={slot}" for place, slot in enumerate(self.slot_names) if place != self.reference)
+        return (*((self.name,) if self.has_plain else ()), *slots)
+
+    @property
+    def moments(self) -> Iterator[tuple[float, float]]:
+        """(mean, factor) of each encoded column; of a slot, from its share."""
+        if self.has_plain:
+            yield self.mean, self.factor
+        for place, share in enumerate(self.shares):
+            if place != self.reference:
+                # That a value is missing says what no plain column says: only bins are made smaller beside one.
+                is_beside = self.has_plain and place <= len(self.cuts)
+                yield share, _slot_factor(share) * (BIN_SCALE if is_beside else 1.0)
+
+    def slots(self, column: Column) -> Places:
+        """Each row's slot, or `UNSEEN`."""
+        if self.levels is None:
+            places = places_of(column.numbers, self.cuts)
+            places[np.isnan(column.numbers)] = self._gap
+            return places
+        if not column.is_text:
+            # A column without any value is numbers throughout, all of them gaps.
+            return np.full(len(column.values), self._gap, dtype=np.intp)
+        others = len(self.levels) if self.has_rare else UNSEEN
+        known = {level: place for place, level in enumerate(self.levels)}
+        place = {text: known.get(text, others) for text in set(column.texts) if text is not None} | {None: self._gap}
+        return np.fromiter(map(place.__getitem__, column.texts), dtype=np.intp, count=len(column.values))
+
+    @property
+    def _gap(self) -> int:
+        return self.count - 1 if self.has_gaps else UNSEEN
+
+    def write(self, column: Column, out: Matrix) -> None:
+        """Write the encoded columns before anything is filled or scaled; NaN where a number stands as it is and lacks.
+
+        A row without a slot is an average one: it holds the slots' shares.
+        """
+        slots, start = self.slots(column), int(self.has_plain)
+        if self.has_plain:
+            out[:, 0] = column.numbers
+        # One place more: the reference has no column, and its rows stay 0.
+        place = np.delete(np.arange(self.count), self.reference) if self.count else np.zeros(0, dtype=np.intp)
+        column_of = np.full(self.count + 1, -1)
+        column_of[place] = np.arange(start, start + len(place))
+        found = column_of[slots]
+        out[:, start:] = 0.0
+        rows = np.flatnonzero(found >= 0)
+        out[rows, found[rows]] = 1.0
+        out[np.flatnonzero(slots == UNSEEN), start:] = np.array(self.shares)[place]
+
+    def unseen(self, column: Column) -> int:
+        """How many rows hold a level or a gap that training never saw and that has no slot."""
+        fills = self.has_plain and not self.cuts
+        return 0 if fills else int((self.slots(column) == UNSEEN).sum())
+
+    def counted_as_rare(self, column: Column) -> int:
+        """How many rows have a level that training did not keep, where it grouped such levels."""
+        if not self.has_rare or self.levels is None or not column.is_text:
+            return 0
+        return int((self.slots(column) == len(self.levels)).sum())
+
+    def without_rows(self) -> "ColumnEncoder":
+        """The same without anything that depends on how many rows have which level."""
+        return msgspec.structs.replace(self, shares=(0.5,) * self.count, mean=0.0, factor=0.0)
 
 
 @dataclass(frozen=True)
@@ -39,7 +216,7 @@ class RareRows:
 class Encoder:
     """`(filled - shift) * factor`, each one number per encoded column; `fill` is None where gaps are refused."""
 
-    sources: tuple[EncodedColumn, ...]
+    columns: tuple[ColumnEncoder, ...]
     fill: Vector | None
     shift: Vector
     factor: Vector
@@ -49,33 +226,27 @@ class Encoder:
     @property
     def reading(self) -> ColumnChoices:
         """How a file of new rows is read: the model's columns only, each as training had it."""
-        texts = tuple(source.name for source in self.sources if source.is_text)
-        return ColumnChoices(
-            tuple(dict.fromkeys(source.name for source in self.sources)), category=texts, gaps=self.gaps
-        )
+        texts = tuple(column.name for column in self.columns if column.is_text)
+        return ColumnChoices(tuple(column.name for column in self.columns), category=texts, gaps=self.gaps)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the encoded columns; a category's column is called `column=category`."""
-        return tuple(name for source in self.sources for name in source.encoded_names)
+        return tuple(name for column in self.columns for name in column.names)
 
     def unseen(self, table: Table) -> dict[str, int]:
         """By column: how many rows have a level or gap that training never saw. They are encoded as average rows.
 
         Where training grouped rare levels, any other level belongs to that group: see `counted_as_rare`.
         """
-        return {
-            source.name: count
-            for column, source in zip(_matching(table, self.sources), self.sources, strict=True)
-            if (count := source.unseen(column))
-        }
+        counts = {own.name: own.unseen(column) for own, column in self._matching(table)}
+        return {name: count for name, count in counts.items() if count}
 
     def counted_as_rare(self, table: Table) -> dict[str, RareRows]:
         """By column in which training grouped rare levels: the rows whose level is not one of those it kept."""
         counts = {
-            source.name: RareRows(source.counted_as_rare(column), len(source.levels))
-            for column, source in zip(_matching(table, self.sources), self.sources, strict=True)
-            if isinstance(source, Levels)
+            own.name: RareRows(own.counted_as_rare(column), len(own.levels or ()))
+            for own, column in self._matching(table)
         }
         return {name: rare for name, rare in counts.items() if rare.rows}
 
@@ -87,32 +258,34 @@ class Encoder:
 
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """These rows in the units that training sees; columns are found by name, others are ignored."""
-        prepared = self._prepare(table, np.arange(len(table))[rows] if isinstance(rows, slice) else rows)
-        return self._scale(prepared, slice(0, prepared.rows))
-
-    def encoded_pieces(self, table: Table, rows: NDArray[np.intp]) -> Iterator[Matrix]:
-        """The same as `encode`, some rows at a time and in their order."""
-        unslotted = sum(source.width for source in self.sources if not source.is_slotted)
-        for part in store.pieces(len(rows), unslotted):
-            prepared = self._prepare(table, rows[part])
-            for piece in store.pieces(prepared.rows, prepared.width):
-                yield self._scale(prepared, piece)
-
-    def _prepare(self, table: Table, rows: NDArray[np.intp]) -> "_PreparedRows":
-        columns = [replace(column, values=column.values[rows]) for column in _matching(table, self.sources)]
+        numbers = self.raw(table, rows)
         if self.fill is None:
-            _refuse_missing(columns, len(rows))
-        return _prepare_columns(columns, self.sources, len(rows), self.fill)
-
-    def _scale(self, prepared: "_PreparedRows", piece: slice) -> Matrix:
-        numbers = prepared.numbers(piece)
+            self._refuse_missing(numbers)
+        else:
+            numbers = np.where(np.isnan(numbers), self.fill, numbers)
         with np.errstate(over="ignore", invalid="ignore"):
             numbers -= self.shift
             numbers *= self.factor
             is_finite = math.isfinite(numbers.sum()) or bool(np.isfinite(numbers).all())
         if not is_finite:
-            counts = (~np.isfinite(numbers)).sum(axis=0).tolist()
-            _refuse(self.names, counts, len(numbers), "are out of range after scaling")
+            self._refuse(
+                ~np.isfinite(numbers), "values are out of range after scaling", "correct them, or leave it out"
+            )
+        return numbers
+
+    def encoded_pieces(self, table: Table, rows: NDArray[np.intp]) -> Iterator[Matrix]:
+        """The same as `encode`, some rows at a time and in their order."""
+        for piece in store.pieces(len(rows), len(self.shift)):
+            yield self.encode(table, rows[piece])
+
+    def raw(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
+        """These rows before anything is filled or scaled; NaN where a number is missing."""
+        matching = [(own, replace(column, values=column.values[rows])) for own, column in self._matching(table)]
+        n_rows = len(range(len(table))[rows]) if isinstance(rows, slice) else len(rows)
+        numbers, start = np.empty((n_rows, sum(column.width for column in self.columns))), 0
+        for own, column in matching:
+            own.write(column, numbers[:, start : start + own.width])
+            start += own.width
         return numbers
 
     def in_input_units(self, weights: Vector) -> tuple[Vector, float]:
@@ -120,239 +293,143 @@ class Encoder:
         coefficients = weights * self.factor
         return coefficients, -float(coefficients @ self.shift)
 
+    def _matching(self, table: Table) -> Iterator[tuple[ColumnEncoder, Column]]:
+        """Each column with the table's, which must be of the kind that it was fitted on."""
+        by_name = {column.name: column for column in table.columns}
+        if absent := [own.name for own in self.columns if own.name not in by_name]:
+            raise DataError(
+                f"{len(absent)} of {len(self.columns)} columns of the model are missing here:"
+                f" {', '.join(map(repr, absent))}"
+            )
+        for own in self.columns:
+            column = by_name[own.name]
+            if column.is_text != own.is_text and not column.is_missing.all():
+                now, then = ("text", "numbers") if column.is_text else ("numbers", "text")
+                raise DataError(f"column {own.name!r} holds {now} here and held {then} in training")
+            yield own, column
 
-def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> Encoder:
-    """Fit on a party's table: shapes on all its rows, means and deviations on the training rows only."""
+    def _refuse_missing(self, numbers: Matrix) -> None:
+        missing = np.isnan(numbers)
+        if missing.any():
+            self._refuse(missing, "missing values", 'complete them or train with missing = "mean"')
+
+    def _refuse(self, is_bad: NDArray[np.bool_], what: str, cure: str) -> None:
+        # A category's own name is a value of the table, so only the column's part of it is shown.
+        owners = [column.name for column in self.columns for _ in range(column.width)]
+        counts = dict.fromkeys(owners, 0)
+        for name, count in zip(owners, is_bad.sum(axis=0).tolist(), strict=True):
+            counts[name] = max(counts[name], count)
+        bad = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
+        raise DataError(f"{what} in {len(is_bad)} rows: {bad}; {cure}")
+
+
+def fit_encoder(table: Table, plan: Plan) -> Encoder:
+    """The encoder of a party's table: what its whole file gave, or, for a table that has no file, its rows."""
     choices = choices_of(plan)
-    sources = fit_sources(table, training_rows, choices)
-    fitted = [
-        moments
-        for column, source in zip(_matching(table, sources), sources, strict=True)
-        for moments in _moments(replace(column, values=column.values[training_rows]), source)
-    ]
-    means, factors = (
-        np.array(numbers, dtype=np.float64) for numbers in (zip(*fitted, strict=True) if fitted else ((), ()))
-    )
-    names = tuple(name for source in sources for name in source.encoded_names)
-    _refuse_empty(names, means, len(training_rows))
-    fill = None if choices.refuses_gaps else means
-    shift, factor = (np.zeros(len(names)), np.ones(len(names))) if plan.scale == "none" else (means, factors)
-    return Encoder(sources, fill, shift, factor, table.choices.gaps)
+    columns = fit_columns(table, choices)
+    moments = np.array([pair for column in columns for pair in column.moments]).reshape(-1, 2)
+    means, factors = moments.T
+    if plan.scale == "none":
+        shift, factor = np.zeros(len(means)), np.ones(len(means))
+    else:
+        shift, factor = means, factors
+    fill = None if not choices.bins and choices.missing == "refuse" else means
+    return Encoder(columns, fill, shift, factor, table.choices.gaps)
 
 
-def with_slots(table: Table, plan: Plan) -> Table:
-    """The table with its slots under this plan, so that any rows taken from it give the same columns."""
-    return replace(table, slots=find_slots(table, choices_of(plan)))
+def with_columns(table: Table, plan: Plan) -> Table:
+    """The table with its columns fitted under this plan, so that any rows taken from it give the same columns."""
+    choices = choices_of(plan)
+    # Gaps and texts that the plan refuses are refused where the common rows are encoded: the others may have some.
+    columns = tuple(ColumnEncoder.fit(column, choices) for column in table.columns)
+    return replace(table, fitted=FittedColumns(columns, choices))
 
 
-def raw_numbers(table: Table, sources: Sequence[EncodedColumn], rows: NDArray[np.intp]) -> Matrix:
-    """These rows' numbers before anything is filled or scaled; NaN where a value is missing."""
-    columns = [replace(column, values=column.values[rows]) for column in _matching(table, sources)]
-    prepared = _prepare_columns(columns, sources, len(rows), None)
-    return prepared.numbers(slice(0, len(rows)))
+class FittedColumns(msgspec.Struct, frozen=True):
+    """What a whole file gave under a plan's choices; it travels with the table when rows are taken from it."""
+
+    columns: tuple[ColumnEncoder, ...]
+    choices: EncodingChoices
+
+
+def fit_columns(table: Table, choices: EncodingChoices) -> tuple[ColumnEncoder, ...]:
+    """How each column becomes numbers; columns that cannot are refused, by name and count."""
+    refuse_unfit(table, choices)
+    if table.fitted is not None and table.fitted.choices == choices:
+        return table.fitted.columns
+    return tuple(ColumnEncoder.fit(column, choices) for column in table.columns)
 
 
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
-    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, plan.scale == "public", plan.plain)
+    if plan.scale == "public":
+        raise DataError('scale = "public": no table states the ranges of its columns any more; set scale = "whitened"')
+    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, plan.plain)
 
 
 def encoded_width(table: Table, plan: Plan) -> int:
     """How many columns training would see; raises DataError where it would refuse the values."""
-    return len(fit_encoder(table, np.arange(len(table)), plan).names)
+    return len(fit_encoder(table, plan).names)
 
 
-def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[EncodedColumn, ...]:
-    """How each column becomes numbers; columns that cannot are refused, by name and count."""
-    for column in table.columns:
-        if column.is_text and choices.refuses_texts:
-            _refuse_text(column)
-    if choices.is_public:
-        _refuse_unstated(table)
-    _refuse_infinite(table)
-    if choices.refuses_gaps:
-        _refuse_missing(table.columns, len(table))
-    slots = table.slots
-    if slots is None or slots.choices != choices:
-        slots = find_slots(table, choices)
-    return tuple(
-        source
-        for column in table.columns
-        for source in fit_encodings(column, slots.by_name.get(column.name), training_rows, choices)
-    )
-
-
-def _moments(training: Column, source: EncodedColumn) -> Iterator[tuple[float, float]]:
-    """(mean, factor) of each column that a source gives; of a slot, from its share of the training rows."""
-    if source.column_shares is None:
-        for place, values in enumerate(source.columns(training)):
-            is_within_one = isinstance(source, Bins) or (isinstance(source, Marked) and place == 1)
-            yield _limit_whitening(*_fit(values)) if is_within_one else _fit(values)
-        return
-    # That a value is missing says what no plain column says: only bins are made smaller beside one.
-    as_large = not (isinstance(source, Bins) and source.means)
-    for name, share in zip(source.encoded_names, source.column_shares, strict=True):
-        yield share, _slot_factor(share) * (1.0 if as_large or name == f"{source.name}={GAP}" else BIN_SCALE)
+def is_numeric(column: Column) -> bool:
+    """Whether a column holds numbers of more than two values: two are told apart by one column."""
+    if column.is_text or column.is_missing.all():
+        return False
+    values = column.numbers
+    return bool(((values > np.nanmin(values)) & (values < np.nanmax(values))).any())
 
 
 def _slot_factor(share: float) -> float:
-    """One over the deviation, limited so that a rare slot stays within the range that whitening keeps."""
+    """One over the deviation, limited so that no row's 1 or 0 is clipped later: a slot's weight is what it adds."""
     if not 0.0 < share < 1.0:
         return 0.0
-    return _limit_whitening(share, 1.0 / math.sqrt(share * (1.0 - share)))[1]
+    return min(1.0 / math.sqrt(share * (1.0 - share)), LARGEST_SLOT / max(share, 1.0 - share))
 
 
-def _limit_whitening(mean: float, factor: float) -> tuple[float, float]:
-    """(mean, factor) of values from 0 to 1, none of which whitening then clips: a slot's weight is what it adds."""
-    return mean, min(factor, LARGEST_SLOT / max(mean, 1.0 - mean))
-
-
-def _fit(values: Vector) -> tuple[float, float]:
-    """(mean, factor) of one encoded column; the mean is NaN where no row has a value.
-
-    The factor is one over the deviation, as scikit-learn's scaler has it; 0 for a constant column, which so becomes 0.
-    """
+def _moments(values: Vector) -> tuple[float, float]:
+    """(mean, one over the deviation) of the numbers, gaps at the mean: 0 for a constant, infinite out of range."""
     present = ~np.isnan(values)
-    count = int(present.sum())
-    if not len(values) or not count:
-        return (math.nan if len(values) else 0.0), 0.0
+    if not present.any():
+        return 0.0, 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        mean = np.where(present, values, 0.0).sum() / count
+        mean = np.where(present, values, 0.0).sum() / present.sum()
         filled = np.where(present, values, mean)
-        deviation = filled.std()
-        factor = 1.0 / deviation
+        deviation = float(filled.std())
     # Rounding can give a constant column a deviation of 1e-17, so constancy is read off the values.
-    is_constant = bool((filled == filled[0]).all()) or math.isinf(factor)
-    # An overflow must be refused when it is used, not pass for a constant.
-    return float(mean), 0.0 if is_constant else float(factor) if math.isfinite(deviation) else math.nan
+    if bool((filled == filled[0]).all()) or deviation < 1.0 / np.finfo(np.float64).max:
+        return float(mean), 0.0
+    return float(mean), 1.0 / deviation if math.isfinite(deviation) else math.inf
 
 
-def _refuse_text(column: Column) -> None:
-    texts = sum(not _is_number(text) for text in column.texts if text is not None)
-    raise DataError(
-        f"column {column.name!r} is text: {texts} of {len(column.values)} rows are not numbers; correct them, or set"
-        ' bins = 10 or categorical = "one-hot" in the plan'
-    )
+def refuse_unfit(table: Table, choices: EncodingChoices) -> None:
+    """Refuse columns that cannot become numbers under the plan's choices, by names and counts."""
+    infinite = {one.name: int(np.isinf(one.numbers).sum()) for one in table.columns if not one.is_text}
+    if any(infinite.values()):
+        listed = ", ".join(f"{name!r} ({count})" for name, count in infinite.items() if count)
+        raise DataError(f"values are infinite in {len(table)} rows: {listed}; correct them, or leave the column out")
+    if choices.bins:
+        return
+    for column in table.columns:
+        if column.is_text and choices.categorical == "refuse":
+            texts = sum(not _is_number(text) for text in column.texts if text is not None)
+            raise DataError(
+                f"column {column.name!r} is text: {texts} of {len(table)} rows are not numbers; correct them, or set"
+                ' bins = 10 or categorical = "one-hot" in the plan'
+            )
+    counts = {column.name: int(column.is_missing.sum()) for column in table.columns}
+    numbers = [column.name for column in table.columns if not column.is_text]
+    if empty := [name for name in numbers if counts[name] == len(table) > 0]:
+        raise DataError(f"columns without any value in {len(table)} rows: {', '.join(map(repr, empty))}")
+    if choices.missing == "refuse" and any(counts.values()):
+        listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
+        raise DataError(f'missing values in {len(table)} rows: {listed}; complete them or train with missing = "mean"')
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return re.fullmatch(A_NUMBER.strip("^$"), text) is not None
 
 
-def _matching(table: Table, sources: Sequence[EncodedColumn]) -> list[Column]:
-    """The table's columns in the encoder's order, each of the kind that it was fitted on."""
-    by_name = {column.name: column for column in table.columns}
-    if absent := [source.name for source in sources if source.name not in by_name]:
-        raise DataError(
-            f"{len(absent)} of {len(sources)} columns of the model are missing here: {', '.join(map(repr, absent))}"
-        )
-    columns = [by_name[source.name] for source in sources]
-    for column, source in zip(columns, sources, strict=True):
-        if column.is_text != source.is_text and not column.is_missing.all():
-            now, then = ("text", "numbers") if column.is_text else ("numbers", "text")
-            raise DataError(f"column {column.name!r} holds {now} here and held {then} in training")
-    return columns
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class _PreparedRows:
-    """Rows whose slots are known, from which pieces of the matrix are made: it is many times as large."""
-
-    rows: int
-    width: int
-    ones: NDArray[np.intp]
-    """For each slotted source and row: the column of its 1; `width` where it has none."""
-    blocks: tuple[tuple[slice, Matrix], ...]
-    """The columns of sources without slots."""
-    averages: tuple[tuple[slice, Vector, NDArray[np.intp]], ...]
-    """(columns, values, rows): the values of rows without a slot."""
-
-    def numbers(self, piece: slice) -> Matrix:
-        """The matrix of some rows: numbers as they are and a 0/1 column for each slot."""
-        # One column more: there the 1 of a reference is written.
-        room = np.zeros((piece.stop - piece.start, self.width + 1))
-        starts = np.arange(len(room), dtype=np.intp) * (self.width + 1)
-        room.reshape(-1)[self.ones[:, piece] + starts] = 1.0
-        for columns, block in self.blocks:
-            room[:, columns] = block[piece]
-        for columns, values, rows in self.averages:
-            first, last = np.searchsorted(rows, (piece.start, piece.stop))
-            room[rows[first:last] - piece.start, columns] = values
-        return room[:, : self.width]
-
-
-def _prepare_columns(
-    columns: Sequence[Column], sources: Sequence[EncodedColumn], n_rows: int, fill: Vector | None
-) -> _PreparedRows:
-    """Prepare rows; where `fill` is given, it takes the place of a missing value."""
-    width = sum(source.width for source in sources)
-    ones: list[NDArray[np.intp]] = []
-    blocks, averages = [], []
-    for column, source, end in zip(columns, sources, accumulate(source.width for source in sources), strict=True):
-        own = slice(end - source.width, end)
-        if not source.is_slotted:
-            block = _block(source, column, n_rows)
-            blocks.append((own, block if fill is None else np.where(np.isnan(block), fill[own], block)))
-            continue
-        places = source.ones(column)
-        without = np.flatnonzero(places < 0)
-        if len(without):
-            averages.append((own, np.array(source.column_shares), without))
-        has_none = (places < 0) | (places == source.width)
-        places += own.start
-        places[has_none] = width
-        ones.append(places)
-    return _PreparedRows(
-        n_rows,
-        width,
-        np.array(ones) if ones else np.zeros((0, n_rows), dtype=np.intp),
-        tuple(blocks),
-        tuple(averages),
-    )
-
-
-def _block(source: EncodedColumn, column: Column, n_rows: int) -> Matrix:
-    block = np.empty((n_rows, source.width))
-    for place, values in enumerate(source.columns(column)):
-        block[:, place] = values
-    return block
-
-
-def _refuse_missing(columns: Sequence[Column], n_rows: int) -> None:
-    counts = {column.name: int(column.is_missing.sum()) for column in columns}
-    if any(counts.values()):
-        listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
-        raise DataError(f'missing values in {n_rows} rows: {listed}; complete them or train with missing = "mean"')
-
-
-def _refuse_unstated(table: Table) -> None:
-    if unstated := [column.name for column in table.columns if not column.is_text and not column.stated]:
-        raise DataError(
-            f'scale = "public" needs the range of {", ".join(map(repr, unstated))}, and a table can no longer'
-            ' state it; set scale = "whitened"'
-        )
-
-
-def _refuse_infinite(table: Table) -> None:
-    numbers = [column for column in table.columns if not column.is_text]
-    counts = [int(np.isinf(column.numbers).sum()) for column in numbers]
-    _refuse([column.name for column in numbers], counts, len(table), "are infinite")
-
-
-def _refuse(names: Sequence[str], counts: Sequence[int], n_rows: int, what: str) -> None:
-    if any(counts):
-        # A category's own name is a value of the table, so only the column's part of it is shown.
-        bad = ", ".join(
-            f"{name.partition('=')[0]!r} ({count})" for name, count in zip(names, counts, strict=True) if count
-        )
-        raise DataError(f"values {what} in {n_rows} rows: {bad}; correct them, or leave the column out")
-
-
-def _refuse_empty(names: Sequence[str], means: Vector, n_rows: int) -> None:
-    empty = [name.partition("=")[0] for name, mean in zip(names, means, strict=True) if math.isnan(mean)]
-    if empty:
-        raise DataError(f"columns without any value in {n_rows} training rows: {', '.join(map(repr, empty))}")
+def _decimal(cut: float) -> str:
+    """The shortest text that gives exactly this number."""
+    return repr(cut).removesuffix(".0")

@@ -6,8 +6,7 @@ Under `noise = "rows"` somebody else decides on scaling, because ranges and mome
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -15,8 +14,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.data import store
-from plumbob.data.encoder import Encoder, choices_of, fit_encoder, fit_sources, raw_numbers
-from plumbob.data.encoding import Bins, EncodedColumn, Levels, PlainColumn
+from plumbob.data.encoder import Encoder, choices_of, fit_columns, fit_encoder
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
@@ -69,8 +67,6 @@ class TreatedColumn:
     name: str
     is_category: bool
     """Whether it holds 0 and 1 only."""
-    stated: tuple[float, ...] = ()
-    """The range that its party stated beforehand, if it did."""
 
 
 class RowTreatment(Protocol):
@@ -115,7 +111,7 @@ def _fit(
 ) -> tuple[Encoder, Whitening | None]:
     if treatment is not None:
         return fit_treated(table, training, plan, treatment)
-    encoder = fit_encoder(table, training, plan)
+    encoder = fit_encoder(table, plan)
     if plan.scale != "whitened":
         return encoder, None
     pieces = encoder.encoded_pieces(table, training)
@@ -238,24 +234,11 @@ def fit_treated(
     table: Table, training_rows: NDArray[np.intp], plan: Plan, treatment: RowTreatment
 ) -> tuple[Encoder, Whitening | None]:
     """The encoder whose middles and factors the treatment decided on; a gap becomes the middle."""
-    stated = {column.name: column.stated for column in table.columns}
-    fitted_sources = fit_sources(table, training_rows, choices_of(plan))
-    sources = tuple(_without_rows(source, stated[source.name]) for source in fitted_sources)
-    columns = [
-        TreatedColumn(name, not isinstance(source, PlainColumn), stated[source.name])
-        for source in sources
-        for name in source.encoded_names
+    columns = tuple(column.without_rows() for column in fit_columns(table, choices_of(plan)))
+    names = [
+        (name, not (column.has_plain and place == 0)) for column in columns for place, name in enumerate(column.names)
     ]
-    fitted = treatment.fit(raw_numbers(table, sources, training_rows), columns)
-    return Encoder(sources, fitted.middle, fitted.middle, fitted.factor, table.choices.gaps), fitted.whitening
-
-
-def _without_rows(source: EncodedColumn, stated: tuple[float, ...]) -> EncodedColumn:
-    """The source without anything that depends on how many rows have which level."""
-    if not isinstance(source, Levels | Bins):
-        return source
-    without = replace(source, reference=0, shares=tuple(0.5 for _ in source.shares))
-    if not isinstance(without, Bins) or not without.means:
-        return without
-    edges = (stated[0], *without.cuts, stated[-1])
-    return replace(without, means=tuple((low + high) / 2 for low, high in pairwise(edges)))
+    nothing = np.zeros(len(names))
+    numbers = Encoder(columns, None, nothing, nothing).raw(table, training_rows)
+    fitted = treatment.fit(numbers, [TreatedColumn(name, is_category) for name, is_category in names])
+    return Encoder(columns, fitted.middle, fitted.middle, fitted.factor, table.choices.gaps), fitted.whitening

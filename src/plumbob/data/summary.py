@@ -10,8 +10,8 @@ import numpy as np
 
 from plumbob.counting import counted, percent
 from plumbob.data.cells import day_of
-from plumbob.data.fitting import find_slots, is_numeric, width_of
-from plumbob.data.tables import DATE, DEFAULT_RARE, FLAG, TEXT, Column, EncodingChoices, Table, TableSlots
+from plumbob.data.encoder import ColumnEncoder, is_numeric
+from plumbob.data.tables import DATE, DEFAULT_RARE, FLAG, TEXT, Column, EncodingChoices, Table
 from plumbob.plan.encodings import ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
 
 MANY_LEVELS = 0.5
@@ -122,27 +122,27 @@ def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) ->
 
     With `has_ends`, for the owner's eyes only, each column of numbers has its lowest and highest value.
     """
-    is_found = table.slots is not None and table.slots.choices == choices
-    slots = table.slots if is_found and table.slots is not None else find_slots(table, choices)
-    columns = [_summary(column, slots) for column in table.columns]
+    if table.fitted is not None and table.fitted.choices == choices:
+        fitted = table.fitted.columns
+    else:
+        fitted = tuple(ColumnEncoder.fit(column, choices) for column in table.columns)
+    columns = [_summary(column, own) for column, own in zip(table.columns, fitted, strict=True)]
     if has_ends:
         columns = [_with_ends(summary, column) for summary, column in zip(columns, table.columns, strict=True)]
     return TableSummary(len(table), tuple(columns), table.left_out)
 
 
-def _summary(column: Column, slots: TableSlots) -> ColumnSummary:
-    own = slots.by_name.get(column.name)
-    counts = Counter(column.values.tolist()) if column.is_text else None
+def _summary(column: Column, own: ColumnEncoder) -> ColumnSummary:
+    counts = Counter(text for text in column.texts if text is not None) if column.is_text else None
     gaps = int(column.is_missing.sum())
-    different = len(counts) - (gaps > 0) if counts is not None else len(np.unique(column.numbers)) - (gaps > 0)
-    rare = different - len(own.levels) if own is not None and own.levels is not None else 0
-    width = 1 if own is None and counts is None else different if own is None else own.width
-    kind = TEXT if counts is not None else column.meaning
-    kept = set(own.levels or ()) if own is not None else set()
-    rare_rows = (
-        sum(count for text, count in counts.items() if text is not None and text not in kept) if counts and rare else 0
-    )
-    return ColumnSummary(column.name, kind, len(column.values), gaps, different, rare, width, rare_rows)
+    different = len(counts) if counts is not None else len(np.unique(column.numbers)) - (gaps > 0)
+    kept = set(own.levels or ())
+    rare_levels, rare_rows = 0, 0
+    if counts is not None:
+        rare_levels = different - len(kept)
+        rare_rows = sum(count for text, count in counts.items() if text not in kept)
+    kind = TEXT if column.is_text else column.meaning
+    return ColumnSummary(column.name, kind, len(column.values), gaps, different, rare_levels, own.width, rare_rows)
 
 
 def _with_ends(summary: ColumnSummary, column: Column) -> ColumnSummary:
@@ -164,8 +164,8 @@ def size_of(table: Table, rare: int = DEFAULT_RARE) -> TableSize:
 
 def width_with(table: Table, bins: int, rare: int = DEFAULT_RARE) -> int:
     """How many columns a table gives under the rule's encoding with this many bins."""
-    slots = find_slots(table, EncodingChoices(**encoding_of(bins), rare=rare))
-    return sum(width_of(column, slots) for column in table.columns)
+    choices = EncodingChoices(**encoding_of(bins), rare=rare)
+    return sum(ColumnEncoder.fit(column, choices).width for column in table.columns)
 
 
 def sizes_of(tables: Iterable[Table], keys: Mapping[str, Any]) -> list[TableSize]:

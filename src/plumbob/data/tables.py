@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
 from plumbob.data.ids import DUPLICATES, have_repeats, in_pieces
 from plumbob.errors import DataError
+
+if TYPE_CHECKING:
+    from plumbob.data.encoder import FittedColumns
 
 NUMBER, FLAG, DATE, TEXT = "number", "yes/no", "date", "text"
 DEFAULT_RARE = 30
@@ -68,8 +71,6 @@ class Column:
 
     name: str
     values: Vector | Texts
-    stated: tuple[float, ...] = ()
-    """What the party says about its values without looking at them: both ends, and cuts between them if it likes."""
     meaning: str = NUMBER
     """What its numbers stand for."""
 
@@ -106,60 +107,8 @@ class EncodingChoices:
     categorical: str = "refuse"
     bins: int = 0
     rare: int = DEFAULT_RARE
-    is_public: bool = False
-    """Whether bins lie where the party stated them, with one for gaps, whatever the rows hold."""
     plain: bool = False
     """Whether each column of numbers also stands as it is, beside its bins."""
-
-    @property
-    def marks_gaps(self) -> bool:
-        return not self.bins and self.missing == "indicator"
-
-    @property
-    def refuses_gaps(self) -> bool:
-        return not self.bins and self.missing == "refuse"
-
-    @property
-    def refuses_texts(self) -> bool:
-        return not self.bins and self.categorical == "refuse"
-
-
-@dataclass(frozen=True, repr=False)
-class ColumnSlots:
-    """How many slots a column has: its bins, or the levels that enough rows hold, and whether it has gaps."""
-
-    bins: int = 0
-    levels: tuple[str, ...] | None = None
-    has_rare: bool = False
-    has_gaps: bool = False
-    is_marked: bool = False
-    """Whether the number stands as it is, with a column beside it that marks its gaps."""
-    has_plain: bool = False
-    """Whether the number as it is stands before its bins."""
-
-    @property
-    def count(self) -> int:
-        """The number of bins or levels, those for rare levels and for gaps included."""
-        return (self.bins if self.levels is None else len(self.levels) + self.has_rare) + self.has_gaps
-
-    @property
-    def width(self) -> int:
-        """The number of encoded columns: one slot, the reference, has none."""
-        if self.is_marked:
-            return 2
-        return max(self.count - 1, 0) + self.has_plain
-
-
-@dataclass(frozen=True, repr=False)
-class TableSlots:
-    """The slots of a whole table, by column; a column that is taken as it is has none.
-
-    Found on all rows of a party's own file (`fitting.find_slots`), they travel with the table when rows are taken from
-    it, so that the number of columns is the same before and after the parties have found their common rows.
-    """
-
-    by_name: dict[str, ColumnSlots] = field(default_factory=dict)
-    choices: EncodingChoices = EncodingChoices()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -170,8 +119,8 @@ class Table:
     columns: tuple[Column, ...]
     labels: Labels | None = None
     classes: tuple[Any, Any] | None = None
-    slots: TableSlots | None = None
-    """The slots of the file that these rows come from, if they were found already."""
+    fitted: "FittedColumns | None" = None
+    """How the columns of the file that these rows come from become numbers, if that was fitted already."""
     choices: ColumnChoices = field(default_factory=ColumnChoices)
     """How that file was read."""
     left_out: tuple[str, ...] = ()
@@ -203,7 +152,7 @@ class Table:
         )
 
     def digest(self) -> bytes:
-        """A digest of ids, columns, labels and what was stated of columns, by which a run recognises its rows."""
+        """A digest of ids, columns and labels, by which a run recognises its rows."""
         return self._digest
 
     @cached_property
@@ -216,8 +165,6 @@ class Table:
             digest.update(f"{len(column.name)}:{column.name}".encode())
             values = column.values
             digest.update(repr(values.tolist()).encode() if column.is_text else np.ascontiguousarray(values).data)
-            if column.stated:
-                digest.update(repr(column.stated).encode())
         if self.labels is not None:
             digest.update(np.ascontiguousarray(self.labels).data)
         if self.held_out is not None:

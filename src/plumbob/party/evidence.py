@@ -28,7 +28,8 @@ import numpy as np
 from plumbob import __version__
 from plumbob.counting import size
 from plumbob.data import ColumnChoices, Table
-from plumbob.data.tables import Column, TableSlots
+from plumbob.data.encoder import FittedColumns
+from plumbob.data.tables import Column
 from plumbob.errors import DataError, SettingsError
 from plumbob.net import Data
 from plumbob.net.greeting import Purpose
@@ -264,7 +265,6 @@ def unpacked_numbers(data: memoryview) -> Iterator[Numbers]:
 
 class _StoredColumn(msgspec.Struct):
     name: str
-    stated: tuple[float, ...]
     meaning: str
     texts: list[str | None] | None
     """None for numbers, which stand behind the table."""
@@ -275,15 +275,13 @@ class _StoredTable(msgspec.Struct):
     columns: list[_StoredColumn]
     classes: tuple[Any, Any] | None
     choices: ColumnChoices
-    slots: TableSlots | None
+    fitted: FittedColumns | None
 
 
 def packed_table(table: Table) -> Iterator[bytes | memoryview]:
     """Cells as they were read, gaps included, and how many slots the party's whole file gave their columns."""
-    columns = [
-        _StoredColumn(one.name, one.stated, one.meaning, one.texts if one.is_text else None) for one in table.columns
-    ]
-    yield _framed(_StoredTable(table.ids, columns, table.classes, table.choices, table.slots))
+    columns = [_StoredColumn(one.name, one.meaning, one.texts if one.is_text else None) for one in table.columns]
+    yield _framed(_StoredTable(table.ids, columns, table.classes, table.choices, table.fitted))
     arrays = {str(place): one.values for place, one in enumerate(table.columns) if not one.is_text}
     others = {name: getattr(table, name) for name in ("labels", "held_out", "weights")}
     yield from packed_numbers({**arrays, **{name: one for name, one in others.items() if one is not None}})
@@ -301,7 +299,6 @@ def unpacked_table(data: memoryview) -> Table:
         Column(
             one.name,
             arrays[str(place)] if one.texts is None else np.array(one.texts, dtype=object),
-            one.stated,
             one.meaning,
         )
         for place, one in enumerate(stored.columns)
@@ -311,7 +308,7 @@ def unpacked_table(data: memoryview) -> Table:
         columns,
         arrays.get("labels"),
         stored.classes,
-        stored.slots,
+        stored.fitted,
         stored.choices,
         held_out=arrays.get("held_out"),
         weights=arrays.get("weights"),

@@ -58,24 +58,23 @@ def impossible_in(plan: Plan, party: str, table: Table) -> str:
         return "a row's weight outside 0 to 1" if is_label_party else "weights of rows"
     if any(np.isinf(column.numbers).any() for column in table.columns if not column.is_text):
         return "a number that is not finite"
-    if any(not math.isfinite(value) for column in table.columns for value in column.stated):
-        return "a stated range that is not finite"
     if table.held_out is not None and not plan.held_out_by:
         return "a choice of held-out rows"
     if plan.noise == "rows" and (repeats or any(BEFORE_NUMBER in identity for identity in table.ids)):
         return "several rows of one person"
-    return _impossible_slots(plan, table)
+    return _impossible_columns(plan, table)
 
 
-def _impossible_slots(plan: Plan, table: Table) -> str:
-    """The same about the slots that the party's whole file gave its columns."""
-    if table.slots is None:
+def _impossible_columns(plan: Plan, table: Table) -> str:
+    """The same about how the party's whole file made its columns numbers; each column refuses what no fit gives."""
+    if table.fitted is None:
         return ""
-    kinds = {column.name: column.is_text for column in table.columns}
-    for name, slots in table.slots.by_name.items():
-        if slots.bins < 0 or slots.bins > plan.bins or kinds.get(name) is not (slots.levels is not None):
-            return "other bins or levels of a column than the plan allows"
-    return "" if table.slots.choices == choices_of(plan) else "slots of another plan"
+    fitted = table.fitted.columns
+    if [(own.name, own.is_text) for own in fitted] != [(column.name, column.is_text) for column in table.columns]:
+        return "other columns than were fitted"
+    if any(len(own.cuts) > max(plan.bins - 1, 0) or (own.has_plain and plan.bins and not plan.plain) for own in fitted):
+        return "other bins or levels of a column than the plan allows"
+    return "" if table.fitted.choices == choices_of(plan) else "columns of another plan"
 
 
 def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:

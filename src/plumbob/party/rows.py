@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
+from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_columns
 from plumbob.data.align import refuse_several_rows_of_one
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import DataError
@@ -37,7 +37,7 @@ def own_table(home: Home, plan: Plan, data: str | Path | None = None, duplicates
         raise DataError("label_column in party.toml: name the column that holds the label")
     reading = home.settings.reading
     choices = replace(reading, duplicates=duplicates or reading.duplicates)
-    return with_slots(read_table(file, home.settings.id_column, label, choices=choices), plan)
+    return with_columns(read_table(file, home.settings.id_column, label, choices=choices), plan)
 
 
 def own_ids(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:

@@ -10,7 +10,7 @@ propose them: what it says about the values' range is public.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.errors import DataError, PrivacyError
+from plumbob.errors import PrivacyError
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.rows import clipped_units, squared_norm_units
@@ -249,19 +249,3 @@ def _symmetric_noise(size: int, std: int, draw: Draw) -> Matrix:
 
 
 # Ranges that are stated before anybody looks at rows.
-
-
-def stated_ranges(
-    columns: Sequence[str], stated: Mapping[str, Sequence[float]], is_category: Sequence[bool]
-) -> list[Range]:
-    """One range for each encoded column, from what its party stated; a category's needs none."""
-    return [
-        CATEGORY if known else _checked_range(name, stated[name])
-        for name, known in zip(columns, is_category, strict=True)
-    ]
-
-
-def _checked_range(name: str, ends: Sequence[float]) -> Range:
-    if len(ends) < 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[-1]:
-        raise DataError(f"[table.ranges] {name}: expected two numbers, the smaller one first, such as [0, 100]")
-    return Range(float(ends[0]), float(ends[-1]))

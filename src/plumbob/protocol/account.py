@@ -10,11 +10,11 @@ Signatures stand outside the hashed streams. In a simulation nobody signs.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,16 +88,8 @@ def digest_of_ids(table: Table) -> bytes:
 
 def digest_of_settings(table: Table) -> bytes:
     """How the party chose to read its columns, and what its whole file says of them: both shape every number."""
-    # A choice that says nothing is hashed as 0.1.0 hashed it, choices that are gone included: evidence keeps its hash.
-    said = {"types": {}, "stepped": (), "monotone": (), "ranges": {}, **asdict(table.choices)}
-    said = {name: value for name, value in said.items() if value or name not in ("weight", "category")}
-    slots = [] if table.slots is None else [json.dumps(_as_hashed(asdict(table.slots)), sort_keys=True).encode()]
-    return hash_fields(b"settings", json.dumps(said, sort_keys=True).encode(), *slots)
-
-
-def _as_hashed(slots: dict[str, Any]) -> dict[str, Any]:
-    by_name = {name: {**column, "is_monotone": False} for name, column in slots["by_name"].items()}
-    return {**slots, "by_name": by_name}
+    fitted = [] if table.fitted is None else [msgspec.json.encode(table.fitted, order="sorted")]
+    return hash_fields(b"settings", msgspec.json.encode(table.choices, order="sorted"), *fitted)
 
 
 def digest_of_numbers(numbers: Numbers) -> bytes:

@@ -14,14 +14,13 @@ from msgspec import UNSET, UnsetType
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, Shard, Table, store
-from plumbob.data.encoder import ALL_ROWS, Rows
-from plumbob.data.encoding import restore_encoding, store_encoding
+from plumbob.data.encoder import ALL_ROWS, ColumnEncoder, Rows
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.shares.bound import AnyBound, BoundLattice, BoundLattices
 
-FORMAT = 3
+FORMAT = 4
 STORED_AS_THEY_ARE = (*("party", "role", "has_intercept", "training_rows", "classes", "positive_share", "run"),)
 NEVER_OPENED = (
     'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
@@ -134,7 +133,7 @@ class ModelPart:
         stored = _StoredPart(
             format=FORMAT,
             **{name: getattr(self, name) for name in STORED_AS_THEY_ARE},
-            sources=[store_encoding(source) for source in encoder.sources],
+            columns=encoder.columns,
             fill=_listed(encoder.fill),
             shift=encoder.shift.tolist(),
             factor=encoder.factor.tolist(),
@@ -163,7 +162,6 @@ class ModelPart:
             if written != FORMAT:
                 raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
             stored = msgspec.json.decode(data, type=_StoredPart)
-            sources = tuple(map(restore_encoding, stored.sources))
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
             kept = stored.bound_lattice or stored.bound_lattices
             bound = kept.read() if kept else None
@@ -174,7 +172,7 @@ class ModelPart:
         shift, factor = (np.array(values, dtype=np.float64) for values in (stored.shift, stored.factor))
         part = cls(
             **{name: getattr(stored, name) for name in STORED_AS_THEY_ARE},
-            encoder=Encoder(sources, _array(stored.fill), shift, factor, gaps=stored.gaps),
+            encoder=Encoder(stored.columns, _array(stored.fill), shift, factor, gaps=stored.gaps),
             weights=_array(stored.weights),
             shares=shares,
             whitening=stored.whitening.read() if stored.whitening else None,
@@ -269,7 +267,7 @@ class _StoredPart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     format: int
     party: str
     role: str
-    sources: list[dict[str, Any]]
+    columns: tuple[ColumnEncoder, ...]
     fill: list[float] | None
     shift: list[float]
     factor: list[float]

@@ -17,7 +17,6 @@ from plumbob.errors import PrivacyError
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
-from plumbob.privacy.home import stated_ranges
 from plumbob.privacy.rows import RowCost, RowSpending, rho_at_home
 from plumbob.protocol.shares.shape import FAILURE_BITS, FAILURE_BITS_OF_STAGES, HIDING_BITS, LatticeShape
 
@@ -89,10 +88,11 @@ class HomeTreatment:
     """The run's chance of failure, as in `row_cost`."""
 
     def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
-        """Fit ranges, stated or by noisy quantiles, and noisy moments; nothing where the plan leaves columns as is."""
+        """Fit ranges, by noisy quantiles, and noisy moments; nothing where the plan leaves columns as is."""
         if not self.plan.is_whitened or not columns:
             return FittedRows(np.zeros(len(columns)), np.ones(len(columns)), None)
-        known = self._known_ranges(columns)
+        # A category's range is known, and each other costs budget.
+        known = [home.CATEGORY if column.is_category else None for column in columns]
         gamma = gamma_for(self.plan.l2, self.plan.blocks)
         fitted = home.fit_whitening(numbers, known, home_rho(self.plan, self.failure), self.draw, gamma)
         ranges = fitted.scaling.ranges
@@ -100,13 +100,6 @@ class HomeTreatment:
         return FittedRows(
             np.array([item.middle for item in ranges]), np.array([1.0 / item.half for item in ranges]), whitening
         )
-
-    def _known_ranges(self, columns: Sequence[TreatedColumn]) -> Sequence[home.Range | None]:
-        """The ranges that are known: without public ranges only the categories', because each other costs budget."""
-        if self.plan.scale != "public":
-            return [home.CATEGORY if column.is_category else None for column in columns]
-        stated = {column.name: column.stated for column in columns if column.stated}
-        return stated_ranges([column.name for column in columns], stated, [column.is_category for column in columns])
 
     def limited(self, scaled: Matrix) -> Matrix:
         """Clip rows to R_k and round toward zero."""

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from plumbob.data import Table, table_from
-from plumbob.data.encoder import fit_encoder
-from plumbob.data.encoding import restore_encoding
+from plumbob.data.encoder import ColumnEncoder, fit_encoder
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.export import export
 from plumbob.plan import Plan
@@ -48,7 +48,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     if request.param == "plain":
         keys = {"bins": 4, "plain": True, "scale": "whitened"}
     plan = Plan.for_columns((1, 1), protocol="clear", seed=3, epochs=5, batch_size=60, **keys)
-    widths = [len(fit_encoder(table, np.arange(ROWS), plan).names) for table in given.values()]
+    widths = [len(fit_encoder(table, plan).names) for table in given.values()]
     return train(plan.replace(features=widths), given)
 
 
@@ -64,5 +64,5 @@ def test_json_holds_cuts_and_levels(run: Run, folder: Path) -> None:
     stored = json.loads(export(folder, "json", party="features").read_text())
     (source,) = stored["sources"]
     assert source.pop("party") == "features"
-    restored = restore_encoding(source)
-    assert restored.encoded_names == run.model.parts["features"].encoder.names == tuple(stored["columns"])
+    restored = msgspec.convert(source, ColumnEncoder)
+    assert restored.names == run.model.parts["features"].encoder.names == tuple(stored["columns"])

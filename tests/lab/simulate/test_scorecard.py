@@ -38,7 +38,7 @@ def run(tables: Mapping[str, Table]) -> Run:
     """A run trained on bins."""
     keys = {"protocol": "clear", "bins": 4, "seed": 3, "epochs": 5, "batch_size": 50}
     plan = Plan.for_columns((1, 1), **keys)
-    widths = [len(fit_encoder(table, np.arange(200), plan).names) for table in tables.values()]
+    widths = [len(fit_encoder(table, plan).names) for table in tables.values()]
     return train(plan.replace(features=widths), tables)
 
 
@@ -104,7 +104,7 @@ def test_a_scorecard_is_the_model(keys: dict[str, Any], tmp_path: Path) -> None:
     """A thousand rows are scored from the files alone, rows with what training never saw included, as by the model."""
     plan = Plan.for_columns((1, 1), protocol="clear", seed=3, epochs=5, batch_size=50, **keys)
     training = people(1, 600)
-    widths = [len(fit_encoder(table, np.arange(600), plan).names) for table in training.values()]
+    widths = [len(fit_encoder(table, plan).names) for table in training.values()]
     run = train(plan.replace(features=widths), training)
     run.save(tmp_path)
     scale = ScorecardScale(500, 20, 40)

@@ -26,10 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.data.encoding import GAP, RARE, Bins, Levels, Marked, store_encoding
+from plumbob.data.encoder import GAP, RARE, ColumnEncoder
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
 from plumbob.protocol.part import ModelPart
@@ -37,7 +38,7 @@ from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 
 FORMATS = ("json", "scorecard")
-FORMAT = 2  # 1 knew no limits.
+FORMAT = 3
 HEADER = (
     "party",
     "column",
@@ -175,14 +176,14 @@ def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> Linear
         classes=classes,
         limits=_limits(parts),
         sources=tuple(
-            {"party": part.party, **store_encoding(source)} for part in parts for source in part.encoder.sources
+            {"party": part.party, **msgspec.to_builtins(column)} for part in parts for column in part.encoder.columns
         ),
     )
 
 
 def has_slots(parts: Sequence[ModelPart]) -> bool:
     """Whether a part's columns are bins, levels or marks of a gap."""
-    return any(isinstance(source, Marked | Bins | Levels) for part in parts for source in part.encoder.sources)
+    return any(column.count > 1 for part in parts for column in part.encoder.columns)
 
 
 def _limits(parts: Sequence[ModelPart]) -> tuple[Vector, Vector] | None:
@@ -221,22 +222,16 @@ def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
     base = (scale.offset if part.role == "label" else 0.0) - scale.factor * offset
     weights = [_Weight("(base)", "", None, offset)]
     limits, fill = part.input_limits(), part.encoder.fill
-    place, at_gap = 0, 0.0
-    for source in part.encoder.sources:
-        own = coefficients[place : place + source.width].tolist()
-        if isinstance(source, Bins | Levels):
-            weights += _weights_of_slots(source, own, at_gap)
-            at_gap = 0.0
-        else:
+    place = 0
+    for column in part.encoder.columns:
+        own, at_gap = coefficients[place : place + column.width].tolist(), 0.0
+        if column.has_plain:
             ends = None if limits is None else (float(limits[0][place]), float(limits[1][place]))
-            weights.append(_Weight(source.name, PER_UNIT, None, own[0], ends))
+            weights.append(_Weight(column.name, PER_UNIT, None, own[0], ends))
             # A gap stands at the mean, and has the points of a line of its own instead of those of its units.
             at_gap = 0.0 if fill is None else own[0] * float(fill[place])
-            if isinstance(source, Marked):
-                weights.append(_Weight(source.name, GAP, source.share, own[1] + at_gap))
-            elif source.name not in _in_bins(part) and fill is not None:
-                weights.append(_Weight(source.name, GAP, None, at_gap))
-        place += source.width
+        weights += _weights_of_slots(column, own[column.has_plain :], at_gap)
+        place += column.width
     return [
         Line(column, slot, share, weight, base if column == "(base)" else -scale.factor * weight, ends)
         for column, slot, share, weight, ends in weights
@@ -251,21 +246,18 @@ class _Weight(NamedTuple):
     limits: tuple[float, float] | None = None
 
 
-def _in_bins(part: ModelPart) -> set[str]:
-    return {source.name for source in part.encoder.sources if isinstance(source, Bins)}
-
-
-def _weights_of_slots(source: Bins | Levels, own: list[float], at_gap: float) -> Iterator[_Weight]:
+def _weights_of_slots(column: ColumnEncoder, own: list[float], at_gap: float) -> Iterator[_Weight]:
     """A line for each slot, and one for what training did not see: such a row counts as an average one."""
-    weights = slot_weights(source, own)
-    average = float(np.dot(weights, source.shares)) if weights else 0.0
-    listed = len(weights) - source.has_gaps
-    for slot, share, weight in zip(source.slots[:listed], source.shares, weights[:listed], strict=False):
-        yield _Weight(source.name, ANY_OTHER if slot == RARE else slot, share, weight)
-    if isinstance(source, Levels) and not source.has_rare:
-        yield _Weight(source.name, ANY_OTHER, 0.0, average)
-    share, weight = (source.shares[-1], weights[-1]) if source.has_gaps else (0.0, average)
-    yield _Weight(source.name, GAP, share, weight + at_gap)
+    weights = [*own[: column.reference], 0.0, *own[column.reference :]] if column.count else []
+    average = float(np.dot(weights, column.shares)) if weights else 0.0
+    if column.is_text or column.cuts:
+        listed = column.count - column.has_gaps
+        for slot, share, weight in zip(column.slot_names[:listed], column.shares, weights, strict=False):
+            yield _Weight(column.name, ANY_OTHER if slot == RARE else slot, share, weight)
+    if column.is_text and not column.has_rare:
+        yield _Weight(column.name, ANY_OTHER, 0.0, average)
+    share, weight = (column.shares[-1], weights[-1]) if column.has_gaps else (0.0, average)
+    yield _Weight(column.name, GAP, share, weight + at_gap)
 
 
 def as_csv(party: str, lines: list[Line]) -> bytes:
@@ -279,8 +271,3 @@ def as_csv(party: str, lines: list[Line]) -> bytes:
         ends = ("", "") if line.limits is None else line.limits
         writer.writerow([party, line.column, line.slot, share, *ends, line.coefficient, ratio, line.points])
     return file.getvalue().encode()
-
-
-def slot_weights(source: Bins | Levels, own: list[float]) -> list[float]:
-    """What each slot adds to the score, in the order of the slots."""
-    return [*own[: source.reference], 0.0, *own[source.reference :]] if source.slots else []

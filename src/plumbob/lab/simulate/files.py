@@ -28,7 +28,7 @@ from plumbob.data import (
     read_table,
     steps_per_epoch,
     store,
-    with_slots,
+    with_columns,
 )
 from plumbob.data.align import refuse_several_rows_of_one, remarks_on_ids
 from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
@@ -418,8 +418,11 @@ def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) ->
     # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
     for table in read.values():
         refuse_several_rows_of_one(plan, table.choices.duplicates)
-    shaped_tables = {party: with_slots(table, plan) for party, table in read.items()}
-    return _align(shaped_tables, id_columns)
+    fitted = {}
+    for party, table in read.items():
+        with _naming_party(party):
+            fitted[party] = with_columns(table, plan)
+    return _align(fitted, id_columns)
 
 
 def _align(tables: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
@@ -446,7 +449,7 @@ def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_columns: IdColumns)
     """Refuse tables whose columns are not as the plan wants them, or with too few rows for one batch."""
     for name, table in tables.items():
         with _naming_party(name):
-            encoder = fit_encoder(table, np.arange(len(table)), plan)
+            encoder = fit_encoder(table, plan)
             _refuse_cells(table, encoder)
             _refuse_other_width(plan, name, table, len(encoder.names), id_columns)
     rows = len(tables[plan.label_party.name])

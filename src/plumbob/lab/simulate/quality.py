@@ -113,10 +113,7 @@ def _shown(value: float | None) -> str:
 def _plain_scores(plan: Plan, trained_on: Mapping[str, Table], judged_on: Mapping[str, Table]) -> Vector:
     """The scores of scikit-learn's default model on all columns as they are; levels are separate, gaps marked."""
     as_they_are = Plan.for_columns((1, 1), protocol="clear", rare=plan.rare, **encoding_of(0))
-    encoders = {
-        name: fit_encoder(replace(table, slots=None), np.arange(len(table)), as_they_are)
-        for name, table in trained_on.items()
-    }
+    encoders = {name: fit_encoder(replace(table, fitted=None), as_they_are) for name, table in trained_on.items()}
 
     def encoded(tables: Mapping[str, Table], rows: Rows) -> Matrix:
         return np.clip(np.hstack([encoders[name].encode(tables[name], rows) for name in tables]), -CLIP, CLIP)

@@ -161,7 +161,7 @@ def _auc(table: Table, plan: Plan) -> float:
     scores = np.zeros(len(table))
     for fold in range(FOLDS):
         training, others = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        encoder = fit_encoder(table, training, plan)
+        encoder = fit_encoder(table, plan)
         X = np.column_stack([encoder.encode(table), np.ones(len(table))])
         labels = np.asarray(table.labels)[training]
         penalty = PENALTY * np.diag([1.0] * (X.shape[1] - 1) + [0.0])
