@@ -1,4 +1,4 @@
-"""Whole runs of two parties over a wire that does its worst: `exchange`, journals, links that outlive connections.
+"""Whole runs of two parties over a wire that does its worst: `shares`, journals, links that outlive connections.
 
 Everything that happens to a session follows from its number: after how many frames each connection breaks, which
 events of a journal are a party's last, which frame comes twice, late, changed or not at all. Threads still take their
@@ -8,9 +8,10 @@ Two worlds, because an adversary between the parties is not one of them:
 
 - `network`: frames are sealed, as TLS does it. Whoever stands between cuts connections, opens two at once, repeats
   and changes frames, and parties die. A broken seal is the end of a connection, and of nothing else: every such session
-  must come to its end, with the weights of an undisturbed run bit for bit.
+  must come to its end, with the shares of an undisturbed run bit for bit.
 - `peer`: frames are dropped, repeated, swapped or changed below the seal, as only their sender could. A session may end
-  in errors, all of them ours. If both parties come to their end, then with the weights of an undisturbed run.
+  in errors, all of them ours, and whoever got such a frame names its sender. If both parties come to their end, then
+  with the shares of an undisturbed run.
 """
 
 import hashlib
@@ -28,7 +29,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pytest
 
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
@@ -36,25 +36,24 @@ from plumbob.net import Connection, Data, reliable
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
 from plumbob.party.training import train
+from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL
 from tests.fuzz.decoders import scratch
-from tests.lab.exchange.quick_keys import use_quick_keys
-from tests.party.support import Killed
-from tests.protocol.support import made_up, plan_for, signers_of, tables_for, trained, weights_of
+from tests.protocol.support import made_up, signers_of, tables_for, trained
+from tests.world import Killed, part_numbers, root_of, roots_of
 
 World = Literal["network", "peer"]
 NAMES = ("label", "features")
-PLAN = plan_for((2, 1), protocol="exchange", epochs=2, batches="full", key_bits=512)
+PLAN = Plan.for_columns((2, 1), epochs=1)
 DATA = made_up(12, PLAN.columns)
-FRAMES = 17  # As many as each direction has in an undisturbed run.
-DEADLINE = 10.0  # A session waits a second at most; the rest is for a machine that has other things to do as well.
+FRAMES = 25  # As many as each direction has in an undisturbed run.
+DEADLINE = 60.0  # A session waits a second at most; the rest is for a machine that has other things to do as well.
 PATIENCE = {"network": DEADLINE, "peer": 0.4}  # Seconds: only where frames are lost does anybody wait in vain.
 PARTING = 0.4
 MARK = 16  # Bytes of a seal.
-# Threads that last, because gmpy2 loses some 10 kB with each thread that ends, which would hide a leak of ours.
 PARTIES = ThreadPoolExecutor(len(NAMES), thread_name_prefix="party")
 Deed = Literal["drop", "repeat", "swap", "change", "garbage"]
 
@@ -95,14 +94,15 @@ class Outcome:
 
     script: Script
     ends: dict[str, RunRecord | BaseException]
-    weights: bytes | None
+    numbers: dict[str, Any] | None
+    """Each party's shares of all weights."""
     streams_agree: bool
 
     @property
     def is_finished(self) -> bool:
         return all(isinstance(end, RunRecord) for end in self.ends.values())
 
-    def mistake(self, expected: bytes) -> str | None:
+    def mistake(self, expected: dict[str, Any]) -> str | None:
         """What no session may do, or None."""
         for name in NAMES:
             end = self.ends.get(name)
@@ -112,8 +112,16 @@ class Outcome:
                 return f"{name}: {end!r}"
         if self.script.world == "network" and not self.is_finished:
             return f"a network alone ended the run: {[str(end) for end in self.ends.values()]}"
-        if self.is_finished and (self.weights != expected or not self.streams_agree):
-            return "finished with other weights or streams, and nobody noticed"
+        if self.is_finished and (self.numbers != expected or not self.streams_agree):
+            return "finished with other shares or streams, and nobody noticed"
+        return self._wrong_name()
+
+    def _wrong_name(self) -> str | None:
+        """An error that does not begin with the peer's name, where the peer's frames alone were not honest."""
+        for name, peer in (NAMES, NAMES[::-1]):
+            end = self.ends[name]
+            if isinstance(end, PlumbobError) and not str(end).startswith(peer):
+                return f"{name} names the wrong party: {end!r}"
         return None
 
 
@@ -339,7 +347,7 @@ def live(name: str, folder: Path, adversary: Adversary, fate: Fate) -> RunRecord
         connector, signer = adversary.connector(name), signers_of(NAMES)[name]
         party_run = PartyRun(name, PLAN, table, folder, connector, patience=patience, lingering=PARTING, signer=signer)
         try:
-            return train(party_run, journal)
+            return train(party_run, journal, root=root_of(name))
         except Killed:
             continue
         finally:
@@ -368,16 +376,15 @@ def play(script: Script) -> Outcome:
         wait([PARTIES.submit(work, name) for name in NAMES], DEADLINE)
         adversary.stop()
         operator.join(DEADLINE)
-        return Outcome(script, ends, _weights(folder, ends), _streams_agree(ends))
+        return Outcome(script, ends, _numbers(folder, ends), _streams_agree(ends))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _weights(folder: Path, ends: dict[str, Any]) -> bytes | None:
+def _numbers(folder: Path, ends: dict[str, Any]) -> dict[str, Any] | None:
     if not all(isinstance(ends.get(name), RunRecord) for name in NAMES):
         return None
-    parts = [ModelPart.load(folder / name / "parties" / name / "part.json").weights for name in NAMES]
-    return np.concatenate([part for part in parts if part is not None]).tobytes()
+    return {name: part_numbers(ModelPart.load(folder / name / "parties" / name / "part.json")) for name in NAMES}
 
 
 def _streams_agree(ends: dict[str, Any]) -> bool:
@@ -387,17 +394,17 @@ def _streams_agree(ends: dict[str, Any]) -> bool:
     return all(sides[name].streams[peer] == sides[peer].received_streams[name] for name, peer in (NAMES, NAMES[::-1]))
 
 
-def undisturbed() -> bytes:
+def undisturbed() -> dict[str, Any]:
     """What every session must end with, from the simulation."""
-    return weights_of(trained(PLAN, DATA)).tobytes()
+    parts = trained(PLAN, DATA, roots=roots_of(PLAN)).model.parts
+    return {name: part_numbers(part) for name, part in parts.items()}
 
 
 @contextmanager
 def hurried() -> Iterator[None]:
-    """Keys are made once, and nobody waits long for somebody who will not come."""
+    """Let nobody wait long for somebody who will not come."""
     leave = Conversation.leave
     with pytest.MonkeyPatch.context() as patch:
-        use_quick_keys(patch)
         patch.setattr(Conversation, "leave", lambda talk: leave(talk, PARTING))
         patch.setattr(reliable, "GREETING_SECONDS", PARTING)
         # Far below the time for parting, of which a real party has a minute.

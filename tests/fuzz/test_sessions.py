@@ -9,7 +9,7 @@ SESSIONS = 24
 
 
 def test_nothing_a_wire_does_is_taken_for_right() -> None:
-    """Every session ends, in the right weights or in an error of ours, and leaves no thread behind."""
+    """Every session ends, in the right shares or in an error that names the right party; no thread is left behind."""
     expected, before = undisturbed(), threading.active_count()
     finished: Counter[tuple[str, bool]] = Counter()
     with hurried():

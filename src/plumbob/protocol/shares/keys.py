@@ -10,7 +10,8 @@ peers, all of them are told something before any is heard, so that nobody waits 
 """
 
 import hashlib
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -195,43 +196,42 @@ class _Tests:
         ]
         sizes = [2 * key.parameters.polynomial_bytes for key in proving]
         challenges = yield from self._swap(Kind.KEY_CHALLENGES, number, [test.challenge() for test in tests], sizes)
-        commitments = yield from self._swap(
-            Kind.KEY_COMMITMENTS,
-            number,
-            [proof.commit(challenge) for proof, challenge in zip(proofs, challenges, strict=True)],
-            [COMMITMENT_BYTES] * len(tests),
-        )
+        with self._naming_peer():
+            committed = [proof.commit(challenge) for proof, challenge in zip(proofs, challenges, strict=True)]
+        commitments = yield from self._swap(Kind.KEY_COMMITMENTS, number, committed, [COMMITMENT_BYTES] * len(tests))
         reveals = yield from self._swap(
             Kind.KEY_REVEALS,
             number,
             [test.reveal(commitment) for test, commitment in zip(tests, commitments, strict=True)],
             [SEED_BYTES] * len(proofs),
         )
-        nonces = [proof.reveal(sigma) for proof, sigma in zip(proofs, reveals, strict=True)]
+        with self._naming_peer():
+            nonces = [proof.reveal(sigma) for proof, sigma in zip(proofs, reveals, strict=True)]
         said = [AGAIN + bytes(SEED_BYTES) if nonce is None else PASSED + nonce for nonce in nonces]
         heard = yield from self._swap(Kind.KEY_NONCES, number, said, [1 + SEED_BYTES] * len(tests))
         for product, test, answer in zip(testing, tests, heard, strict=True):
             if answer[:1] != AGAIN:
-                self.keys.tested[product.context] = self._finished(test, answer[1:])
+                with self._naming_peer():
+                    self.keys.tested[product.context] = test.finish(answer[1:])
         again = [key for key, nonce in zip(proving, nonces, strict=True) if nonce is None]
         return again, [product for product in testing if product.context not in self.keys.tested]
 
     def _test(self, product: KeyedProduct) -> KeyTest:
         public = self.keys.peers_public[product.context]
         sigma = self._draw("test of a key", product.context)
-        try:
+        with self._naming_peer():
             return KeyTest(self.engine, product.parameters, product.context, public, sigma)
-        except CiphertextRefusedError as error:
-            raise KeyRefusedError(f"{self.channel.peer}: {error}") from None
 
     def _draw(self, purpose: str, context: KeyContext) -> bytes:
         place = f"{self.channel.peer}, {context.in_words}"
         return self.participant.draws.of(purpose, place).draw(SEED_BYTES)
 
-    def _finished(self, test: KeyTest, nonce: bytes) -> TestedKey:
+    @contextmanager
+    def _naming_peer(self) -> Iterator[None]:
+        """Say whose key, or whose challenge, is refused: there may be several peers."""
         try:
-            return test.finish(nonce)
-        except KeyRefusedError as error:
+            yield
+        except (KeyRefusedError, CiphertextRefusedError) as error:
             raise KeyRefusedError(f"{self.channel.peer}: {error}") from None
 
     def _swap(
