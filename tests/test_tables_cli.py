@@ -242,20 +242,6 @@ def test_wrong_flags_are_explained(cli: CommandLine, files: list[str], words: li
     assert message in cli.err
 
 
-def test_an_audit_counts_canaries(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
-    """Under noise for whole rows it says how many coin-flip labels are named, beside the bound, and keeps it."""
-    words = ["--data", *files, "--id", "client", "--label", "late", "--protocol", "clear", "--noise", "rows"]
-    words += ["--epsilon", "1", "--scale", "whitened", "--sigmoid", "fourier", "--batches", "full", "--epochs", "6"]
-    words += ["--learning-rate", "0", "--drop", "name,opened", "--out", str(tmp_path / "run")]
-    assert cli("audit", *words, "--quiet", "--verbose") in (0, 3)
-    sentence = "canaries, rows whose labels are coin flips"
-    printed = cli.out
-    assert sentence in printed
-    assert "the promise (differential privacy) allows 73.1 %, so it is within the bound." in printed
-    assert sentence in (tmp_path / "run/run.json").read_text()
-    assert sentence in (tmp_path / "run/report.html").read_text()
-
-
 def test_repeated_runs_on_the_same_rows_are_counted(cli: CommandLine, files: list[str]) -> None:
     """A simulation with noise for whole rows keeps a ledger in its folder and says what all its runs have spent."""
     words = ["--protocol", "shares", "--noise", "rows", "--epochs", "1", "--drop", "name,opened"]

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from plumbob.callbacks import Tell
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import Agreement, agreements, figures_of_run
 from plumbob.checking.findings import Findings
@@ -13,8 +12,6 @@ from plumbob.checking.findings import lines_of as findings_lines
 from plumbob.checking.headlines import headlines, short_lines
 from plumbob.counting import counted
 from plumbob.lab.audit import audit
-from plumbob.lab.audit.again import plan_again, tables_again
-from plumbob.lab.audit.canaries import canary_sentence
 from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import budget_note, cut_short, cut_short_sentence, names, not_run, refuse_unknown
 from plumbob.lab.audit.truth import Truth
@@ -39,7 +36,7 @@ def audit_run(asked: Audit, folder: Path, only: Sequence[str] | None, caller: Ca
     findings = audit(folder, only, caller.at, asked.predicted)
     truth = Truth.of(folder)
     old = RunFolder(folder).record()
-    record = file_findings(old, truth, _beside(old.findings, findings), folder, canary_notes(truth, only, caller.at))
+    record = file_findings(old, truth, _beside(old.findings, findings), folder)
     left_out, short = not_run(only, truth.plan), cut_short(truth.plan, truth.rows, findings)
     lines = [*lines_of(findings, bool(left_out), asked.verbose), *partial_lines(left_out, short)]
     lines += record.notes if asked.verbose else [_more(findings)]
@@ -69,7 +66,7 @@ def audit_plan(asked: Audit, paths: list[str], only: Sequence[str] | None, calle
     finished = train.carry_out(plan, drafted, asked, caller.quiet)
     findings = audit(finished, only, lambda words: tell(f"{plan.protocol}: {words}"), asked.predicted)
     truth = Truth.of(finished)
-    record = file_findings(finished.record, truth, findings, out, canary_notes(truth, only, tell))
+    record = file_findings(finished.record, truth, findings, out)
     compared = agreements(record.predicted, findings)
     left_out = not_run(only, plan)
     agreement = [asdict(one) for one in compared]
@@ -85,23 +82,13 @@ def audit_plan(asked: Audit, paths: list[str], only: Sequence[str] | None, calle
     return {**result, "lines": lines}
 
 
-def canary_notes(truth: Truth, only: Sequence[str] | None, tell: Tell) -> list[str]:
-    """Notes on how often coin-flip labels are named, beside what a promise about whole rows allows."""
-    if truth.plan.noise != "rows" or only is not None:
-        return []
-    tell("canaries, in runs of their own")
-    return [canary_sentence(plan_again(truth), tables_again(truth))]
-
-
-def file_findings(
-    record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path, canaries: Sequence[str] = ()
-) -> RunRecord:
+def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
     """Save the record with its findings, and make its page."""
     filed = with_findings(record, truth, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
     told = [*said(SaidWhere.NOTES, figures_of_run(filed)), budget_note(truth.plan, truth.rows)]
-    notes = dict.fromkeys([*canaries, *filed.notes, *told, *disagreements])
+    notes = dict.fromkeys([*filed.notes, *told, *disagreements])
     filed = replace(filed, notes=list(notes))
     RunFolder(folder).keep(filed)
     results.write_report(filed, folder)
