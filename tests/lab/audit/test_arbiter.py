@@ -1,4 +1,4 @@
-"""Attacks from the arbiter's view: alone, and together with one party."""
+"""What an arbiter can read, alone and together with one party, as `check` says it."""
 
 from typing import Any
 
@@ -6,44 +6,18 @@ import pytest
 
 import plumbob
 from plumbob.checking.check import check
-from plumbob.lab.audit import redteam
-from plumbob.record import Finding
 from tests.protocol.support import cut, plan_for, trained
 
 SMALL: dict[str, Any] = {"protocol": "arbiter", "learning_rate": 0.01, "batch_size": 30, "epochs": 1, "row_norm": 1.0}
 
 
-@pytest.fixture(autouse=True)
-def only_the_arbiter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other attacks have tests of their own."""
-    monkeypatch.setattr(redteam, "PASSIVE", ())
-    monkeypatch.setattr(redteam, "ACTIVE", ())
-
-
-def audited(**keys: Any) -> dict[tuple[str, str, str], Finding]:
-    """The findings by attacker, victim and target."""
-    plan = plan_for((3, 4), **(SMALL | keys))
-    return {(one.by, one.against, one.target): one for one in plumbob.audit(trained(plan, cut("breast-cancer", 60, 7)))}
-
-
-def test_the_arbiter_and_one_party_read_every_row() -> None:
-    """Labels with a feature party, scores with the label party, at a batch size at which no party reads anything."""
-    found = audited()
-    labels = found["arbiter+features", "label", "labels"]
-    assert (labels.verdict, labels.rate) == ("leaks", 1.0)
-    scores = found["arbiter+label", "features", "scores"]
-    assert scores.verdict == "leaks"
-    assert scores.rate == pytest.approx(1.0, abs=1e-3)
-
-
-def test_masked_sums_tell_the_arbiter_nothing() -> None:
-    """Alone it is blocked, unless the plan takes the masks away: then the sums add up to everybody's weights."""
-    assert audited()["arbiter", "features", "weights"].verdict == "blocked"
-    unmasked = audited(unmasked_gradients_for_the_arbiter=True, epochs=2)
-    for name in ("label", "features"):
-        found = unmasked["arbiter", name, "weights"]
-        assert found.verdict == "leaks"
-        assert found.rate == pytest.approx(1.0, abs=1e-3)
+def test_an_audit_says_what_check_says() -> None:
+    """Nobody acts out an arbiter that joins a party: its findings are those of the plan, whatever else is run."""
+    run = trained(plan_for((3, 4), **SMALL), cut("breast-cancer", 60, 7))
+    found = plumbob.audit(run, ["arbiter-key"])
+    assert {one.by for one in found} >= {"arbiter", "arbiter+features", "arbiter+label"}
+    said = {(one.by, one.against, one.target): one.verdict for one in check(run.model.plan, 60)}
+    assert all(said[one.by, one.against, one.target] == one.verdict for one in found)
 
 
 @pytest.mark.parametrize("unmasked", [False, True])

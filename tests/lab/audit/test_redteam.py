@@ -7,20 +7,18 @@ import pytest
 from numpy.typing import NDArray
 
 import plumbob
-from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.study import whole_units
 from plumbob.commands.check import exit_code
 from plumbob.crypto import Encoded
 from plumbob.errors import DataError
-from plumbob.lab.attacks import Attack, NotApplicable, View
+from plumbob.lab.attacks import NotApplicable
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS, OpenedWeights
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.packing import ATTACKS as PACKING
 from plumbob.lab.audit import redteam
 from plumbob.lab.audit.again import plan_again, tables_again
-from plumbob.lab.audit.colluding import merged_truth
 from plumbob.lab.audit.redteam import prefer_those_in_doubt
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.exchange.party import GradientParty
@@ -29,7 +27,7 @@ from plumbob.lab.simulate import train
 from plumbob.protocol.messages import Kind
 from plumbob.record import Finding
 from tests.lab.audit.support import attack, label_claim, signs, small_run
-from tests.protocol.support import cut, made_up, plan_for, trained, weights_of
+from tests.protocol.support import cut, plan_for, trained, weights_of
 from tests.protocol.test_lattice_shares import lattice_plan
 
 NOTHING = NotApplicable("nothing to work on")
@@ -53,13 +51,10 @@ def test_every_seat(monkeypatch: pytest.MonkeyPatch) -> None:
         ("label-toy", "features-2", "label"),
         ("feature-toy", "label", "features"),
         ("feature-toy", "label", "features-2"),
-        ("label-toy", "features+features-2", "label"),
-        ("feature-toy", "label+features-2", "features"),
-        ("feature-toy", "label+features", "features-2"),
     }
-    attackers = ("feature-toy by label", "label-toy by features", "label-toy by features-2", "coalitions")
+    attackers = ("feature-toy by label", "label-toy by features", "label-toy by features-2")
     assert [line for line in said if "," not in line] == [
-        f"attack {place} of 4: {title}" for place, title in enumerate(attackers, 1)
+        f"attack {place} of 3: {title}" for place, title in enumerate(attackers, 1)
     ]
 
 
@@ -125,75 +120,14 @@ def test_the_run_again_is_the_same_run(keys: dict[str, Any]) -> None:
     np.testing.assert_allclose(weights_of(second), weights_of(run), atol=1e-5)
 
 
-# Coalitions.
-
-
-@pytest.mark.parametrize("protocol", ["clear", "exchange"])
-def test_a_coalition_reads_what_no_member_reads_alone(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two feature parties with 5 columns each solve batches of 10 rows only together."""
-    monkeypatch.setattr(redteam, "PASSIVE", (LABEL_SIGN,))
-    monkeypatch.setattr(redteam, "ACTIVE", ())
-    keys: dict[str, Any] = {"learning_rate": 0.01, "batch_size": 10, "epochs": 1, "row_norm": 1.0}
-    plan = plan_for((4, 5, 5), protocol=protocol, **keys)
-    found = {one.by: one for one in plumbob.audit(trained(plan, cut("breast-cancer", 100, 14)))}
-    together = found["features+features-2"]
-    assert (together.verdict, together.against, together.determined) == ("leaks", "label", 1.0)
-    assert together.rate == 1.0
-    assert all((found[name].rate or 0.0) < 1.0 for name in ("features", "features-2"))
-
-
-def test_a_coalition_attacks_actively(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two feature parties that choose their rows together read a label with each of their columns."""
-    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
-    plan = plan_for((2, 8, 8), protocol="exchange", epochs=1, start="xavier", row_norm=0.1)
-    said: list[str] = []
-    run = trained(plan, cut("breast-cancer", 60, 18))
-    found = {one.by: one for one in redteam.audit(run, ["label-chosen-rows"], said.append)}
-    assert {by: one.n for by, one in found.items()} == {"features": 8, "features-2": 8, "features+features-2": 16}
-    assert (found["features+features-2"].verdict, found["features+features-2"].rate) == ("leaks", 1.0)
-    assert "attack 3 of 3: coalitions, label-chosen-rows by features+features-2" in said
-
-
-def test_a_coalition_takes_its_members_noise_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three parties' noise only the victim's is left in the sums of the other two together."""
-    seen: list[float] = []
-
-    def kept(view: View) -> NotApplicable:
-        if view.plan.party(view.party).features == 8:
-            seen.append(float(np.std(view.sums)))
-        return NOTHING
-
-    monkeypatch.setattr(redteam, "PASSIVE", (Attack("label-kept", "features", kept, "section 0"),))
-    noise: dict[str, Any] = {"noise": "std", "noise_std": 50.0, "row_norm": 1.0, "learning_rate": 1e-6}
-    run = trained(plan_for((2, 4, 4), protocol="clear", epochs=8, **noise), made_up(rows=200, columns=10))
-    redteam.audit(run, ["label-kept"])
-    both = np.hstack([Truth.of(run).views[name].sums for name in ("features", "features-2")])
-    # Two helpers' noise against one's, in sums that are noise and little else.
-    assert seen[0] / float(np.std(both)) == pytest.approx(np.sqrt(1 / 2), rel=0.25)
-
-
-@pytest.mark.parametrize("open", ["never", "own"])
-def test_a_coalition_in_shares_reads_nothing_from_messages(open: str) -> None:
-    """What two of three parties saw together gives no attack more than `check` said before the run."""
-    plan = lattice_plan((4, 5, 5), open=open, epochs=3)
+def test_parties_that_join_are_judged_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody acts out a coalition: an audit of three parties has what `check` says of two together."""
+    monkeypatch.undo()
+    plan = lattice_plan((4, 5, 5), epochs=3)
     run = trained(plan, cut("breast-cancer", 100, 14))
-    together = [one for one in plumbob.audit(run) if "+" in one.by]
-    assert {one.by for one in together} == {"features+features-2", "label+features", "label+features-2"}
-    forecast = {(one.attack, one.by, one.against, one.target): one.verdict for one in plumbob.check(plan, 100)}
-    for one in together:
-        assert one.verdict != "leaks" or forecast[one.attack, one.by, one.against, one.target] == "leaks"
-    if open == "never":
-        assert not [one for one in together if one.verdict == "leaks"]
-
-
-def test_the_intercept_stays_the_last_column_of_a_coalition() -> None:
-    """A coalition that holds the label attacks as a label party does, whose last column is the intercept."""
-    run = trained(plan_for((2, 1, 2), protocol="clear"), cut("breast-cancer", 40, 5))
-    truth = Truth.of(run)
-    (with_label, *_) = [one for one in coalitions(truth.plan) if "label" in one.members]
-    view = merged_truth(truth, with_label).views[with_label.joint]
-    assert np.all(view.X[:, -1] == 1.0)
-    np.testing.assert_allclose(view.weights_before[-1][:2], truth.views["label"].weights_before[-1][:2])
+    found = {str(one) for one in plumbob.audit(run, ["label-sign"]) if "+" in one.by}
+    assert found
+    assert found <= {str(one) for one in plumbob.check(plan, 100)}
 
 
 # Weights opened by `shares`.

@@ -15,7 +15,6 @@ import numpy as np
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.check import all_findings, finished
-from plumbob.checking.coalitions import Coalition, coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.rules import is_floor
@@ -39,8 +38,7 @@ from plumbob.lab.attacks import (
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.attacks.label_chosen_rows import Choosing
 from plumbob.lab.attacks.label_stacked import MOST_ENTRIES
-from plumbob.lab.audit.again import RunsAgain, plan_again, run_again, tables_again
-from plumbob.lab.audit.colluding import arbiter_audit, merged_truth
+from plumbob.lab.audit.again import RunsAgain, plan_again, tables_again
 from plumbob.lab.audit.score import scored, without_claim
 from plumbob.lab.audit.truth import RunSource, Truth
 from plumbob.lab.exchange.engines.interface import Engine
@@ -58,10 +56,8 @@ CELLS = 50_000_000
 ENCRYPTED_COST = 8
 SECONDS_BETWEEN_LINES = 5.0
 NOT_LESS = "This run reached less than the plan allows, because the attacker chooses whom it brings:"
-BY_RULE_ALONE = (KEYS, MASKED_SHARES.name)
-"""Findings that nobody acts out: an audit has what `check` says of them."""
-OF_ALL_PARTIES = ("std", "heuristic")
-"""The kinds of noise that every party adds to its residuals."""
+BY_RULE_ALONE = (ARBITER, KEYS, MASKED_SHARES.name)
+"""Findings that nobody acts out, and neither are those of parties that join: an audit has what `check` says of them."""
 
 
 def audit(
@@ -126,11 +122,6 @@ def _attacks(
         for staged in chosen(STAGED, view.role, only):
             if only is not None or not staged.is_only_if_named:
                 yield f"{staged.name} by {name}", partial(_stage, staged, stage)
-    if any(coalitions(truth.plan)):
-        yield "coalitions", lambda tell: findings_together(truth, only, tell)
-    if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
-        again = plan_again(truth), tables_again(truth)
-        yield ARBITER, lambda tell: arbiter_audit(truth, *again, tell)
 
 
 def _watch(attack: Attack, by: str, truth: Truth, tell: Tell) -> list[Finding]:
@@ -150,37 +141,12 @@ def _stage(attack: StagedAttack, stage: RunsAgain, tell: Tell) -> Iterator[Findi
         yield from scored(attack, stage.by, claim, truth)
 
 
-def findings_together(truth: Truth, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:
-    """The findings of every attack of every coalition, as of one party.
-
-    Where all parties add noise, the coalition gets a run of its own, in which only the victim's noise is in its sums;
-    so do its active attacks.
-    """
-    for coalition in coalitions(truth.plan):
-        merged = merged_truth(truth, coalition)
-        for finding in _findings_of(coalition, merged, only, tell):
-            yield replace(finding, by=coalition.name)
-
-
-def _findings_of(coalition: Coalition, merged: Truth, only: Sequence[str] | None, tell: Tell) -> Iterator[Finding]:
-    joint = coalition.joint
-    role = merged.views[joint].role
-    passive = chosen(PASSIVE, role, only)
-    seen = run_again(merged) if passive and merged.plan.noise in OF_ALL_PARTIES else merged
-    for attack in passive:
-        tell(f"{attack.name} by {coalition.name}")
-        yield from scored(attack, joint, attack(seen.views[joint]), seen)
-    for active in chosen(ACTIVE, role, only):
-        tell(f"{active.name} by {coalition.name}")
-        yield from act_out(active, joint, merged)
-
-
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
     """The names of the attacks that `only` leaves out: what they would have found, nobody knows."""
     if only is None:
         return []
     judged = {one.attack for one in all_findings(Figures.of(plan))}
-    apart = {ARBITER, *BY_RULE_ALONE} - judged
+    apart = set(BY_RULE_ALONE) - judged
     return [name for name in names() if name not in only and name not in apart]
 
 
@@ -195,7 +161,7 @@ def refuse_unknown(only: Sequence[str] | None) -> None:
 def names() -> list[str]:
     """The names of all attacks, each once."""
     acted_out: list[Attack | ActiveAttack | StagedAttack] = [*PASSIVE, *ACTIVE, *STAGED]
-    return list(dict.fromkeys([*(attack.name for attack in acted_out), ARBITER, *BY_RULE_ALONE]))
+    return list(dict.fromkeys([*(attack.name for attack in acted_out), *BY_RULE_ALONE]))
 
 
 def passive_names() -> list[str]:
