@@ -1,6 +1,6 @@
 """Vertical logistic regression whose privacy can be checked, attacked and shown.
 
-This module stays light, because `import plumbob.crypto` passes through it and must load numpy and gmpy2 only: what it
+This module stays light, because `import plumbob.crypto` passes through it and must load numpy only: what it
 offers is imported when it is asked for.
 """
 
@@ -52,12 +52,19 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"plumbob.{name}")
+        return _imported(f"plumbob.{name}", name)
     if name not in _OFFERED:
         from plumbob.retired import no_attribute
 
         raise no_attribute("plumbob", name)
-    return getattr(import_module(_OFFERED[name]), name)
+    return getattr(_imported(_OFFERED[name], name), name)
+
+
+def _imported(module: str, name: str) -> Any:
+    from plumbob.extras import named_extras  # Late, as everything here.
+
+    with named_extras(f"plumbob.{name}"):
+        return import_module(module)
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plumbob.lab.attacks import *  # noqa: F403  # One list of names is enough.
-from plumbob.lab.attacks import __all__ as __all__
+from plumbob.extras import named_extras
+
+with named_extras("plumbob.attacks"):
+    from plumbob.lab.attacks import *  # noqa: F403  # One list of names is enough.
+    from plumbob.lab.attacks import __all__ as __all__
 
 if not TYPE_CHECKING:  # A type checker would believe in every name.
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Labels, Matrix
 from plumbob.errors import DataError
+from plumbob.extras import named_extras
 
 PARTS = ("train", "test", "all")
 CREDIT_FILE = "credit/UCI_Credit_Card.csv.gz"
@@ -135,7 +136,8 @@ def _loans_test_rows() -> NDArray[np.bool_]:
 
 
 def _breast_cancer(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
-    from sklearn.datasets import load_breast_cancer
+    with named_extras("breast-cancer"):
+        from sklearn.datasets import load_breast_cancer
 
     found = load_breast_cancer()
     columns = tuple(str(name) for name in found.feature_names)
@@ -144,7 +146,8 @@ def _breast_cancer(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
 
 
 def _digits(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
-    from sklearn.datasets import load_digits
+    with named_extras("digits-01"):
+        from sklearn.datasets import load_digits
 
     found = load_digits()
     is_01 = found.target <= 1

@@ -1,5 +1,6 @@
 """The plain installation: what only some verbs need is loaded by those verbs alone, and its absence names its extra."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,8 +21,8 @@ ASKED_FOR = (
     "plumbob.jobs",
 )
 TRAIN = ("train", "--data", "breast-cancer", "--features", "15,15", "--epochs", "1", "--quiet")
-# pyarrow and scikit-learn bring these along where they are installed.
-BROUGHT_ALONG = {"joblib", "pandas", "polars"}
+# What a study itself needs, and what pyarrow and scikit-learn bring along where it is installed.
+BROUGHT_ALONG = {"flint", "gmpy2", "joblib", "pandas", "polars", "sklearn"}
 
 
 def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
@@ -58,3 +59,34 @@ def test_an_absent_extra_is_named(
     ended = CliRunner().invoke(app, list(words))
     assert isinstance(ended.exception, PlumbobError)
     assert f".[{extra}]" in str(ended.exception)
+
+
+WITHOUT_AN_EXTRA = (
+    (("train", "--data", "loans", "--features", "9,9"), "gmpy2"),
+    (("train", "--data", "breast-cancer", "--features", "15,15"), "sklearn"),
+    (("paper", "attacks", "--quick"), "flint"),
+)
+
+
+@pytest.mark.parametrize(("words", "absent"), WITHOUT_AN_EXTRA, ids=lambda given: str(given))
+def test_a_study_without_the_extra_is_one_sentence(tmp_path: Path, words: tuple[str, ...], absent: str) -> None:
+    """A verb of the lab says what to install, and leaves nothing behind."""
+    program = f"import sys; sys.modules[{absent!r}] = None; from plumbob.cli import main; main()"
+    out = tmp_path / "out"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *words, "--out", str(out)], capture_output=True, text=True, timeout=120
+    )
+    assert (ended.returncode, out.exists()) == (1, False)
+    assert f"needs {absent}" in ended.stderr
+    assert "plumbob[lab]" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_python_says_what_the_estimator_needs() -> None:
+    """The same sentence as an error of ours."""
+    program = (
+        "import sys; sys.modules['sklearn'] = None; import plumbob\n"
+        "try:\n    plumbob.VerticalLogisticRegression\nexcept plumbob.PlumbobError as error:\n    print(error)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("plumbob.VerticalLogisticRegression needs sklearn, which the plain installation leaves out")

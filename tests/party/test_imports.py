@@ -29,7 +29,13 @@ sys.addaudithook(_note)
 """
 PROGRAM = "from plumbob.cli import main; main()"
 # The packages of every extra, as they are imported where that differs from the name they are installed by.
-IMPORTED_AS = {"pyyaml": "yaml", "pytest-timeout": "pytest_timeout", "pytest-xdist": "xdist"}
+IMPORTED_AS = {
+    "python-flint": "flint",
+    "scikit-learn": "sklearn",
+    "pyyaml": "yaml",
+    "pytest-timeout": "pytest_timeout",
+    "pytest-xdist": "xdist",
+}
 
 
 def packages_of_extras() -> set[str]:
@@ -41,7 +47,7 @@ def packages_of_extras() -> set[str]:
 
 
 # pyarrow itself imports pandas wherever it finds it, as it does beside these tests; the house asks for it nowhere.
-FORBIDDEN = {"flint", "sklearn", *packages_of_extras()} - {"pandas"}
+FORBIDDEN = packages_of_extras() - {"pandas"}
 # The lab, the engine for a cluster, and the readers of other systems' job files.
 UPSTAIRS = (
     "plumbob.lab",

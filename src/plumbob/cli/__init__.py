@@ -15,6 +15,7 @@ import typer
 from plumbob import __version__
 from plumbob.cli.commands import INTERRUPTED, VerbGroup, add_to
 from plumbob.errors import ROOM_ADVICE, PlumbobError
+from plumbob.extras import named_extras
 from plumbob.party import verbs as party_verbs
 from plumbob.terminal import LogHandler, complain
 from plumbob.verb import Verb
@@ -50,7 +51,8 @@ def main() -> None:
 
         completion_init()
     try:
-        command(*sys.argv[1:3])(prog_name="plumbob")
+        with named_extras("this"):
+            command(*sys.argv[1:3])(prog_name="plumbob")
     except PlumbobError as error:
         complain(f"plumbob: {error}")
         raise SystemExit(1) from None

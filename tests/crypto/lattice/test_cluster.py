@@ -173,7 +173,7 @@ def test_a_run_is_that_of_one_process(spread: list[workers.Task]) -> None:
     assert messages_of(there) == messages_of(here)
     assert shares_of(there) == shares_of(here)
     np.testing.assert_array_equal(weights_of(there), weights_of(here))
-    assert {"reply", "add_up", "reply_slots"} <= {task.operation for task in spread}
+    assert {"reply", "add_up"} <= {task.operation for task in spread}
 
 
 @pytest.mark.usefixtures("spread")
