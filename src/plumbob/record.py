@@ -214,16 +214,6 @@ class RunRecord:
     def from_dict(cls, stored: Any, source: object) -> "RunRecord":
         """Read a record strictly: one of another format, or with other fields, is refused."""
         names = {item.name for item in fields(cls)} - ONLY_IN_MEMORY
-        if isinstance(stored, dict):
-            # Earlier runs of the same format did not have them.
-            new = {
-                "calibration": {},
-                "by_place": False,
-                "accepted_cheating": False,
-                "accepted_evidence": False,
-                "account": {},
-            }
-            stored = {**new, **stored}
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:

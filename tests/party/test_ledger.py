@@ -1,6 +1,5 @@
 """The ledger of what each row and each label has spent, over runs, restarts and tables that overlap."""
 
-import hashlib
 import multiprocessing
 import os
 import sqlite3
@@ -308,38 +307,3 @@ def test_rows_and_labels_are_counted_apart(tmp_path: Path) -> None:
     book_labels(tmp_path / "ledger.db", PLAN, "first", IDS)
     assert SpendingLedger(tmp_path / "ledger.db").spent(IDS) == RowSpending()
     assert SpendingLedger(tmp_path / "ledger.db").book("first", IDS, PART, up_to(0.05)) == PART
-
-
-def test_what_was_spent_in_ledgers_of_their_own_is_spent(tmp_path: Path) -> None:
-    """Earlier versions kept rows and labels apart: both are taken over when the ledger is made, and never ignored."""
-    key, earlier = bytes(range(32)), sqlite3.connect(tmp_path / "row-budget.db")
-    with closing(earlier):
-        for statement in (
-            "CREATE TABLE secret (key BLOB NOT NULL)",
-            "CREATE TABLE runs (run TEXT PRIMARY KEY, rho REAL NOT NULL, failure REAL NOT NULL)",
-            "CREATE TABLE spent (person BLOB PRIMARY KEY, rho REAL NOT NULL, failure REAL NOT NULL) WITHOUT ROWID",
-            "PRAGMA user_version = 1",
-        ):
-            earlier.execute(statement)
-        person = hashlib.blake2b(b"anna", key=key, digest_size=16).digest()
-        earlier.execute("INSERT INTO secret VALUES (?)", (key,))
-        earlier.execute("INSERT INTO runs VALUES ('first', 0.25, 0.0)")
-        earlier.execute("INSERT INTO spent VALUES (?, 0.25, 0.0)", (person,))
-        earlier.commit()
-    (tmp_path / "released").mkdir()
-    (tmp_path / "released" / "labels.json").write_text('{"runs": {"second": 0.5}, "rho": {"bert": 0.5}}')
-    rows, labels = (SpendingLedger(tmp_path / "ledger.db", what) for what in ("rows", "labels"))
-    assert (rows.spent(["anna"]), rows.spent(["bert"])) == (RowSpending(0.25), RowSpending())
-    assert (labels.spent(["anna"]), labels.spent(["bert"])) == (RowSpending(), RowSpending(0.5))
-    # Their runs are known, so that one which is resumed is not booked again.
-    assert rows.book("first", ["anna"], RowSpending(0.25)) == RowSpending(0.25)
-    assert labels.book("second", ["bert"], RowSpending(0.5)) == RowSpending(0.5)
-
-
-@pytest.mark.parametrize("name", ["row-budget.db", "released/labels.json"])
-def test_an_earlier_ledger_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path, name: str) -> None:
-    """Nothing is booked beside it."""
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    (tmp_path / name).write_bytes(b"neither of the two")
-    with pytest.raises(DataError, match=f"{name}: .*ledger of what"):
-        SpendingLedger(tmp_path / "ledger.db").spent(["anna"])

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
-import msgspec
-
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.plan import Plan
@@ -27,20 +25,11 @@ SCHEMA = (
     "CREATE TABLE spent (what TEXT, person BLOB, rho REAL NOT NULL, failure REAL NOT NULL, PRIMARY KEY (what, person))"
     " WITHOUT ROWID",
 )
-LEDGER_OF_ROWS, LEDGER_OF_LABELS = "row-budget.db", "released/labels.json"
-"""Where earlier versions kept rows and labels apart: what was spent there stays spent."""
 USUAL_DELTA = 1e-6
 SLACK = 1e-6
 """Tolerance for epsilons, which are searched for: a run that spends exactly what is left must not fail."""
 PATIENCE = 600.0
 """Seconds to wait for another run that is booking: with many rows that takes time."""
-
-
-class _LabelsAlone(msgspec.Struct, forbid_unknown_fields=True):
-    """The former ledger of labels: runs that are booked, and for each id the zCDP of all of them together."""
-
-    runs: dict[str, float]
-    rho: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -136,47 +125,8 @@ class SpendingLedger:
         if version < VERSION:
             for statement in SCHEMA:
                 database.execute(statement)
-            self._take_over_rows(database)
-            self._take_over_labels(database)
-            database.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _take_over_rows(self, database: sqlite3.Connection) -> None:
-        """Take over the spendings and the key of a former ledger of rows; without one, make a new key."""
-        file = self.file.with_name(LEDGER_OF_ROWS)
-        if not file.exists():
             database.execute("INSERT INTO secret VALUES (?)", (SYSTEM_RANDOMNESS.draw(32),))
-            return
-        with closing(sqlite3.connect(file)) as earlier:
-            try:
-                [version] = earlier.execute("PRAGMA user_version").fetchone()
-                secrets = earlier.execute("SELECT key FROM secret").fetchall()
-            except sqlite3.Error:
-                version, secrets = 0, []
-            if version != VERSION or len(secrets) != 1:
-                raise DataError(
-                    f"{file}: this ledger of what rows have spent cannot be taken over; restore it from a copy, or use"
-                    " the version of Plumbob that wrote it"
-                )
-            database.execute("INSERT INTO secret VALUES (?)", secrets[0])
-            database.executemany("INSERT INTO runs VALUES ('rows', ?)", earlier.execute("SELECT run FROM runs"))
-            spent = earlier.execute("SELECT person, rho, failure FROM spent")
-            database.executemany("INSERT INTO spent VALUES ('rows', ?, ?, ?)", spent)
-
-    def _take_over_labels(self, database: sqlite3.Connection) -> None:
-        """Take over the spendings of a former ledger of labels, which held them by id."""
-        file = self.file.parent / LEDGER_OF_LABELS
-        if not file.exists():
-            return
-        try:
-            earlier = msgspec.json.decode(file.read_bytes(), type=_LabelsAlone)
-        except msgspec.DecodeError:
-            raise DataError(
-                f"{file}: expected the ledger of what labels have spent; restore it from a copy: without it nobody"
-                " knows what is left"
-            ) from None
-        database.executemany("INSERT INTO runs VALUES ('labels', ?)", ((run,) for run in earlier.runs))
-        people = zip(self._people(database, earlier.rho), earlier.rho.values(), strict=True)
-        database.executemany("INSERT INTO spent VALUES ('labels', ?, ?, 0)", people)
+            database.execute(f"PRAGMA user_version = {VERSION}")
 
     def _people(self, database: sqlite3.Connection, ids: Iterable[str]) -> Iterator[bytes]:
         """The ledger's hash of each id."""
