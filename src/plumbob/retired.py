@@ -45,6 +45,7 @@ RETIRED: dict[str, str] = {
     "plumbob lab --data-dir": "`plumbob audit` trains on data sets",
     "plumbob lab --out": "`plumbob lab FOLDER` lists the runs in a folder",
     "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
+    "plumbob runs": "`plumbob party status` lists a party's runs, and the page of `plumbob lab` those of a folder",
     "plumbob predict --cost": CHOOSE,
     "plumbob predict --threshold": CHOOSE,
     "plumbob runs": "`plumbob lab FOLDER` lists the runs in a folder, and `plumbob party status` those of a party",

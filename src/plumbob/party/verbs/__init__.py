@@ -79,10 +79,7 @@ class Init(
     days: Annotated[int, Flag("Validity of the certificate, in days.", low=1)] = USUAL_DAYS
     passphrase: Annotated[
         bool,
-        Flag(
-            "Encrypt the key. Commands then ask for the passphrase, or read it from PLUMBOB_PASSPHRASE, or from"
-            " the file descriptor whose number is in PLUMBOB_PASSPHRASE_FD."
-        ),
+        Flag("Encrypt the key. Commands then ask for the passphrase, or read it from PLUMBOB_PASSPHRASE."),
     ] = False
     table: flags.TableFlags = flags.NOTHING_SAID
     reading: "ColumnChoices | None" = None
@@ -103,18 +100,6 @@ class Init(
             reading=self.reading or self.table.choices(),
         )
         return init(self.home, settings, self.days, self.passphrase)
-
-
-@dataclass(frozen=True)
-class EncryptKey(PartyVerb, words="party passphrase", section=SET_UP):
-    """Encrypt this party's key with a passphrase, or change it; the old one is asked for first."""
-
-    remove: Annotated[bool, Flag("Leave the key unencrypted.")] = False
-
-    def do(self, caller: Caller) -> Result:
-        from plumbob.party.verbs.setup import encrypt_key
-
-        return encrypt_key(self.home, self.remove)
 
 
 @dataclass(frozen=True)
@@ -148,15 +133,22 @@ class Join(PartyVerb, words="party join", section=SET_UP, example="party join pl
 class Renew(PartyVerb, words="party renew", section=SET_UP, example="party renew --days 365"):
     """Issue a new certificate for the same key; peers must join again.
 
-    You can do this before or after the old one expires.
+    You can do this before or after the old one expires. With --passphrase, only the key's passphrase changes.
     """
 
     days: Annotated[int, Flag("Validity of the new certificate, in days.", low=1)] = USUAL_DAYS
+    passphrase: Annotated[
+        bool,
+        Flag(
+            "Encrypt the key with a new passphrase (read from PLUMBOB_NEW_PASSPHRASE, or asked for) and keep the"
+            " certificate."
+        ),
+    ] = False
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.party.verbs.setup import renew
+        from plumbob.party.verbs.setup import encrypt_key, renew
 
-        return renew(self.home, self.days)
+        return encrypt_key(self.home) if self.passphrase else renew(self.home, self.days)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from plumbob.data.tables import EncodingChoices
 from plumbob.net.identity import Certificate, Invitation
 from plumbob.party.doctor import OWN_ADDRESS, apart, examine, next_step, reach_of, remedy
 from plumbob.party.home import Home
-from plumbob.party.passphrase import NEW_VARIABLE, VARIABLE, new_passphrase
+from plumbob.party.passphrase import NEW_VARIABLE, new_passphrase
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.party.verbs import Doctor, Join
 from plumbob.plan.encodings import ENCODING_KEYS, suggested_keys
@@ -114,13 +114,11 @@ def renew(folder: Path, days: int) -> Result:
     return {**_certificate_fields(certificate), "token": home.invitation().token(), "lines": lines}
 
 
-def encrypt_key(folder: Path, remove: bool) -> Result:
-    """Encrypt the key's file under another passphrase, or under none."""
+def encrypt_key(folder: Path) -> Result:
+    """Encrypt the key's file with a passphrase, or with another one."""
     identity = Home.open(folder).identity
-    # The usual variable has the old one, if there is an old one.
-    identity.encrypt("" if remove else new_passphrase(NEW_VARIABLE if identity.password else VARIABLE))
-    how = "no longer encrypted" if remove else "encrypted; every command now needs the passphrase"
-    return {"encrypted": not remove, "lines": [f"{identity.key_file}: {how}"]}
+    identity.encrypt(new_passphrase(NEW_VARIABLE))
+    return {"encrypted": True, "lines": [f"{identity.key_file}: encrypted; every command now needs the passphrase"]}
 
 
 def invite(folder: Path) -> Result:
