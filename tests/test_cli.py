@@ -37,7 +37,7 @@ VERBS = [
     ["train"],
     ["audit"],
     ["predict"],
-    ["receipt"],
+    ["party", "receipt"],
     ["report"],
     ["export"],
     ["lab"],
@@ -273,14 +273,14 @@ def test_report_is_made_again(cli: CommandLine, runs: Path, tmp_path: Path) -> N
 
 def test_receipt_counts_and_compares(cli: CommandLine, runs: Path) -> None:
     """What was on, how often, and that both ends hashed the same bytes; weak keys are named in words."""
-    receipt = cli.answer("receipt", str(runs / "exchange"))
+    receipt = cli.answer("party", "receipt", str(runs / "exchange"))
     assert (receipt["keys"], receipt["key_bits"], receipt["key_profile"]) == ("paillier", 512, "test-only")
     assert receipt["randomness"] == "kernel"
     # Nobody signed it: it agrees with itself, and that is all.
     assert (receipt["consistent"], receipt["verified"]) == (True, False)
     assert {stream["verdict"] for stream in receipt["streams"]} == {"same at both ends"}
     assert all(party["messages_sent"] > 0 and party["bytes_sent"] > 0 for party in receipt["parties"])
-    assert cli("receipt", str(runs / "exchange")) == 0
+    assert cli("party", "receipt", str(runs / "exchange")) == 0
     assert "for tests only" in cli.out
 
 
@@ -289,12 +289,12 @@ def test_receipt_notices_a_difference(cli: CommandLine, runs: Path, tmp_path: Pa
     record = json.loads((runs / "exchange" / "run.json").read_text())
     record["parties"][0]["received_streams"]["features"] = "0" * 64
     (tmp_path / "run.json").write_text(json.dumps(record))
-    assert cli("receipt", str(tmp_path)) == 1
+    assert cli("party", "receipt", str(tmp_path)) == 1
     assert "features -> label: DIFFERS" in cli.out
     record = json.loads((runs / "exchange" / "run.json").read_text())
     record["plan"] = record["plan"].replace("epochs = 2", "epochs = 3")
     (tmp_path / "run.json").write_text(json.dumps(record))
-    assert cli("receipt", str(tmp_path), "--json") == 1
+    assert cli("party", "receipt", str(tmp_path), "--json") == 1
     assert json.loads(cli.out)["plan_agrees"] is False
 
 
@@ -691,7 +691,9 @@ def test_unseen_category_at_prediction(cli: CommandLine, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "verb", [["receipt"], ["export"], ["attack"], ["predict", "--data", "breast-cancer"]], ids=lambda verb: verb[0]
+    "verb",
+    [["party", "receipt"], ["export"], ["attack"], ["predict", "--data", "breast-cancer"]],
+    ids=lambda verb: verb[0],
 )
 def test_not_the_folder_of_a_run(cli: CommandLine, tmp_path: Path, verb: list[str]) -> None:
     """A folder without a run, or with a damaged one, is refused in a sentence."""

@@ -97,9 +97,9 @@ def test_pairing_by_place_is_shown_everywhere(cli: CommandLine, files: list[str]
     assert json.loads((run / "run.json").read_text())["by_place"] is True
     for page in ("report.html", "summary.html"):
         assert "Rows were paired by their place" in (run / page).read_text()
-    assert cli("receipt", str(run)) == 0
+    assert cli("party", "receipt", str(run)) == 0
     assert PAIRED in cli.out
-    assert cli("receipt", str(run), "--json") == 0
+    assert cli("party", "receipt", str(run), "--json") == 0
     assert json.loads(cli.out)["by_place"] is True
     assert cli("train", "--data", *files, "--id", "client", *WORDS, "--out", str(tmp_path / "ids")) == 0
     assert PAIRED not in cli.out

@@ -46,6 +46,8 @@ RETIRED: dict[str, str] = {
     "plumbob lab --out": "`plumbob lab FOLDER` lists the runs in a folder",
     "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
     "plumbob runs": "`plumbob party status` lists a party's runs, and the page of `plumbob lab` those of a folder",
+    "plumbob receipt": "`plumbob party receipt` shows and compares receipts",
+    "plumbob party passphrase": "`plumbob party renew --passphrase` encrypts the key with a new passphrase",
     "plumbob predict --cost": CHOOSE,
     "plumbob predict --threshold": CHOOSE,
     "plumbob runs": "`plumbob lab FOLDER` lists the runs in a folder, and `plumbob party status` those of a party",

@@ -143,7 +143,7 @@ def test_the_examples_on_one_machine_work(tmp_path: Path, monkeypatch: pytest.Mo
     assert run_example("train", "--accept-leaks") == 0
     assert run_example("predict") == 0
     assert Path("scores.csv").exists()
-    assert {run_example(verb) for verb in ("report", "receipt", "export")} == {0}
+    assert {run_example(verb) for verb in ("report", "export")} == {0}
     assert run_example("audit") == 3
 
 

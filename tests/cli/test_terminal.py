@@ -38,7 +38,7 @@ def test_a_plan_file_does_not_steer_the_terminal(tmp_path: Path, verb: list[str]
 
 def test_a_file_name_does_not_steer_the_terminal(tmp_path: Path) -> None:
     """A folder of somebody else's may hold files of any name."""
-    told = typed("receipt", str(tmp_path / HOSTILE))
+    told = typed("party", "receipt", str(tmp_path / HOSTILE))
     assert "plumbob: " in told
     assert not steers(told)
 

@@ -15,7 +15,6 @@ import pytest
 from plumbob import cli
 from plumbob.checking.check import check
 from plumbob.checking.rules import assumes, leaves_a_trace
-from plumbob.commands.receipt import peer_signatures
 from plumbob.crypto.lattice import Small
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
@@ -31,6 +30,7 @@ from plumbob.party.receipts import signature_of
 from plumbob.party.replay import NOT_THE_TRAININGS, source_of
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.verbs.auditing import read_statement, write_statement
+from plumbob.party.verbs.receipt import peer_signatures
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import Share
@@ -216,14 +216,14 @@ def test_what_an_auditor_and_a_peer_type(
     assert replayed(session) == 0
     assert NOT_THE_TRAININGS in " ".join(capsys.readouterr().out.split())
     assert plumbob(monkeypatch, "auditor", "sign", statement, "--auditor", auditor) == 0
-    assert plumbob(monkeypatch, "receipt", kept.folder / "label", "--statement", statement) == 0
+    assert plumbob(monkeypatch, "party", "receipt", kept.folder / "label", "--statement", statement) == 0
     assert "features's auditor signed: Every one of the" in capsys.readouterr().out
     assert replayed(session) == 0
     assert NOT_THE_TRAININGS not in " ".join(capsys.readouterr().out.split())
     stored = read_statement(statement)
     write_statement(statement, {**stored.statement, "honest": False, "verdict": "features: it does not follow"})
     assert plumbob(monkeypatch, "auditor", "sign", statement, "--auditor", auditor) == 0
-    assert plumbob(monkeypatch, "receipt", kept.folder / "label", "--statement", statement) == 1
+    assert plumbob(monkeypatch, "party", "receipt", kept.folder / "label", "--statement", statement) == 1
     assert "DIFFERS      what features sent, and what follows" in capsys.readouterr().out
 
 

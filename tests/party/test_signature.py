@@ -14,13 +14,12 @@ from plumbob.checking.check import check, notes
 from plumbob.checking.headlines import headlines
 from plumbob.cli import app
 from plumbob.cli.commands import show
-from plumbob.commands import receipt
 from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party.home import Home, Outcome
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs import Sign
+from plumbob.party.verbs import Sign, receipt
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller
@@ -211,7 +210,7 @@ def test_a_finished_run_is_not_signed_again(finished: Organisations) -> None:
 def receipt_of(*words: str | Path) -> tuple[int, dict[str, Any], str]:
     """Exit code, what programs read and what people read of `plumbob receipt`."""
     runner = CliRunner()
-    arguments = ["receipt", *map(str, words)]
+    arguments = ["party", "receipt", *map(str, words)]
     printed, told = runner.invoke(app, [*arguments, "--json"]), runner.invoke(app, arguments)
     return told.exit_code, json.loads(printed.stdout), told.stdout
 
@@ -253,7 +252,9 @@ def test_another_fingerprint_is_a_failure(finished: Organisations) -> None:
     assert (code, shown["consistent"], shown["verified"]) == (1, True, False)
     with pytest.raises(SettingsError, match="--fingerprint: 4 signs, expected the 64 hexadecimal digits"):
         CliRunner().invoke(
-            app, ["receipt", str(finished.run_folder("label")), "--fingerprint", "beef"], catch_exceptions=False
+            app,
+            ["party", "receipt", str(finished.run_folder("label")), "--fingerprint", "beef"],
+            catch_exceptions=False,
         )
 
 

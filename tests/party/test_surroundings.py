@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.commands import receipt
 from plumbob.errors import DataError
 from plumbob.net.address import Address
 from plumbob.net.identity import Identity
 from plumbob.party.home import Home
+from plumbob.party.verbs import receipt
 from tests.net.support import ConnectProxy, called, dialling, plain_context
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Organisations, steps_finished

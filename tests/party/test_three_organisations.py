@@ -101,7 +101,9 @@ def test_from_three_raw_files_to_scores_of_new_people(tmp_path: Path) -> None:
     assert_joint_is_better(records[0], by=0.1)
     assert len(records[0].parsed_plan.learners) == 3
     (run,) = (bank.folder / "party/runs").iterdir()
-    receipt = subprocess.run([sys.executable, "-c", PROGRAM, "receipt", str(run)], capture_output=True, text=True)
+    receipt = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "party", "receipt", str(run)], capture_output=True, text=True
+    )
     assert receipt.returncode == 0, receipt.stderr
     assert "If someone cheats:" in receipt.stdout
     named = ("--name", "new", "--data", "new.csv")

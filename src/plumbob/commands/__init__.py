@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from plumbob.verb import CONSISTENT, JUDGED, Argument, Caller, Flag, Result, Verb, flags
+from plumbob.verb import JUDGED, Argument, Caller, Flag, Result, Verb, flags
 
 PLANS, LOOK_AT_RUNS = "Plan and check", "Look at runs"
 PlanToRead = Annotated[Path, Argument("Plan file (TOML).", "PLAN")]
@@ -101,37 +101,3 @@ class WriteReport(Verb, words="report", section=LOOK_AT_RUNS, example="report ru
         from plumbob.commands.report import run
 
         return run(self.folder, self.out)
-
-
-@dataclass(frozen=True)
-class ShowReceipt(Verb, words="receipt", section=LOOK_AT_RUNS, example="receipt run", codes=CONSISTENT):
-    """Show which protections a run really used, or compare two parties' records of it."""
-
-    folders: Annotated[Sequence[Path], Argument("Folder of a run, or of each party's side of one run.", "RUN_DIR...")]
-    home: Annotated[
-        Path | None,
-        Flag(
-            "A party's folder: signatures are verified by the certificates pinned there.",
-            envvar="PLUMBOB_HOME",
-            is_folder=True,
-        ),
-    ] = None
-    fingerprint: Annotated[
-        Sequence[str], Flag("Fingerprint of a signer's certificate, as you compared it (repeatable).")
-    ] = ()
-
-    statement: Annotated[
-        Path | None, Flag("An auditor's statement about a peer's replay, to check against this run.", is_file=True)
-    ] = None
-
-    def do(self, caller: Caller) -> Result:
-        from plumbob.commands.receipt import KnownCertificates, compare, run
-        from plumbob.party.home import Home
-
-        known = KnownCertificates.given(None if self.home is None else Home.open(self.home), self.fingerprint)
-        return run(self.folders[0], known, self.statement) if len(self.folders) == 1 else compare(self.folders, known)
-
-    def exit_code(self, result: Result) -> int:
-        statement = result.get("statement")
-        is_cleared = statement is None or statement.get("honest") is True
-        return 0 if is_cleared and result["consistent"] and (result["verified"] or not self.fingerprint) else 1

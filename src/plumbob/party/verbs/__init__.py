@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from plumbob.verb import DONE, Argument, Caller, Flag, Result, Verb, flags
+from plumbob.verb import CONSISTENT, DONE, Argument, Caller, Flag, Result, Verb, flags
 
 if TYPE_CHECKING:
     from plumbob.data import ColumnChoices
@@ -361,6 +361,42 @@ class Forget(PartyVerb, words="party forget", section=LOOK_AFTER, example="party
         from plumbob.party.verbs.status import forget
 
         return forget(self)
+
+
+@dataclass(frozen=True)
+class ShowReceipt(
+    Verb, words="party receipt", section=LOOK_AFTER, example="party receipt party/runs/3f2a9c01b7de", codes=CONSISTENT
+):
+    """Show which protections a run really used, or compare two parties' records of it."""
+
+    folders: Annotated[Sequence[Path], Argument("Folder of a run, or of each party's side of one run.", "RUN_DIR...")]
+    home: Annotated[
+        Path | None,
+        Flag(
+            "A party's folder: signatures are verified by the certificates pinned there.",
+            envvar="PLUMBOB_HOME",
+            is_folder=True,
+        ),
+    ] = None
+    fingerprint: Annotated[
+        Sequence[str], Flag("Fingerprint of a signer's certificate, as you compared it (repeatable).")
+    ] = ()
+
+    statement: Annotated[
+        Path | None, Flag("An auditor's statement about a peer's replay, to check against this run.", is_file=True)
+    ] = None
+
+    def do(self, caller: Caller) -> Result:
+        from plumbob.party.home import Home
+        from plumbob.party.verbs.receipt import KnownCertificates, compare, run
+
+        known = KnownCertificates.given(None if self.home is None else Home.open(self.home), self.fingerprint)
+        return run(self.folders[0], known, self.statement) if len(self.folders) == 1 else compare(self.folders, known)
+
+    def exit_code(self, result: Result) -> int:
+        statement = result.get("statement")
+        is_cleared = statement is None or statement.get("honest") is True
+        return 0 if is_cleared and result["consistent"] and (result["verified"] or not self.fingerprint) else 1
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def _signed(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result
         *_quality_lines(record),
         *record.remarks,
         f"for its page: plumbob report {run.path}",
-        f"to see the signed receipt: plumbob receipt {run.path}",
+        f"to see the signed receipt: plumbob party receipt {run.path}",
     ]
     receipt = receipts.signature_of(run)
     if receipt.is_valid:

@@ -1,4 +1,4 @@
-"""`receipt`: shows which protections a run used, and whether the two ends of each channel hashed the same bytes.
+"""`party receipt`: shows which protections a run used, and whether the two ends of each channel hashed the same bytes.
 
 A record that agrees with itself is *consistent*. It is *verified* only if the party that kept it has signed it, by a
 certificate that the reader has compared: anybody can make one in a party's name. Two parties' folders are compared with
