@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from plumbob.commands.receipt import run as receipt
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.net import Data, Link
 from plumbob.party import evidence, prediction, training
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.kept_seals import FOLDER
 from plumbob.party.verbs.auditing import sign_statement, statement_mistakes, write_statement
+from plumbob.party.verbs.receipt import run as receipt
 from plumbob.plan import Plan
 from plumbob.protocol.account import LAST, SIGNATURE_BYTES
 from plumbob.protocol.handshake import Participant
