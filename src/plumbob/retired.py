@@ -39,19 +39,19 @@ RETIRED: dict[str, str] = {
     "plumbob attack": "`plumbob audit RUN_DIR` attacks a run that is there",
     "plumbob bench": "`python -m benchmarks` in the source folder prints the tables of docs/benchmarks.md",
     "plumbob completion": "`plumbob --install-completion` sets up your shell",
+    "plumbob party passphrase": "`plumbob party renew --passphrase` encrypts the key with a new passphrase",
     "plumbob party predict --cost": CHOOSE,
     "plumbob party predict --local-if-away": "score with a model of your own columns, trained by a tool of your choice",
     "plumbob party predict --threshold": CHOOSE,
     "plumbob lab --data-dir": "`plumbob audit` trains on data sets",
     "plumbob lab --out": "`plumbob lab FOLDER` lists the runs in a folder",
     "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
-    "plumbob runs": "`plumbob party status` lists a party's runs, and the page of `plumbob lab` those of a folder",
-    "plumbob receipt": "`plumbob party receipt` shows and compares receipts",
-    "plumbob party passphrase": "`plumbob party renew --passphrase` encrypts the key with a new passphrase",
     "plumbob predict --cost": CHOOSE,
     "plumbob predict --threshold": CHOOSE,
     "plumbob runs": "`plumbob lab FOLDER` lists the runs in a folder, and `plumbob party status` those of a party",
     "plumbob.VerticalLogisticRegression(engine)": "there is one engine, the kernel; leave it out",
+    "plumbob receipt": "`plumbob party receipt` shows and compares receipts",
+    "plumbob runs": "`plumbob party status` lists a party's runs, and the page of `plumbob lab` those of a folder",
 }
 
 Given = ParamSpec("Given")
