@@ -9,12 +9,12 @@ import pytest
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
 from plumbob.party.home import Home
 from plumbob.party.plan_runs import SHORT as CHARACTERS
-from plumbob.party.plan_runs import PlanRuns, one_session
+from plumbob.party.plan_runs import PlanRuns, beginnings, make_run_folder, one_session, open_journal
 from plumbob.party.scores import refuse_unwritable
 from plumbob.party.settings import HomeSettings
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED
-from plumbob.run_folder import JOURNAL
+from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.support import run_parties
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
@@ -29,23 +29,57 @@ def home(tmp_path: Path) -> Home:
     return Home.create(tmp_path / "label", HomeSettings("label"))
 
 
-def test_runs_are_numbered_by_the_highest(home: Home) -> None:
-    """A run that was deleted does not make the next one take up another's folder."""
-    names = [PlanRuns(home, PLAN).open_run(is_new).path.name for is_new in (False, False, True)]
-    assert names == [SHORT, SHORT, f"{SHORT}-2"]
-    (home.runs / SHORT).rmdir()
-    assert PlanRuns(home, PLAN).open_run(is_new=False).path.name == f"{SHORT}-2"
-    assert PlanRuns(home, PLAN).open_run(is_new=True).path.name == f"{SHORT}-3"
+def begun(run: RunFolder, *facts: str) -> None:
+    """A run that was begun here; it remembers a peer if a fact says so."""
+    with open_journal(run.path) as journal:
+        journal.identity()
+        for fact in facts:
+            journal.note(fact, b"ab")
 
 
-def test_predictions_come_from_the_last_finished_run(home: Home) -> None:
-    """A later run that is under way, or failed, does not stand in the way."""
+def test_a_plan_is_run_once(home: Home) -> None:
+    """A finished run is never replaced, and gives the model for predictions; before, there is none."""
+    runs = PlanRuns(home, PLAN)
     with pytest.raises(DataError, match="plumbob party train PLAN"):
-        PlanRuns(home, PLAN).last_finished()
-    first, second = (PlanRuns(home, PLAN).open_run(is_new=True) for _ in range(2))
-    first.save_record(unfinished_record(PLAN, 40, FINISHED))
-    second.save_record(unfinished_record(PLAN, 40, "running"))
-    assert PlanRuns(home, PLAN).last_finished() == first
+        runs.finished_run()
+    run = runs.open_run(is_new=False)
+    assert run.path.name == SHORT
+    run.save_record(unfinished_record(PLAN, 40, "running"))
+    with pytest.raises(DataError, match="plumbob party train PLAN"):
+        runs.finished_run()
+    run.save_record(unfinished_record(PLAN, 40, FINISHED))
+    assert runs.finished_run() == runs.open_run(is_new=False) == run
+    with pytest.raises(DataError, match="has finished; a plan is run once: change its title"):
+        runs.open_run(is_new=True)
+    assert run.record().is_finished
+
+
+def test_a_run_without_a_result_begins_again_in_its_folder(home: Home) -> None:
+    """Its journal is gone, its evidence is kept, and it is counted if a peer was met."""
+    runs = PlanRuns(home, PLAN)
+    for number, facts in enumerate(((), ("run/features",), (), ("run/features",))):
+        run = runs.open_run(is_new=number > 0)
+        begun(run, *facts)
+        (run.path / "evidence").mkdir()
+        (run.path / "evidence" / "head.json").write_text(str(number))
+    run = runs.open_run(is_new=True)
+    assert run.path.name == SHORT
+    assert beginnings(run) == 3
+    kept = sorted((run.path / "earlier").glob("*/evidence/head.json"))
+    assert [file.read_text() for file in kept] == ["1", "3"]
+    assert not run.journal_file.exists()
+    with open_journal(run.path), pytest.raises(JournalError, match="another process"):
+        runs.open_run(is_new=True)
+
+
+def test_a_plan_whose_hash_begins_alike_is_another_plan(home: Home) -> None:
+    """Two plans with the same first digits cost seconds to find: one of them must not use the other's run or limits."""
+    runs, other = PlanRuns(home, PLAN), PLAN.replace(title="another", most_rows=10**6)
+    place = make_run_folder(home.runs / SHORT)
+    (place / "plan.toml").write_text(other.to_toml(), encoding="utf-8")
+    for use in (partial(runs.open_run, is_new=False), runs.finished_run):
+        with pytest.raises(DataError, match="holds a run of another plan whose hash begins like this one's"):
+            use()
 
 
 def test_a_second_session_leaves_the_first_one_alone(home: Home) -> None:
@@ -107,15 +141,16 @@ def test_an_alignment_that_a_peer_has_heard_of_keeps_its_folder(unaligned: Organ
 
 def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
     """`party status` names every run, also beside one of another version."""
-    damaged, good = (PlanRuns(home, PLAN).open_run(is_new=True) for _ in range(2))
+    damaged = PlanRuns(home, PLAN).open_run(is_new=False)
     damaged.record_file.write_text("{}")
-    good.save_record(unfinished_record(PLAN, 40, FINISHED))
-    lines = home.status().lines
+    other = PLAN.replace(title="another")
+    good = PlanRuns(home, other).open_run(is_new=False)
+    good.keep(unfinished_record(other, 40, FINISHED))
     named = "(named after its plan's hash)"
-    assert lines == [
+    assert set(home.status().lines) == {
         f"run {SHORT} {named}: its run.json cannot be read: damaged, or written by another version",
-        f"run {SHORT}-2 {named}: finished",
-    ]
+        f"run {good.path.name} of plan 'another': finished",
+    }
 
 
 def test_scores_that_cannot_be_written_are_not_asked_for(tmp_path: Path) -> None:

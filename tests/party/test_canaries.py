@@ -256,7 +256,7 @@ def provoke(organisations: Organisations) -> None:
 
 def complaint(organisations: Organisations, name: str, *words: str) -> str:
     """What a command says that fails while nobody else is there."""
-    command = organisations.type(name, *words, seconds_to_tell=0.1)
+    command = organisations.type(name, *words)
     assert command.wait() == 1, command.printed
     return command.complained
 

@@ -164,7 +164,7 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
 
 
 def test_ids_that_nobody_aligned_are_named_and_never_scored(organisations: Organisations) -> None:
-    """They stand in the file without a score; where no other id is asked for, everybody ends at once and hears why."""
+    """They stand in the file without a score; where no other id is asked for, no peer is met."""
     commands = predicted(organisations, asked=["--ids", "0", "--ids", "P4711"])
     assert [command.process.exitcode for command in commands.values()] == [0, 0, 0], commands["label"].complained
     header, scored, absent = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()
@@ -172,17 +172,13 @@ def test_ids_that_nobody_aligned_are_named_and_never_scored(organisations: Organ
     assert scored.startswith("0,")
     assert absent == "P4711,,,,"
     assert "1 id has no score, because some party does not have the row" in commands["label"].printed
-    commands = predicted(organisations, asked=["--ids", "P4711"])
-    assert [command.process.exitcode for command in commands.values()] == [1, 1, 1]
-    assert "'P4711' is not among the 40 aligned rows; for new rows" in commands["label"].complained
-    for name in ("features", "features-2"):
-        assert "label takes no part: 'it cannot use its own table as it is" in commands[name].complained
-        assert "P4711" not in commands[name].complained
+    alone = asked_of(organisations, "--ids", "P4711")
+    assert alone.process.exitcode == 1
+    assert "'P4711' is not among the 40 aligned rows; for new rows" in alone.complained
 
 
-@pytest.mark.usefixtures("nobody_waits")
-def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_path: Path) -> None:
-    """Then it is told here all the same, soon, and no session is left."""
+def test_a_mistake_leaves_no_session(organisations: Organisations, tmp_path: Path) -> None:
+    """It is told before anybody is met."""
     home = organisations.home("label")
     with pytest.raises(DataError, match="'nobody' is not among the 40 aligned rows"):
         Home.open(home).predict(organisations.plan_file, ids=["nobody"], out=tmp_path / "scores.csv")
@@ -210,7 +206,6 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
-@pytest.mark.usefixtures("nobody_waits")
 def test_new_rows_that_were_not_aligned(organisations: Organisations) -> None:
     """Whoever predicts a new file at once reads what to type first, with the name and the file."""
     new = organisations.folder / "new.csv"

@@ -209,7 +209,6 @@ def test_only_the_label_party_chooses_keys(homes: tuple[Path, Path]) -> None:
         propose(homes[1], {"bins": 5}, ColumnChoices(), homes[1].parent / "x.toml", lambda words: None)
 
 
-@pytest.mark.usefixtures("nobody_waits")
 def test_a_plan_that_is_there_is_not_overwritten(homes: tuple[Path, Path]) -> None:
     """A plan that is there is not overwritten: it may be signed already."""
     (homes[0].parent / "0.toml").write_text("mine")

@@ -117,7 +117,6 @@ def organisations(tmp_path: Path) -> Iterator[Organisations]:
     place.close()
 
 
-@pytest.mark.usefixtures("nobody_waits")
 def test_short_keys_need_a_word_of_their_own(tmp_path: Path) -> None:
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
     place = Organisations(SHORT_KEYS, tables_for(SHORT_KEYS, *made_up(columns=SHORT_KEYS.columns)), tmp_path)

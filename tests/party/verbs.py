@@ -25,7 +25,7 @@ from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.exchange.paillier import PublicKey
 from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.simulate import Run
-from plumbob.party import conversation, signature, training
+from plumbob.party import signature, training
 from plumbob.party.home import Home
 from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
@@ -49,8 +49,6 @@ class Circumstances:
 
     largest_file: int = 0
     """Bytes that a file may have, 0 for any number."""
-    seconds_to_tell: float = conversation.SECONDS_TO_TELL
-    """Seconds that a refused command spends on telling peers; few where no peer is there."""
     secrets: Path | None = None
     """A folder that gets everything that was drawn at random, and the masks and the noise that became of it."""
     hook: Hook | None = None
@@ -218,7 +216,6 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
         keep_secrets(circumstances.secrets)
     if circumstances.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
-    conversation.SECONDS_TO_TELL = circumstances.seconds_to_tell
     if circumstances.hook is not None:
         cheat = partial(party_at, instead=hooked(LatticeParty, circumstances.hook))
         training.party_at = cheat  # type: ignore[attr-defined]  # No flag or file of a party could do this.

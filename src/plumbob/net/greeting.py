@@ -16,9 +16,8 @@ from plumbob.net.memory import Data
 from plumbob.plan import PARTY_NAME
 from plumbob.plan.writing import MARK_DIGITS, differing_keys
 
-VERSION = 3
+VERSION = 4
 LARGEST_GREETING = 1024  # bytes
-LONGEST_SENTENCE = 200  # characters
 GREETING_SECONDS = 10.0
 LISTENING_SECONDS = 5.0  # How long a reader listens before it looks whether it is still wanted.
 
@@ -26,7 +25,6 @@ Purpose = Literal["doctor", "propose", "align", "train", "predict"]
 Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
 ListName = Annotated[str, msgspec.Meta(pattern=rf"\A({PARTY_NAME.pattern})?\Z")]
 Marks = Annotated[str, msgspec.Meta(pattern=rf"\A([0-9a-f]{{{MARK_DIGITS}}}){{0,100}}\Z")]
-Sentence = Annotated[str, msgspec.Meta(pattern=rf"\A[ -~]{{0,{LONGEST_SENTENCE}}}\Z")]
 RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]
 
 
@@ -39,11 +37,9 @@ class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     plan: Hash = ""  # the plan's hash, empty where there is none
     keys: Marks = ""  # four digits for each of the plan's values, to name those that differ
     name: ListName = ""  # of the list of rows that is aligned or predicted, where there are several
-    number: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0  # of the run, as the sender counts; 0 where it is none
     run: RunId = ""  # the sender's journal
     knows: RunId = ""  # the peer's journal that the sender remembers
     received: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0  # messages that the sender has for good
-    refuses: Sentence = ""  # why the sender takes no part after all; empty where it does
     clock: float = msgspec.field(default_factory=time.time)  # seconds since 1970
 
 

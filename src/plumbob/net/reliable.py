@@ -110,8 +110,6 @@ class ReliableLink:
         """How the last connection ended, in brackets, for whoever waits in vain for a message; empty before."""
         self._told = ""
         self._peer_run: str | None = None
-        self.peer_number = 0
-        """The run's number as the peer counts; 0 before they met."""
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
         self._is_closed = False
         self._outdated = 0
@@ -209,7 +207,6 @@ class ReliableLink:
             if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
                 self._dismiss(connection, self._say_to_wait(theirs))
                 return
-            self._hear_refusal(theirs)
             try:
                 self._refuse_other_run(theirs)
             except OutdatedGreetingError:
@@ -249,13 +246,6 @@ class ReliableLink:
             self._told = reason
             self._on_waiting(reason)
         return reason
-
-    def _hear_refusal(self, theirs: Greeting) -> None:
-        """Hear a refusal before the peer counts as met: it has no run that could be continued."""
-        if theirs.refuses:
-            raise RemoteProtocolError(
-                f"{self.peer} takes no part: {theirs.refuses!r}. Type this again once it has put that right"
-            )
 
     def _refuse_other_run(self, theirs: Greeting) -> None:
         ours = self._terms
@@ -306,7 +296,7 @@ class ReliableLink:
             if self._is_closed:
                 raise TransportError("this end is closed")
             older, self._connection = self._connection, connection
-            self._peer_run, self.peer_number = theirs.run, theirs.number
+            self._peer_run = theirs.run
             self._outdated = 0
             self._notify_everybody()
         if older is not None:

@@ -1,7 +1,7 @@
 """One party's place in one conversation: who it is, its rows, its folder, and how it reaches the others."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,11 +15,9 @@ from plumbob.errors import IdentityError, SettingsError
 from plumbob.net.greeting import Greeting, Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import (
-    LARGEST_REFUSAL,
     ConnectorFor,
     Conversation,
     conversation,
-    tell_refusals,
 )
 from plumbob.party.home import Home
 from plumbob.party.kept_seals import SealKeeper
@@ -62,8 +60,6 @@ class PartyRun:
     tell: Tell = lambda words: None
     list_name: str = ""
     """The name of the list under which the rows are, or were, aligned."""
-    number: int = 0
-    """The run's number among those of the plan, as this side counts; the highest one wins. 0 = not counted."""
     signature: PlanSignature | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     signer: Signer | None = None
@@ -87,12 +83,11 @@ class PartyRun:
         patience: float | None = None,
     ) -> Iterator[Conversation]:
         """Meet everybody whom this purpose needs."""
-        number = self.number if purpose == "train" else 0
         status = status or Status(purpose)
         with (
             kept_up_to_date(self.folder, status) as watch,
             conversation(
-                topic_of(self.plan, purpose, self.list_name, number),
+                topic_of(self.plan, purpose, self.list_name),
                 peers_of(self.plan, self.name, purpose),
                 journal,
                 self.connector_for,
@@ -103,11 +98,6 @@ class PartyRun:
             ) as talk,
         ):
             yield talk
-
-    def tell_refusals(self, purpose: Purpose) -> AbstractContextManager[None]:
-        """Tell the peers what is refused before `talk`."""
-        peers = peers_of(self.plan, self.name, purpose)
-        return tell_refusals(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
 
     def draws(self, journal: SqliteJournal, brought: bytes = b"", root: bytes | None = None) -> Draws:
         """The source of all randomness of this session, fixed before its first message; a test may give the root."""
@@ -181,24 +171,15 @@ def _ledger(home: Home) -> "SpendingLedger":
     return SpendingLedger(home.ledger_file)
 
 
-def tell_refusals_at(
-    home: Home, plan: Plan, purpose: Purpose, tell: Tell, list_name: str = ""
-) -> AbstractContextManager[None]:
-    """Tell the peers what is refused before this side takes part; peers that were never joined cannot hear it."""
-    peers = [peer for peer in peers_of(plan, home.identity.name, purpose) if peer in home.pinned]
-    connector_for = _connector_for(home, plan, LARGEST_REFUSAL, tell)
-    return tell_refusals(topic_of(plan, purpose, list_name), peers, connector_for, tell)
-
-
 def peers_of(plan: Plan, own: str, purpose: Purpose) -> list[str]:
     """Everybody else that this purpose needs: an arbiter takes part in training alone."""
     arbiter = None if plan.arbiter is None or purpose == "train" else plan.arbiter.name
     return [party.name for party in plan.parties if party.name not in (own, arbiter)]
 
 
-def topic_of(plan: Plan, purpose: Purpose, list_name: str = "", number: int = 0) -> Greeting:
-    """The topic, which must be the same at both ends, but for the run's number, as this side counts."""
-    return Greeting(purpose=purpose, plan=plan.hash(), name=list_name, keys=marks_of(plan), number=number)
+def topic_of(plan: Plan, purpose: Purpose, list_name: str = "") -> Greeting:
+    """The topic, which must be the same at both ends."""
+    return Greeting(purpose=purpose, plan=plan.hash(), name=list_name, keys=marks_of(plan))
 
 
 def _connector_for(home: Home, plan: Plan, largest_message: int, tell: Tell) -> ConnectorFor:

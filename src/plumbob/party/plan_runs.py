@@ -1,100 +1,105 @@
-"""The folders of one plan's runs and sessions at a party, by number and by name.
+"""The folders of one plan's run and sessions at a party, by the plan's hash.
 
 HOME/runs/
-  HASH, HASH-2, ...          runs, by the first characters of the plan's hash; see `plumbob.run_folder`
+  HASH                       the run, by the first characters of the plan's hash; see `plumbob.run_folder`
+  HASH/earlier/1, 2, ...     what is left of beginnings that came to no result: their evidence, without their journal
   align-HASH[.NAME]          rows being aligned
   predict-HASH               a prediction under way
+
+A plan is run once: a run that finished is never replaced. One that ended without a result begins again in its folder.
 """
 
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from plumbob.errors import DataError
+from plumbob.errors import DataError, JournalError
 from plumbob.net.identity import make_private_folder
 from plumbob.party.conversation import MET
-from plumbob.party.home import RUNS, Home
-from plumbob.party.status import read_status
+from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.sqlite_journal import JournalContents, SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
 
 SHORT = 12  # Characters of a plan's hash in a folder's name.
+EARLIER = "earlier"
+LOCK = "journal.lock"
+RUN_ONCE = "a plan is run once: change its title for another run, and sign it again"
 ENDED_EARLY = ("interrupted", "failed")
 
 
 @dataclass(frozen=True)
 class PlanRuns:
-    """Finds the folders of one plan's runs and sessions; most methods make none."""
+    """Finds the folders of one plan's run and sessions; most methods make none."""
 
     home: Home
     plan: Plan
 
+    @property
+    def run(self) -> RunFolder:
+        """The plan's run, begun or not."""
+        run = RunFolder(self.home.runs / self._short)
+        if run.plan_file.exists() and Plan.load(run.plan_file).hash() != self.plan.hash():
+            raise DataError(
+                f"{run.path}: holds a run of another plan whose hash begins like this one's, which does not happen by "
+                "chance; use the plan that was signed, and ask whoever sent this one"
+            )
+        return run
+
     def open_run(self, is_new: bool) -> RunFolder:
-        """The last run of this plan, or the next one; a run that no peer ever met does not count."""
-        runs = self._by_number()
-        if runs and not is_new:
-            return runs[max(runs)]
-        if runs and is_unstarted(runs[max(runs)].path):
-            shutil.rmtree(runs.pop(max(runs)).path)
-        return RunFolder(self._make(self._name(max(runs, default=0) + 1)))
+        """The plan's run, made if it was never begun; with `is_new` it begins again. A finished run is refused."""
+        run = self.run
+        make_run_folder(run.path)
+        if is_new:
+            if run.is_finished():
+                raise DataError(f"{run.path}: this plan's run has finished; {RUN_ONCE}")
+            set_beginning_aside(run)
+        return run
 
-    def number(self, run: RunFolder) -> int:
-        """The run's number, the same at every party."""
-        return int(run.path.name.removeprefix(self._short).removeprefix("-") or "1")
-
-    def renumber(self, run: RunFolder, number: int) -> RunFolder:
-        """Move a run to the number that the parties agreed on; it is higher than that of any run here."""
-        return RunFolder(run.path.rename(run.path.with_name(self._name(number))))
-
-    def has_finished(self) -> bool:
-        """Whether some run of this plan finished here."""
-        return any(run.is_finished() for run in self._by_number().values())
-
-    def last_finished(self) -> RunFolder:
-        """The last run that finished; DataError if none did."""
-        runs = self._by_number()
-        for number in sorted(runs, reverse=True):
-            if runs[number].is_finished():
-                return runs[number]
-        raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
+    def finished_run(self) -> RunFolder:
+        """The run, once it has finished; DataError before."""
+        if not self.run.is_finished():
+            raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
+        return self.run
 
     def alignment_folder(self, list_name: str) -> Path:
         """The folder of an alignment. It is not made: an alignment that meets nobody leaves none."""
         return self.home.runs / f"align-{self._short}{f'.{list_name}' if list_name else ''}"
 
     def make_prediction_folder(self) -> Path:
-        return self._make(f"predict-{self._short}")
+        return make_run_folder(self.home.runs / f"predict-{self._short}")
 
     @property
     def _short(self) -> str:
         return self.plan.hash()[:SHORT]
 
-    def _name(self, number: int) -> str:
-        return self._short if number == 1 else f"{self._short}-{number}"
 
-    def _make(self, name: str) -> Path:
-        return make_run_folder(self.home.runs / name)
+def set_beginning_aside(run: RunFolder) -> None:
+    """Erase the journal of a run that came to no result, and keep what else it left apart from the next beginning."""
+    with open_journal(run.path) as journal:
+        has_begun = is_met(run)
+        # Overwritten first, if the disk has room for that: a file that is only removed can be brought back.
+        with suppress(JournalError):
+            journal.forget()
+    for file in run.path.glob(f"{JOURNAL}*"):
+        file.unlink()
+    left = [file for file in run.path.iterdir() if file.name not in (EARLIER, LOCK)]
+    earlier = run.path / EARLIER / str(beginnings(run))
+    make_private_folder(earlier.parent)
+    make_private_folder(earlier)
+    for file in left:
+        file.rename(earlier / file.name)
+    if not has_begun:
+        # Nobody was met: there is nothing to answer for.
+        shutil.rmtree(earlier)
 
-    def _by_number(self) -> dict[int, RunFolder]:
-        short = self._short
-        places = self.home.runs.glob(f"{short}*")
-        numbered = ((place.name.removeprefix(short).removeprefix("-") or "1", place) for place in places)
-        runs = {int(number): RunFolder(place) for number, place in numbered if number.isdigit()}
-        for run in runs.values():
-            self._refuse_other_plan(run)
-        return runs
 
-    def _refuse_other_plan(self, run: RunFolder) -> None:
-        """Refuse a folder of another plan: its name is only the beginning of a hash, and two can be made alike."""
-        if run.plan_file.exists() and Plan.load(run.plan_file).hash() != self.plan.hash():
-            raise DataError(
-                f"{run.path}: holds a run of another plan whose hash begins like this one's, which does not happen by "
-                "chance; use the plan that was signed, and ask whoever sent this one"
-            )
+def beginnings(run: RunFolder) -> int:
+    """How often a run was begun with a peer that was met, this time included."""
+    return 1 + len(list((run.path / EARLIER).glob("*")))
 
 
 def make_run_folder(place: Path) -> Path:
@@ -102,20 +107,6 @@ def make_run_folder(place: Path) -> Path:
     make_private_folder(place.parent)
     make_private_folder(place)
     return place
-
-
-def is_unstarted(folder: Path) -> bool:
-    """Whether no peer was ever met (or, with all parties here, no step was finished) and no process works on it."""
-    run = RunFolder(folder)
-    status = read_status(folder)
-    if status is not None and status.is_alive:
-        return False
-    if folder.parent.name == RUNS:
-        # A journal that cannot be read may be one that a peer waits for.
-        is_begun = "identity" in read_contents(run.journal_file).facts
-        return not run.record_file.exists() and is_begun and not is_met(run)
-    record = run.record()
-    return record.status.startswith(ENDED_EARLY) and record.steps == 0
 
 
 def is_met(run: RunFolder) -> bool:

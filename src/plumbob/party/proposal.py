@@ -21,7 +21,6 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from functools import partial
 
@@ -33,7 +32,7 @@ from plumbob.data.tables import EncodingChoices
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import FRAME
-from plumbob.party.conversation import ConnectorFor, conversation, tell_refusals
+from plumbob.party.conversation import ConnectorFor, conversation
 from plumbob.party.home import Home
 from plumbob.plan import Party, Plan
 from plumbob.plan.encodings import ENCODING_KEYS, TRIED_BINS, DraftedEncoding, TableSize, encoding_of
@@ -95,11 +94,6 @@ def propose(
             f"expected one party with a label, {found} named one; name it with --label at that party, and at no other"
         )
     return agreed
-
-
-def tell_refusals_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
-    """Tell the peers what is refused before a proposal begins."""
-    return tell_refusals(TOPIC, list(home.pinned), _connector_for(home, tell), tell)
 
 
 def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:

@@ -38,28 +38,36 @@ def train(
 
     A test may give the root of what is drawn.
     """
-    with party_run.tell_refusals("train"):
-        _refuse_changed_data(party_run, journal)
-        # A run that is over draws nothing more, and its journal may have forgotten what it drew from.
-        draws = party_run.draws(journal, root=root) if journal.fact(OVER) is None else None
+    _refuse_changed_data(party_run, journal)
     folder = RunFolder(party_run.folder)
-    if draws is not None:
-        started = time.perf_counter()
-        status = Status("train", noun=party_run.plan.step_nouns[0])
-        with party_run.talk("train", journal, status) as talk:
-            participant = _agreed(party_run, talk, journal, draws)
-            party = party_at(participant, party_run.table, _follow(status, progress))
-            scores = run_to_its_quality(party)
-            record, absurd = _filed(party_run, journal, party, scores)
-            folder.keep(replace(record, seconds=time.perf_counter() - started))
-            folder.settle()
-            journal.note(OVER, b"")
+    is_over = journal.fact(OVER) is not None
+    if journal.fact(PARTED) is not None:
+        journal.forget()
+        return folder.record()
+    # A run that is over draws nothing more, and its journal may have forgotten what it drew from.
+    draws = None if is_over else party_run.draws(journal, root=root)
+    started = time.perf_counter()
+    status = Status("train", noun=party_run.plan.step_nouns[0])
+    absurd = None
+    try:
+        # Whoever is over comes back only for a peer that died before its own end, and soon gives it up.
+        with party_run.talk("train", journal, status, party_run.lingering if is_over else None) as talk:
+            if draws is not None:
+                participant = _agreed(party_run, talk, journal, draws)
+                party = party_at(participant, party_run.table, _follow(status, progress))
+                scores = run_to_its_quality(party)
+                record, absurd = _filed(party_run, journal, party, scores)
+                folder.keep(replace(record, seconds=time.perf_counter() - started))
+                folder.settle()
+                journal.note(OVER, b"")
             _leave(party_run, talk, journal)
-        # Only now, with the peers gone: what we think of our weights is not theirs to know.
-        if absurd is not None:
-            raise absurd
-    elif journal.fact(PARTED) is None:
-        _wait_for_the_late(party_run, journal)
+    except TransportError as error:
+        if not is_over:
+            raise
+        party_run.tell(f"the run was over already, and nobody asked for anything more ({error})")
+    # Only now, with the peers gone: what we think of our weights is not theirs to know.
+    if absurd is not None:
+        raise absurd
     if journal.fact(PARTED) is not None:
         journal.forget()
     return folder.record()
@@ -69,15 +77,6 @@ def give_up_the_late(journal: SqliteJournal) -> None:
     """Erase what is kept for late peers: results stay here, but those peers can no longer finish the run."""
     journal.note(PARTED, b"")
     journal.forget()
-
-
-def _wait_for_the_late(party_run: PartyRun, journal: SqliteJournal) -> None:
-    """Wait after the end for a peer that died before its own, and may still need what was sent to it."""
-    try:
-        with party_run.talk("train", journal, patience=party_run.lingering) as talk:
-            _leave(party_run, talk, journal)
-    except TransportError as error:
-        party_run.tell(f"the run was over already, and nobody asked for anything more ({error})")
 
 
 def _follow(status: Status, progress: AfterStep | None) -> AfterStep:

@@ -280,7 +280,7 @@ class Train(PartyVerb, words="party train", section=RUN, example="party train jo
 
     plan: flags.PlanFile
     _: KW_ONLY
-    new: Annotated[bool, Flag("Start another run of the same plan; all parties must do so.")] = False
+    new: Annotated[bool, Flag("Begin a run without a result again; all parties must do so.")] = False
     allow_test_keys: Annotated[bool, Flag("Train with keys that are too short to protect anything.")] = False
 
     def do(self, caller: Caller) -> Result:

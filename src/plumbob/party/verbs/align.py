@@ -17,7 +17,7 @@ from plumbob.data.ids import TEXT, PackedIds
 from plumbob.net import Connection
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
-from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import PlanRuns, make_run_folder, open_journal
 from plumbob.party.rows import (
     checked_list_name,
@@ -53,16 +53,15 @@ def align(options: Align, caller: Caller) -> Result:
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name = checked_list_name(options.name)
-    with tell_refusals_at(home, plan, "align", tell, name):
-        table = (own_ids if name else own_table)(home, plan, options.data, options.duplicates)
-        choose = None
-        if not name:
-            choose = choice_of_held_out(home, plan, options.split_by, options.data, options.duplicates)
-        refuse_several_rows_of_one(plan, table.choices.duplicates)
-        duplicates, repeated_rows = table.choices.duplicates, table.repeated
-        # Ids are all that is needed of it from here on, and they take less memory than its texts.
-        table = replace(table, columns=(), labels=None)
-        ids = PackedIds.of(table.ids, repeat=duplicates == "repeat")
+    table = (own_ids if name else own_table)(home, plan, options.data, options.duplicates)
+    choose = None
+    if not name:
+        choose = choice_of_held_out(home, plan, options.split_by, options.data, options.duplicates)
+    refuse_several_rows_of_one(plan, table.choices.duplicates)
+    duplicates, repeated_rows = table.choices.duplicates, table.repeated
+    # Ids are all that is needed of it from here on, and they take less memory than its texts.
+    table = replace(table, columns=(), labels=None)
+    ids = PackedIds.of(table.ids, repeat=duplicates == "repeat")
     for remark in remarks_on_ids(table):
         tell(remark)
     del table

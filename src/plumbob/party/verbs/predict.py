@@ -20,7 +20,7 @@ from plumbob.party import prediction
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
 from plumbob.party.home import Home
-from plumbob.party.party_run import party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.party_run import party_run_at, refuse_strangers
 from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import aligned_before, checked_list_name, ids_only, place_of
 from plumbob.party.scores import refuse_unwritable, unusual_lines, write_scores
@@ -52,8 +52,7 @@ def predict(options: Predict, tell: Tell) -> Result:
     home, plan = Home.open(options.home), plan_of(options.plan)
     if options.test is None:
         return _predict_aligned(home, plan, options, None, tell)
-    with tell_refusals_at(home, plan, "align", tell, TEST):
-        labels = _test_labels(home, plan, options)
+    labels = _test_labels(home, plan, options)
     aligning = Align(options.plan, home=options.home, name=TEST, data=options.test, new=True)
     tell(align(aligning, Caller(tell))["lines"][0])
     return _predict_aligned(home, plan, replace(options, name=TEST, data=options.test), labels, tell)
@@ -72,20 +71,18 @@ def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None
     name = checked_list_name(options.name)
     runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
-    with tell_refusals_at(home, plan, "predict", tell, name):
-        run = runs.last_finished()
-        part = ModelPart.load(run.part_file(home.identity.name))
-        if part.classes is None:
-            raise DataError("the label party's part names no classes; was it saved by another version?")
-        table, absent = _table_to_predict(home, plan, part, name, options.data, options.strict)
-        if options.ids:
-            rows, absent = _rows_asked(table, options.ids)
-        else:
-            rows = list(range(len(table)))
-        refuse_unwritable(Path(options.out))
+    run = runs.finished_run()
+    part = ModelPart.load(run.part_file(home.identity.name))
+    if part.classes is None:
+        raise DataError("the label party's part names no classes; was it saved by another version?")
+    table, absent = _table_to_predict(home, plan, part, name, options.data, options.strict)
+    if options.ids:
+        rows, absent = _rows_asked(table, options.ids)
+    else:
+        rows = list(range(len(table)))
+    refuse_unwritable(Path(options.out))
     place = runs.make_prediction_folder()
-    with tell_refusals_at(home, plan, "predict", tell, name):
-        keeping = _keeping(home, plan, run, len(table))
+    keeping = _keeping(home, plan, run, len(table))
     party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
     meeting = SECONDS_FOR_PEERS if options.wait is None else options.wait
     party_run = replace(party_run, list_name=name, keeping=keeping, finished_run=run.path, meeting=meeting)
@@ -118,12 +115,11 @@ def answer_once(
     """Answer one session about the list of this name, as a feature party."""
     runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
-    with tell_refusals_at(home, plan, "predict", tell, name):
-        run = runs.last_finished()
-        part = ModelPart.load(run.part_file(home.identity.name))
-        table, _ = _table_to_predict(home, plan, part, name, data, strict)
-        place = runs.make_prediction_folder()
-        keeping = _keeping(home, plan, run, len(table))
+    run = runs.finished_run()
+    part = ModelPart.load(run.part_file(home.identity.name))
+    table, _ = _table_to_predict(home, plan, part, name, data, strict)
+    place = runs.make_prediction_folder()
+    keeping = _keeping(home, plan, run, len(table))
     party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
     party_run = replace(party_run, list_name=name, keeping=keeping, finished_run=run.path, meeting=meeting)
     ledger = AnsweredRows.of(home, plan)
@@ -237,7 +233,7 @@ def _test_labels(home: Home, plan: Plan, options: Predict) -> dict[str, int] | N
     """The labels by id, at the label party; read first, so that a file without any is refused before peers come."""
     if options.name or options.data is not None or options.ids:
         raise DataError("--test goes without --name, --data and --ids: all rows of that file are aligned and judged")
-    run = PlanRuns(home, plan).last_finished()
+    run = PlanRuns(home, plan).finished_run()
     if home.identity.name != plan.label_party.name:
         return None
     reading = replace(ids_only(home), positive=home.settings.reading.positive)

@@ -24,7 +24,7 @@ from plumbob.party.evidence import evidence_bytes
 from plumbob.party.home import Home
 from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
 from plumbob.party.plan_runs import open_journal
-from plumbob.party.proposal import DraftFor, Proposal, tell_refusals_at
+from plumbob.party.proposal import DraftFor, Proposal
 from plumbob.party.proposal import propose as propose_to_peers
 from plumbob.party.rows import whole_table
 from plumbob.party.settings import HomeSettings
@@ -48,13 +48,12 @@ MOST_RUNS = 100
 def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> Result:
     """Agree on a plan and write its file; shows what this party's own table gives under it."""
     home = Home.open(folder)
-    with tell_refusals_at(home, tell):
-        home = _with_choices(home, reading)
-        own = whole_table(home)
-        # Whoever names a column of weights wants them used.
-        weighs = {} if own.weights is None else {"row_weights": "label party"}
-        drafts = _Drafts(own, {**weighs, **keys})
-        proposal = _prepare(home, drafts, out)
+    home = _with_choices(home, reading)
+    own = whole_table(home)
+    # Whoever names a column of weights wants them used.
+    weighs = {} if own.weights is None else {"row_weights": "label party"}
+    drafts = _Drafts(own, {**weighs, **keys})
+    proposal = _prepare(home, drafts, out)
     plan, reason = _agree_on_plan(home, proposal, tell)
     remark = "" if reason is None else reason.sentence
     out.parent.mkdir(parents=True, exist_ok=True)

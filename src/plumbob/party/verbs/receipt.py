@@ -17,7 +17,7 @@ from plumbob.counting import counted
 from plumbob.errors import DataError, IdentityError, SettingsError
 from plumbob.net.identity import Certificate
 from plumbob.party.home import RUNS, Home
-from plumbob.party.plan_runs import is_met
+from plumbob.party.plan_runs import beginnings, is_met
 from plumbob.party.receipts import NOT_SIGNED, Signed, signature_of
 from plumbob.party.signature import verify_message
 from plumbob.party.verbs.auditing import plan_in, read_statement, sealed_by, statement_mistakes
@@ -91,7 +91,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         return _about_unsettled(own, statement, known)
     refuse_unsettled(own)
     record, signed = with_verdicts(own.record()), signature_of(own)
-    plan, begun, judgement = record.parsed_plan, runs_begun(folder), judged(record)
+    plan, begun, judgement = record.parsed_plan, _begun(own), judged(record)
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
     consistent = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)
@@ -123,7 +123,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "accepted_evidence": record.accepted_evidence,
         "headlines": judgement.headlines.to_dict(),
         "by_place": record.by_place,
-        "runs_begun": begun,
+        "begun": begun,
         "warnings": [*warnings(record), *record.notes],
         "parties": [_counts(party) for party in record.parties],
         "streams": channels,
@@ -138,7 +138,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "opened_bits": {party.name: opened_bits(plan, party.name) for party in plan.learners},
         "lines": [
             *_lines(record, judgement, channels, plan_agrees),
-            *([f"begun        {counted(begun, 'run')} under this plan, finished or not"] if begun else []),
+            *([f"begun        {counted(begun, 'time')} by this party, to a result or not"] if begun else []),
             *(_peer_in_words(one) for one in peers),
             *([] if stated is None else [f"statement    {_statement_in_words(stated.statement, mistakes)}"]),
             f"signature    {_signature_in_words(signed, known)}",
@@ -190,17 +190,12 @@ def refuse_unsettled(run: RunFolder) -> None:
         )
 
 
-def runs_begun(folder: Path) -> int:
-    """How many runs were begun under this plan, by their numbers, common to all parties; 0 outside a party's runs.
+def _begun(run: RunFolder) -> int:
+    """How often this party began the run with its peers, to a result or not; 0 outside a party's runs.
 
     A party may break off once the seed is known and begin again: whoever reads a receipt sees how often.
     """
-    place = folder.resolve()
-    if place.parent.name != RUNS:
-        return 0
-    plan, _, _ = place.name.partition("-")
-    numbers = (other.name.removeprefix(plan).removeprefix("-") or "1" for other in place.parent.glob(f"{plan}*"))
-    return max(int(number) for number in numbers if number.isdigit())
+    return beginnings(run) if run.path.resolve().parent.name == RUNS else 0
 
 
 def compare(folders: Sequence[Path], known: KnownCertificates = NOBODY) -> dict[str, object]:

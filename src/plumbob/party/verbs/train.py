@@ -9,10 +9,9 @@ from plumbob.counting import counted, decimal, seconds
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature, training
 from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
-from plumbob.party.conversation import OtherNumber
 from plumbob.party.home import Home
-from plumbob.party.party_run import PartyRun, largest_message, party_run_at, refuse_strangers, tell_refusals_at
-from plumbob.party.plan_runs import PlanRuns, open_journal
+from plumbob.party.party_run import PartyRun, largest_message, party_run_at, refuse_strangers
+from plumbob.party.plan_runs import RUN_ONCE, PlanRuns, beginnings, open_journal
 from plumbob.party.rows import aligned_table, is_arbiter
 from plumbob.party.verbs import Train
 from plumbob.plan import Plan
@@ -32,38 +31,28 @@ def train(asked: Train, caller: Caller) -> Result:
     """Take part in a run, from its beginning or from where it was interrupted."""
     home, plan, tell = Home.open(asked.home), plan_of(asked.plan), caller.tell
     refuse_strangers(home, plan)
-    with tell_refusals_at(home, plan, "train", tell):
-        _refuse_test_keys(plan, asked.allow_test_keys)
-        signed = signature.own_signature(home, plan)
-        table = None if is_arbiter(home, plan) else aligned_table(home, plan)
+    _refuse_test_keys(plan, asked.allow_test_keys)
+    signed = signature.own_signature(home, plan)
+    table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     if plan.seed:
         tell(f"the plan fixes the seed ({plan.seed}): everybody knows batches and starting weights beforehand")
     rows = len(table) if table is not None else plan.rows
-    runs = PlanRuns(home, plan)
-    run = runs.open_run(asked.new)
-    party_run = replace(party_run_at(home, plan, table, run.path, largest_message(plan, rows), tell), signature=signed)
-    while True:
-        try:
-            with tell_refusals_at(home, plan, "train", tell):
-                keeping = _keeping(home, plan, run, rows) if plan.keeps_evidence else None
-            place = replace(party_run, folder=run.path, number=runs.number(run), keeping=keeping)
-            run.plan_file.write_text(plan.to_toml(), encoding="utf-8")
-            with (
-                StepProgress(plan.protocol, caller.quiet, plan.step_nouns[0]) as progress,
-                open_journal(run.path) as journal,
-            ):
-                _book(home, place, journal, tell)
-                record = training.train(place, journal, progress)
-            break
-        except OtherNumber as other:
-            # Nothing was sent yet; the journal is closed, and keeps its identity under the new name.
-            run = runs.renumber(run, other.number)
-            tell(f"this is run {other.number} of the plan on another side, so it is here too: {run.path}")
+    run = PlanRuns(home, plan).open_run(asked.new)
+    party_run = party_run_at(home, plan, table, run.path, largest_message(plan, rows), tell)
+    keeping = _keeping(home, plan, run, rows) if plan.keeps_evidence else None
+    run.plan_file.write_text(plan.to_toml(), encoding="utf-8")
+    with (
+        StepProgress(plan.protocol, caller.quiet, plan.step_nouns[0]) as progress,
+        open_journal(run.path) as journal,
+    ):
+        place = replace(party_run, signature=signed, keeping=keeping)
+        _book(home, place, journal, tell)
+        record = training.train(place, journal, progress)
     result = _signed(home, plan, record, run)
     # An arbiter takes no part in prediction.
     if table is None:
         return result
-    has_room = has_room_for_all(home, plan, rows, runs.number(run))
+    has_room = has_room_for_all(home, plan, rows, beginnings(run))
     return {**result, "lines": [*result["lines"], *next_commands(plan, plan_argument(asked.plan), rows, has_room)]}
 
 
@@ -90,11 +79,10 @@ def _book(home: Home, party_run: PartyRun, journal: SqliteJournal, tell: Tell) -
     plan, table = party_run.plan, party_run.table
     if table is None:
         return
-    with party_run.tell_refusals("train"):
-        if home.identity.name == plan.label_party.name:
-            _book_labels(home, plan, journal.identity(), table.ids)
-        else:
-            book_held_out(home, plan, journal, len(table))
+    if home.identity.name == plan.label_party.name:
+        _book_labels(home, plan, journal.identity(), table.ids)
+    else:
+        book_held_out(home, plan, journal, len(table))
 
 
 def _book_labels(home: Home, plan: Plan, run: str, ids: Sequence[str]) -> None:
@@ -116,7 +104,7 @@ def _signed(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result
     receipt = receipts.signature_of(run)
     if receipt.is_valid:
         lines = [
-            f"this run was finished already, and signed on {receipt.date}; --new starts another run of the plan",
+            f"this run was finished already, and signed on {receipt.date}; {RUN_ONCE}",
             *lines,
         ]
     else:
@@ -143,11 +131,11 @@ def _auc(model: str, found: Mapping[str, float | None]) -> str:
     return f"{model} {decimal(found.get('auc'))}{interval}"
 
 
-def has_room_for_all(home: Home, plan: Plan, rows: int, runs: int) -> bool:
+def has_room_for_all(home: Home, plan: Plan, rows: int, begun: int) -> bool:
     """Whether every aligned row may still be scored, as far as this party knows: the label party keeps no count."""
     is_asking = home.identity.name == plan.label_party.name
     held_out = plan.held_out(rows) if shows_quality(plan, rows) else 0
-    used = held_out * runs if is_asking else AnsweredRows.of(home, plan).answered()
+    used = held_out * begun if is_asking else AnsweredRows.of(home, plan).answered()
     limit = row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
     return limit is None or used + rows <= limit.rows
 
@@ -155,7 +143,8 @@ def has_room_for_all(home: Home, plan: Plan, rows: int, runs: int) -> bool:
 def next_commands(plan: Plan, plan_file: str, rows: int, has_room: bool) -> list[str]:
     """What the plan allows, and the commands that it leaves room for."""
     limit = most_scored_rows(plan, rows - plan.held_out(rows))
-    held_out = f", the {plan.held_out(rows):,} held-out ones of each run included" if shows_quality(plan, rows) else ""
+    shown = f", the {plan.held_out(rows):,} held-out ones of each beginning included"
+    held_out = shown if shows_quality(plan, rows) else ""
     allowed = f"the plan allows {limit:,} scored rows in all{held_out}"
     new_rows = (
         f"next, on all sides, for new rows: plumbob party align {plan_file} --name NAME --data FILE, then "

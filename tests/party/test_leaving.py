@@ -1,0 +1,97 @@
+"""A party that leaves a conversation for good says so to those who are in it."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from plumbob.errors import DataError, TransportError
+from plumbob.net.greeting import Greeting, Purpose
+from plumbob.party.conversation import conversation
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.sqlite_journal import SqliteJournal
+from tests.party.support import PATIENCE, Switchboard
+
+
+@pytest.mark.parametrize(
+    ("purpose", "stops", "words"),
+    [
+        ("predict", KeyboardInterrupt, "fund stopped: 'it was interrupted'"),
+        ("predict", TransportError, "fund stopped: 'it was interrupted'"),
+        ("train", ZeroDivisionError, "fund stopped: 'something went wrong on its own side"),
+        ("train", KeyboardInterrupt, "no message arrived"),
+    ],
+)
+def test_whoever_leaves_a_session_that_cannot_be_resumed_says_so(
+    purpose: Purpose, stops: type[BaseException], words: str, tmp_path: Path
+) -> None:
+    """A run can be resumed: there an interrupted peer is waited for."""
+    board, left, topic = Switchboard(), threading.Event(), Greeting(purpose=purpose, plan="ab" * 32)
+
+    def stay() -> None:
+        with (
+            closing_journal(tmp_path / "bank.db") as journal,
+            conversation(topic, ["fund"], journal, board.connector("bank"), patience=2) as talk,
+        ):
+            assert left.wait(PATIENCE)
+            talk.channels["fund"].receive(Kind.SIGNATURE, 0, None)
+
+    future = in_thread(stay)
+
+    def leave() -> None:
+        with (
+            closing_journal(tmp_path / "fund.db") as journal,
+            conversation(topic, ["bank"], journal, board.connector("fund"), patience=PATIENCE),
+        ):
+            left.set()
+            raise stops
+
+    with pytest.raises(stops):
+        leave()
+    assert words in str(future.exception(PATIENCE))
+
+
+def test_one_peer_is_heard_while_another_is_awaited(tmp_path: Path) -> None:
+    """Whoever refuses may have driven the other one away, too: nobody waits for it any longer."""
+    board, topic = Switchboard(), Greeting(purpose="predict", plan="ab" * 32)
+
+    def wait() -> None:
+        with (
+            closing_journal(tmp_path / "bank.db") as journal,
+            conversation(topic, ["broker", "fund"], journal, board.connector("bank"), patience=PATIENCE),
+        ):
+            raise AssertionError("the broker never came")
+
+    def leave() -> None:
+        with (
+            closing_journal(tmp_path / "fund.db") as journal,
+            conversation(topic, ["bank"], journal, board.connector("fund"), patience=PATIENCE),
+        ):
+            raise DataError("its own table")
+
+    future = in_thread(wait)
+    with pytest.raises(DataError):
+        leave()
+    assert "fund stopped: 'it cannot use its own table" in str(future.exception(PATIENCE / 2))
+
+
+def closing_journal(file: Path) -> "closing[SqliteJournal]":
+    """A journal that is closed at the end."""
+    return closing(SqliteJournal(file))
+
+
+def in_thread(work: Callable[[], object]) -> "Future[object]":
+    """What it returns or raises, later."""
+    future: Future[object] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
