@@ -209,6 +209,7 @@ GAINS: Mapping[str, Callable[[_Case], str]] = {
     "label-stacked": _labels,
     "label-average": _labels,
     "label-rare": _rare,
+    "own-weights": lambda case: f"learn something about the labels of {case.people} from its own weights",
     "label-enumeration": lambda case: "work out which groups of people that are alike in its columns have label 1",
     "label-counts": lambda case: (
         "count how many people have label 1 in each group that one of its yes/no columns forms; in a group of one, "

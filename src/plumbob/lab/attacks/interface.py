@@ -180,6 +180,8 @@ class LabelClaim:
     """The attack's chosen rows; None = all."""
     is_conditional: bool = False
     """Whether it takes something for granted that an attacker need not have: then it degrades at most."""
+    is_beside_guessing: bool = False
+    """Whether it is what the attacker's own part of the model says, and so is judged beside the class prior alone."""
 
     target: Literal["labels"] = "labels"
 
@@ -258,8 +260,8 @@ class Attack:
 
     @property
     def target(self) -> Literal["labels", "features"]:
-        """What it is after, which its name begins with."""
-        return "labels" if self.name.startswith("label-") else "features"
+        """What it is after: what a feature party does not have is labels, unless its name says otherwise."""
+        return "features" if self.name.startswith("feature-") or self.by == "label" else "labels"
 
     def __call__(self, view: View) -> Claim | NotApplicable:
         return self.run(view)

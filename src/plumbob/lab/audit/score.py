@@ -109,7 +109,8 @@ def _labels(attack: AnyAttack, by: str, claim: LabelClaim, truth: Truth) -> Find
     is_answered = ~np.isnan(claim.beliefs) & (claim.beliefs != 0)
     answers = _answers_of(claim, is_answered, truth, rows)
     found, ends = answers.metrics(), answers.intervals()
-    baselines = [one.metrics() for one in _label_baselines(truth.views[by], truth, rows)]
+    guesses, *others = [one.metrics() for one in _label_baselines(truth.views[by], truth, rows)]
+    baselines = [guesses] if claim.is_beside_guessing else [guesses, *others]
     best = {name: max(one[name] for one in baselines) for name in found}
     advantage = max(advantage_over(ends[name][0], best[name]) for name in found)
     is_determined = is_answered & claim.is_determined

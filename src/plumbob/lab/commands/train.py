@@ -17,6 +17,7 @@ from plumbob.checking.check import prices_of_noise
 from plumbob.checking.consent import refuse_leaks
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.rules.keys import KEYS
+from plumbob.checking.rules.own_weights import OWN_WEIGHTS
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import column_names
 from plumbob.data.ids import IdColumns
@@ -46,10 +47,10 @@ def run(asked: TrainingVerb, quiet: bool) -> Result:
     plan, drafted = plan_for(asked, asked.paths)
     _refuse_replacing(asked)
     loaded = load(plan, asked, drafted)
-    # All data are here already: short keys give nothing away that this machine does not have.
+    # All data are here already: short keys and a model that remembers its rows give this machine nothing more.
     labelled = loaded.tables[plan.label_party.name]
     positives = None if labelled.labels is None else float(labelled.labels.mean())
-    refuse_leaks(plan, len(labelled), asked.accept_leaks, [KEYS], positives)
+    refuse_leaks(plan, len(labelled), asked.accept_leaks, [KEYS, OWN_WEIGHTS], positives)
     return shown(_train_or_resume(plan, loaded, asked, quiet).record, asked)
 
 

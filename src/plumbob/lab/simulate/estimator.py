@@ -24,6 +24,7 @@ from plumbob.checking.check import check
 from plumbob.checking.consent import LeakWarning, refusing, warning_about
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
+from plumbob.checking.rules.own_weights import OWN_WEIGHTS
 from plumbob.counting import counted
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import choices_of, encoded_width
@@ -258,8 +259,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
 
     def _warn_of_leaks(self, plan: Plan, labelled: Table) -> None:
         positives = None if labelled.labels is None else float(labelled.labels.mean())
-        # All data are here already: short keys give nothing away that this machine does not have.
-        if leaking := refusing(check(plan, len(labelled), positives=positives), but=[WEAK_KEYS]):
+        # All data are here already: short keys and a model that remembers its rows give this machine nothing more.
+        if leaking := refusing(check(plan, len(labelled), positives=positives), but=[WEAK_KEYS, OWN_WEIGHTS]):
             warnings.warn(warning_about(leaking), LeakWarning, stacklevel=3)
 
     def _warn_of_lost_columns(self, plan: Plan, tables: Sequence[Table]) -> None:
