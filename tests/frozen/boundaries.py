@@ -70,6 +70,7 @@ BOUNDARIES = (
     Boundary("feature-geometry", TWO, 3200, NOISY | {"batch_size": 8, "epochs": 5}, "noise_std", (3.0, 3.01)),
     # Labels.
     Boundary("label-only", (0, 10), 1700, EXCHANGE | {"intercept": False, "epochs": 1}, "batch_size", (17, 18)),
+    Boundary("own-weights", TWO, 120, {"open": "own"}, "rows", (120, 121)),
     Boundary("label-rare", TWO, 8000, BLURRED | {"batch_size": 256}, "noise_std", (1.82, 1.83)),
     Boundary("label-counts", TWO, 1000, NOISY, "batch_size", (50, 51)),
     Boundary("label-sign", TWO, 1600, NOISY | {"noise_std": 100.0, "epochs": 2}, "batch_size", (200, 201)),
