@@ -9,15 +9,18 @@ the party's own disk, too.
 import gc
 import hashlib
 import logging
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from plumbob.crypto.lattice import KeyContext, OwnerKey
 from tests.protocol.support import signers_of
 from tests.sessions.secrets import PIECE, Secrets, found, spellings
-from tests.world import SESSIONS, Session, World, own_tables
+from tests.world import SESSIONS, EventJournal, Session, World, own_tables
 
 SEARCHED = (
     "training of two",
@@ -93,6 +96,36 @@ def test_nothing_secret_leaves(
             assert found(everything_in(tmp_path / party, without="part.json"), drawn) == []
     # The search finds what is there: links in the own journals, while the session lasted.
     assert any(found(looks.contents(party), secrets.drawn[party]) for party in session.names)
+
+
+def test_keys_vanish_with_their_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three parties have keys for each pass: in the second one nothing is left of those of the first.
+
+    Nor of the key from which a party's whole session follows.
+    """
+    whole: dict[str, bytes] = {}
+    session, steps, contents = SESSIONS["training of three"], dict[str, int](), dict[str, bytes]()
+    seeds: dict[tuple[str, int], set[bytes]] = defaultdict(set)
+    make, begin = OwnerKey.__init__, EventJournal.begin
+
+    def on_make(key: OwnerKey, engine: Any, parameters: Any, context: KeyContext, seed: bytes) -> None:
+        make(key, engine, parameters, context, seed)
+        seeds[context.owner, context.last].add(seed)
+
+    def on_begin(journal: EventJournal, step: int) -> None:
+        begin(journal, step)
+        steps[journal._name] = step
+
+    def look(name: str, statement: str) -> None:
+        if steps.get(name) == 2:
+            contents[name] = b"".join(file.read_bytes() for file in (tmp_path / name).glob("journal*"))
+
+    monkeypatch.setattr(OwnerKey, "__init__", on_make)
+    monkeypatch.setattr(EventJournal, "begin", on_begin)
+    World(session, tmp_path, on_event=look, on_draws=lambda name, draws: whole.update({name: draws.key})).run().honest()
+    for name in session.names:
+        assert found(contents[name], [whole[name], *seeds[name, 1]]) == []
+        assert found(contents[name], seeds[name, 2])
 
 
 def shared_with(secrets: Secrets, party: str, peers: list[str]) -> set[bytes]:

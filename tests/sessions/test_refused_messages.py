@@ -1,0 +1,39 @@
+"""Every kind of message of a training by `shares`, an alignment and a prediction, changed in each way that matters.
+
+refusals.txt has a line for each: whose message of which kind becomes what, what its receiver says, and whether both can
+go on when they start again with honest peers. `python -m tests.sessions.refusals` writes it; look at the difference.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.sessions.refusals import FILE, cases, line_of
+
+LINES = {line.partition(" -> ")[0]: line for line in FILE.read_text(encoding="utf-8").splitlines()}
+
+
+def test_every_case_has_its_line() -> None:
+    """One line for each case, in order; who refuses a message names its sender."""
+    assert list(LINES) == list(cases())
+    for line, case in zip(LINES.values(), cases().values(), strict=True):
+        words = line.partition(" says ")[2].partition("; then ")[0]
+        assert case.sender in words or " takes it" in line, line
+
+
+IN_THE_SUITE = ("shorter", "flipped", "what the receiver said, or another body", "from another run")
+"""Changes of messages of a training; the others, and those after which somebody waits in vain, are `soak`."""
+
+
+def is_quick(case: str) -> bool:
+    """Whether the suite has time for this one."""
+    waits = "no message arrived" in LINES[case]
+    return not waits and (not case.startswith("training") or case.endswith(tuple(f", {each}" for each in IN_THE_SUITE)))
+
+
+@pytest.mark.parametrize(
+    "case", [case if is_quick(case) else pytest.param(case, marks=pytest.mark.soak) for case in LINES]
+)
+def test_who_says_what(case: str, tmp_path: Path) -> None:
+    """The receiver names the sender, or the session ends as it should; afterwards it goes on, or says why not."""
+    assert line_of(cases()[case], tmp_path) == LINES[case]
