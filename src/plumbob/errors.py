@@ -110,7 +110,10 @@ class LocalProtocolError(ProtocolError):
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer broke the rules."""
+    """The peer broke the rules. Its words may stand in the message, and never make a line of their own."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__("; ".join(message.splitlines()))
 
 
 if not TYPE_CHECKING:  # A type checker would believe in every name.

@@ -6,7 +6,10 @@ It holds no features, no labels, no keys and, but for the model's weights, nothi
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from functools import cache
+from typing import Any, get_type_hints
+
+import msgspec
 
 from plumbob.counting import counted, seconds
 from plumbob.errors import DataError, PlanError
@@ -218,8 +221,12 @@ class RunRecord:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:
             typed = {name: _restore_field(name, stored[name]) for name in (*_LISTS, "theorems")}
-        except (TypeError, AttributeError) as error:
+            for name, kind in _types().items():
+                msgspec.convert(stored[name], kind)
+        except (TypeError, AttributeError, msgspec.ValidationError) as error:
             raise DataError(f"{source}: a part of the run record has other fields than format {FORMAT}") from error
+        if stored["protocol"] not in PROTOCOLS:
+            raise DataError(f"{source}: the run record names a protocol that this version does not know")
         return cls(**{**stored, **typed}, parsed_plan=_parse_plan(stored["plan"], source))
 
 
@@ -230,6 +237,13 @@ _LISTS: dict[str, Callable[[Any], Any]] = {
     "ledger": lambda one: LedgerCurve(**one),
     "curves": lambda one: AttackCurve(**one),
 }
+
+
+@cache
+def _types() -> dict[str, Any]:
+    """The type of each field that JSON holds: a record may be somebody else's."""
+    kinds = {name: kind for name, kind in get_type_hints(RunRecord).items() if name not in ONLY_IN_MEMORY}
+    return {**kinds, "account": dict[str, str | dict[str, str]]}
 
 
 def _restore_field(name: str, stored: Any) -> Any:

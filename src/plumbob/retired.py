@@ -19,6 +19,7 @@ CHOOSE = "scores.csv has each row's probability: choose your own threshold there
 NO_RANGES = 'no range is stated any more; with noise = "rows", scale = "whitened" estimates ranges under noise'
 NO_DIRECTION = "bin the column before, for example with optbinning, and leave the bins as numbers"
 NO_STEPS = "bins are told apart one by one; a difference of neighbouring weights is the step"
+REPLAY = "`plumbob auditor replay RUN --auditor KEYS` opens the evidence, replays and signs, on the auditor's machine"
 
 RETIRED: dict[str, str] = {
     "--as": "name the columns that are text with --category; write numbers as 1234.5, dates as 2026-11-16",
@@ -37,14 +38,18 @@ RETIRED: dict[str, str] = {
     "party.toml [table] types": "list the columns that are text in `category`; write 1234.5 and 2026-11-16",
     "party.toml engine": "there is one engine, the kernel; `cluster` names a Ray cluster for large products",
     "plumbob attack": "`plumbob audit RUN_DIR` attacks a run that is there",
+    "plumbob auditor open": REPLAY,
+    "plumbob auditor sign": REPLAY,
     "plumbob bench": "`python -m benchmarks` in the source folder prints the tables of docs/benchmarks.md",
     "plumbob completion": "`plumbob --install-completion` sets up your shell",
     "plumbob lab --data-dir": "`plumbob audit` trains on data sets",
     "plumbob lab --out": "`plumbob lab FOLDER` lists the runs in a folder",
+    "plumbob party auditor-key": "`plumbob auditor init NAME` makes an auditor's keys, on the auditor's machine",
     "plumbob party passphrase": "`plumbob party renew --passphrase` encrypts the key with a new passphrase",
     "plumbob party predict --cost": CHOOSE,
     "plumbob party predict --local-if-away": "score with a model of your own columns, trained by a tool of your choice",
     "plumbob party predict --threshold": CHOOSE,
+    "plumbob party replay": REPLAY,
     "plumbob plan hash": "`plumbob plan show PLAN` prints the plan with its hash",
     "plumbob predict --cost": CHOOSE,
     "plumbob predict --threshold": CHOOSE,

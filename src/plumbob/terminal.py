@@ -28,6 +28,11 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
 
 
+def one_line(text: str) -> str:
+    """Printable text without ends of lines: whatever a peer says in it cannot pass for a line of ours."""
+    return printable(text.replace("\n", "\\n"))
+
+
 def print_line(text: str) -> None:
     """Print a line of a result on standard output.
 
@@ -36,7 +41,7 @@ def print_line(text: str) -> None:
     """
     from rich.console import Console
 
-    console, shown = Console(), printable(text)
+    console, shown = Console(), one_line(text)
     for line in wrapped(shown, console.width) if sys.stdout.isatty() else [shown]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -63,7 +68,7 @@ def complain(text: str) -> None:
 
 def print_progress(console: "Console", text: str) -> None:
     """Print progress on a console of standard error."""
-    console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
+    console.print(one_line(text), style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 class StatusLine:
@@ -76,7 +81,7 @@ class StatusLine:
 
     def __call__(self, text: str) -> None:
         if self._is_overwritten:
-            self._write(printable(text)[: self.console.width - 1])
+            self._write(one_line(text)[: self.console.width - 1])
         elif time.monotonic() >= self._next:
             self._next = time.monotonic() + SECONDS_BETWEEN_LINES
             print_progress(self.console, text)

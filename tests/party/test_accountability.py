@@ -29,7 +29,7 @@ from plumbob.party.home import Home
 from plumbob.party.receipts import signature_of
 from plumbob.party.replay import NOT_THE_TRAININGS, source_of
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
-from plumbob.party.verbs.auditing import read_statement, write_statement
+from plumbob.party.verbs.auditing import sign_statement, write_statement
 from plumbob.party.verbs.receipt import peer_signatures
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
@@ -196,7 +196,7 @@ def plumbob(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 def test_what_an_auditor_and_a_peer_type(
     invented: tuple[Kept, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Keys of one run, a replay, a signature, a receipt; a prediction is compared with its training by itself."""
+    """A replay that signs, and a receipt; a prediction is compared with its training by itself."""
     kept, _ = invented
     homes = {name: Home.open(kept.folder.parent / name) for name in kept.tables}
     with ThreadPoolExecutor(2) as pool:
@@ -204,27 +204,42 @@ def test_what_an_auditor_and_a_peer_type(
         homes["label"].predict(kept.plan, ids=kept.tables["label"].ids[:2], out=tmp_path / "scores.csv", verbose=False)
         answered.result(PATIENCE)
     auditor, run = kept.folder.parent / "auditor-features", kept.folder.resolve() / "features"
-    key, statement = tmp_path / "run.key", run / "statement.json"
+    statement, session = run / "statement.json", run / "predictions" / "1"
 
-    def replayed(place: Path) -> int:
-        opened = ("auditor", "open", place / "evidence" / "head.json", "--auditor", auditor, "--out", key)
-        assert plumbob(monkeypatch, *opened) == 0
-        return plumbob(monkeypatch, "party", "replay", place, "--key", key)
+    def replayed(place: Path, *words: object) -> int:
+        return plumbob(monkeypatch, "auditor", "replay", place, "--auditor", auditor, *words)
 
-    assert replayed(run) == 0
-    session = run / "predictions" / "1"
-    assert replayed(session) == 0
+    assert replayed(session, "--out", tmp_path / "early.json") == 0
     assert NOT_THE_TRAININGS in " ".join(capsys.readouterr().out.split())
-    assert plumbob(monkeypatch, "auditor", "sign", statement, "--auditor", auditor) == 0
+    assert replayed(run) == 0
     assert plumbob(monkeypatch, "party", "receipt", kept.folder / "label", "--statement", statement) == 0
     assert "features's auditor signed: Every one of the" in capsys.readouterr().out
     assert replayed(session) == 0
     assert NOT_THE_TRAININGS not in " ".join(capsys.readouterr().out.split())
-    stored = read_statement(statement)
-    write_statement(statement, {**stored.statement, "honest": False, "verdict": "features: it does not follow"})
-    assert plumbob(monkeypatch, "auditor", "sign", statement, "--auditor", auditor) == 0
-    assert plumbob(monkeypatch, "party", "receipt", kept.folder / "label", "--statement", statement) == 1
+    before = statement.read_bytes()
+    assert replayed(run) == 1
+    assert "there is a statement already" in " ".join(capsys.readouterr().err.split())
+    assert statement.read_bytes() == before
+    assert replayed(run, "--auditor", kept.folder.parent / "auditor-label", "--out", tmp_path / "other.json") == 1
+    assert "sealed for another auditor" in " ".join(capsys.readouterr().err.split())
+
+
+def test_nothing_signs_what_stands_in_a_file(
+    invented: tuple[Kept, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Whoever edits a statement has none: no verb signs it again, and a receipt refuses it."""
+    kept, _ = invented
+    file = tmp_path / "statement.json"
+    signed = sign_statement(kept.auditors["features"], {**kept.replayed("features"), "honest": False})
+    write_statement(file, signed)
+    assert plumbob(monkeypatch, "party", "receipt", kept.folder / "label", "--statement", file) == 1
     assert "DIFFERS      what features sent, and what follows" in capsys.readouterr().out
+    file.write_text(file.read_text().replace('"honest": false', '"honest": true'))
+    assert plumbob(monkeypatch, "party", "receipt", kept.folder / "label", "--statement", file) == 1
+    assert "it is not signed, or was changed after the auditor signed it" in " ".join(capsys.readouterr().out.split())
+    for words in (("auditor", "sign", file), ("auditor", "open", file), ("party", "replay", kept.folder / "features")):
+        assert plumbob(monkeypatch, *words) == 2
+        assert "plumbob auditor replay RUN" in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_auditor_who_was_exchanged_after_signing_is_refused(tmp_path: Path) -> None:
@@ -245,5 +260,5 @@ def test_five_parties_replay_cleanly(tmp_path: Path) -> None:
 
 def test_an_auditor_without_keys_is_told_how_to_make_them(tmp_path: Path) -> None:
     """An auditor without keys is told how to make them, not how to set a party up."""
-    with pytest.raises(IdentityError, match="plumbob party auditor-key NAME"):
+    with pytest.raises(IdentityError, match="plumbob auditor init NAME"):
         AuditorKeys(tmp_path / "auditor")

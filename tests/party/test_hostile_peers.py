@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from plumbob import terminal
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import DataError, PlanError, PlumbobError, RemoteProtocolError
 from plumbob.party import proposal
@@ -174,3 +176,24 @@ def test_the_plan_is_the_draft(change: dict[str, Any]) -> None:
     assert accepted.hash() == honest.hash()
     with pytest.raises(RemoteProtocolError, match=r"not the draft|another number of columns"):
         proposal._accept("features", brought, OneChannel(plan, honest.replace(**change)))  # type: ignore[arg-type]  # The same.
+
+
+# Words on a terminal.
+
+
+CLAIM = "plumbob: all is well"
+
+
+def test_a_peers_words_make_no_line_of_their_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """In an error about a peer or its plan, in a result and in progress."""
+    terminal.complain(f"plumbob: {RemoteProtocolError(f'bank: sent no plan (x{chr(10)}{CLAIM})')}")
+    for name in (f"a\\n{CLAIM}", f"parties.a\\n{CLAIM}"):
+        with pytest.raises(PlanError) as caught:
+            Plan.from_toml(f'"{name}" = 1\nversion = 2\n[parties]\n"b\\n{CLAIM}" = 5\n[model]\n"c\\n{CLAIM}" = 5\n')
+        terminal.complain(f"plumbob: {caught.value}")
+    terminal.print_line(f"statement    the auditor signed: x\n{CLAIM}")
+    terminal.print_progress(Console(stderr=True), f"waiting for bank\n{CLAIM}")
+    heard = capsys.readouterr()
+    assert CLAIM in heard.out
+    assert CLAIM in heard.err
+    assert not [line for line in (heard.out + heard.err).splitlines() if line.strip().startswith(CLAIM)]

@@ -30,8 +30,8 @@ from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import MessageSigner
 from plumbob.party.verbs.auditing import (
+    SignedStatement,
     part_in_training,
-    read_statement,
     sign_statement,
     statement_mistakes,
     write_statement,
@@ -410,10 +410,11 @@ def test_prediction_replays_cleanly_with_the_part_that_training_made(
     """Both sides of a session, to its last signatures; the training's signed statement names the same part."""
     file = tmp_path / "statement.json"
     for name in session.tables:
-        write_statement(file, honest.replayed(name))
+        signed = sign_statement(honest.auditors[name], honest.replayed(name))
+        write_statement(file, msgspec.structs.replace(signed, signature="00"))
         with pytest.raises(DataError, match="not signed"):
             part_in_training(file, honest.plan, name)
-        sign_statement(honest.auditors[name], file)
+        write_statement(file, signed)
         statement = session.replayed(name, trained=part_in_training(file, honest.plan, name))
         assert statement["honest"]
         assert statement["settled"]
@@ -424,9 +425,9 @@ def test_prediction_replays_cleanly_with_the_part_that_training_made(
 
 def test_a_statement_about_a_session_is_checked_against_its_head(honest: Kept, session: Kept, tmp_path: Path) -> None:
     """A prediction leaves no record at a peer: its own head has session, commitments and streams."""
-    kept, file = copied(honest, tmp_path), tmp_path / "statement.json"
-    write_statement(file, session.replayed("label"))
-    signed, run = sign_statement(kept.auditors["label"], file), RunFolder(kept.folder / "features")
+    kept = copied(honest, tmp_path)
+    signed = sign_statement(kept.auditors["label"], session.replayed("label"))
+    run = RunFolder(kept.folder / "features")
     assert "the statement's session: it is about another run than this one" in statement_mistakes(signed, run, {})
     shutil.copytree(session.folder / "features", run.path / evidence.SESSIONS / "1")
     assert not list(statement_mistakes(signed, run, {}))
@@ -450,16 +451,17 @@ def test_an_altered_part_is_another_one(honest: Kept, tmp_path: Path) -> None:
 
 def test_a_statement_is_checked_against_ones_own_streams(honest: Kept, tmp_path: Path) -> None:
     """Signed by the auditor that the plan names, about this run: anything else is refused by its own sentence."""
-    record = RunFolder(honest.folder / "label")
-    file = tmp_path / "statement.json"
-    write_statement(file, honest.replayed("features"))
-    assert "not signed" in next(statement_mistakes(read_statement(file), record, {}))
-    own = sign_statement(AuditorKeys.create(tmp_path / "own", "own"), file)
+    record, statement = RunFolder(honest.folder / "label"), honest.replayed("features")
+    assert "not signed" in next(statement_mistakes(SignedStatement(statement), record, {}))
+    own = sign_statement(AuditorKeys.create(tmp_path / "own", "own"), statement)
     assert list(statement_mistakes(own, record, {})) == [
         "the statement: it is not signed by the auditor that the plan names for features"
     ]
-    signed = sign_statement(honest.auditors["features"], file)
+    signed = sign_statement(honest.auditors["features"], statement)
     assert not list(statement_mistakes(signed, record, {}))
+    before = honest.auditors["features"].identity.sign("statement about a replay", signed.to_sign())
+    older = msgspec.structs.replace(signed, signature=before.hex())
+    assert "not signed" in next(statement_mistakes(older, record, {}))
     for way in ("sent", "received"):
         signed.statement[way] = {**signed.statement[way], "label": "00" * 32}
     assert len(list(statement_mistakes(signed, record, {}))) == 3
@@ -469,11 +471,11 @@ def test_a_statement_is_checked_against_ones_own_streams(honest: Kept, tmp_path:
 
 def test_a_third_party_of_ones_own_making_is_noticed(three: Kept, tmp_path: Path) -> None:
     """A replay takes certificates from the evidence; the receipt of any peer knows everybody's, and what was signed."""
-    kept, file = copied(three, tmp_path), tmp_path / "statement.json"
+    kept = copied(three, tmp_path)
     other = Identity.create(tmp_path / "identity", "features-2")
     with changed_head(kept, "features") as head:
         head.certificates["features-2"] = other.certificate.der.hex()
-    session, names = bytes.fromhex(head.account["session"]), list(head.account["commitments"])
+    session, names = bytes.fromhex(str(head.account["session"])), list(head.account["commitments"])
 
     def signed_again(data: bytes) -> bytes:
         return b"".join(signed(one) if what == evidence.RECEIVED else one for what, one in records_in(data))
@@ -491,10 +493,10 @@ def test_a_third_party_of_ones_own_making_is_noticed(three: Kept, tmp_path: Path
     resealed(kept, "features", "messages-1", signed_again)
     statement = kept.replayed("features")
     assert statement["honest"]
-    write_statement(file, {**statement, "received": {**statement["received"], "features-2": "00" * 32}})
+    changed = {**statement, "received": {**statement["received"], "features-2": "00" * 32}}
     pinned = three.replayed("features")["fingerprints"]
     mistakes = statement_mistakes(
-        sign_statement(kept.auditors["features"], file), RunFolder(three.folder / "label"), pinned
+        sign_statement(kept.auditors["features"], changed), RunFolder(three.folder / "label"), pinned
     )
     assert list(mistakes) == [
         "the statement's hash of what features received from features-2: it is not what features signed in the run",
@@ -635,9 +637,7 @@ def test_a_run_that_was_cut_off_is_not_the_peers(honest: Kept, tmp_path: Path) -
     statement = kept.replayed("label")
     assert statement["honest"]
     assert not statement["settled"]
-    file = tmp_path / "statement.json"
-    write_statement(file, statement)
-    signed = sign_statement(kept.auditors["label"], file)
+    signed = sign_statement(kept.auditors["label"], statement)
     mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features"), {}))
     assert mistakes == [
         "the statement: label's evidence ends early; a later signature of label is kept here",

@@ -117,8 +117,7 @@ def spoilt(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def signed_statement(kept: Kept, name: str, file: Path) -> Path:
     """A party's statement, signed by its auditor."""
-    write_statement(file, kept.replayed(name))
-    sign_statement(kept.auditors[name], file)
+    write_statement(file, sign_statement(kept.auditors[name], kept.replayed(name)))
     return file
 
 
@@ -220,9 +219,7 @@ def test_a_seal_in_the_middle_that_does_not_hold_is_refused(honest: Kept, tmp_pa
 def test_no_statement_names_a_file_of_its_own(honest: Kept, tmp_path: Path) -> None:
     """A statement's session becomes no path: somebody else may have written it."""
     kept = copied(honest, tmp_path)
-    file = tmp_path / "statement.json"
-    write_statement(file, {**kept.replayed("label"), "session": "../../../secret"})
-    signed = sign_statement(kept.auditors["label"], file)
+    signed = sign_statement(kept.auditors["label"], {**kept.replayed("label"), "session": "../../../secret"})
     mistakes = list(statement_mistakes(signed, RunFolder(kept.folder / "features"), {}))
     assert "the statement's session: it is about another run than this one" in mistakes
 

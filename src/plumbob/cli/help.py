@@ -20,7 +20,7 @@ CODES = {
     3: "check, audit: something leaks above the plan's tolerance even if everyone keeps to the protocol",
     4: "check, audit: no all-clear: something leaks if someone cheats, attacks were left out (--only) or cut short, a "
     "job does not say all that matters, or something degrades (--strict)",
-    5: "party replay: a message does not follow from what was fixed before the run",
+    5: "auditor replay: a message does not follow from what was fixed before the run",
     130: "interrupted by Ctrl-C",
 }
 

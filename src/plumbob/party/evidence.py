@@ -74,7 +74,7 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     certificates: dict[str, str]
     keys: dict[str, str]
     """The public half of each file's key, by file."""
-    account: dict[str, Any] = {}
+    account: dict[str, str | dict[str, str]] = {}
     """Once every last signature is there: session, commitments, and signatures with the hashes of all streams."""
 
     @property
@@ -371,7 +371,7 @@ class OpenedEvidence:
 
     def _contents(self, name: str, *, may_end_early: bool = False) -> SealedContents:
         if name not in self.keys:
-            raise DataError(f"{name}: the key file has no key for this part of the evidence; open its head.json again")
+            raise DataError(f"{name}: the head names no key for this part of the evidence, as if it were missing")
         return SealedContents(self.folder / name, self.keys[name], self.head.run_bytes, may_end_early=may_end_early)
 
     def table(self) -> Table | None:

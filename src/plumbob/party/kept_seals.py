@@ -40,8 +40,11 @@ class SessionSeals(msgspec.Struct, forbid_unknown_fields=True):
     """The last signature of this party and of each peer that signed anything."""
 
     def seal_of(self, party: str) -> Seal | None:
-        """A party's last signature; None where it signed nothing."""
-        return self.seals[party].parse(party, self.names) if party in self.seals else None
+        """A party's last signature; None where it signed nothing. DataError where the file is damaged."""
+        try:
+            return self.seals[party].parse(party, self.names) if party in self.seals else None
+        except ValueError:
+            raise DataError(f"the signature of {party} that was kept of a session is damaged") from None
 
 
 @dataclass(frozen=True)

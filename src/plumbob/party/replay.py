@@ -1,4 +1,4 @@
-"""`party replay`: one party's side of a session repeated by the protocol's own code, from the evidence it kept.
+"""`auditor replay`: one party's side of a session repeated by the protocol's own code, from the evidence it kept.
 
 What was received comes from the evidence, and what would be sent is compared with the digests of what was. Signatures
 are checked first, before the root is opened: they say which messages the peers, or this party itself, have signed.
@@ -310,13 +310,15 @@ class _SessionAgain:
         with _readable(self.evidence.folder):
             root, table, brought = self.evidence.read("root"), self.evidence.table(), self.evidence.read("brought")
             continued = Brought.from_bytes(brought) if head.purpose == "predict" else None
+        if table is None:
+            raise DataError(f"{self.evidence.folder}: its evidence has no table, as if it were missing")
         commitment = FirstCommitment.to(root, table, brought)
         for name, item in commitment.items.items():
             if item.hex() != head.items.get(name):
                 raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
-        if table is not None and (words := impossible_in(plan, head.party, table)):
+        if words := impossible_in(plan, head.party, table):
             raise DeviationError(f"its table holds what no file gives ({words}), which cannot follow")
-        if table is not None and self.source is not None:
+        if self.source is not None:
             place = [party.name for party in plan.learners].index(head.party)
             if digest_of_rows(self.source(table, place)) != digest_of_rows(table):
                 words = "the rows that it calculated with are not those of the table given, and nothing follows"
@@ -327,7 +329,7 @@ class _SessionAgain:
         draws = Draws.begin(root)
         participant = Participant(head.party, plan, channels, draws, journal=journal, account=account)
         try:
-            if continued is not None and table is not None:
+            if continued is not None:
                 journal.may_refuse = partial(continued.may_refuse, plan)
                 with suppress(BudgetExceededError):
                     replay_prediction(participant, table, continued)

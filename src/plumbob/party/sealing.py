@@ -214,13 +214,13 @@ class Auditor:
 
     @classmethod
     def load(cls, file: Path) -> Self:
-        """Load an auditor from the file that `party auditor-key` wrote for the party."""
+        """Load an auditor from the file that `auditor init` wrote for the party."""
         try:
             stored = msgspec.json.decode(file.read_bytes(), type=_StoredAuditor)
             return cls.parse(stored.certificate, stored.sealing)
         except (OSError, ValueError, IdentityError) as error:
             raise SettingsError(
-                f"{file}: expected the auditor's public key, as plumbob party auditor-key writes it; ask the auditor"
+                f"{file}: expected the auditor's public key, as plumbob auditor init writes it; ask the auditor"
             ) from error
 
     @classmethod
@@ -238,7 +238,7 @@ class AuditorKeys:
     """The keys on the auditor's own machine: the identity that signs, and the key that opens."""
 
     def __init__(self, folder: Path) -> None:
-        refuse_loose(folder / SECRET_FILE, "an auditor's keys are made by: plumbob party auditor-key NAME")
+        refuse_loose(folder / SECRET_FILE, "an auditor's keys are made by: plumbob auditor init NAME")
         self.identity = Identity.load(folder)
         self._secret = X25519PrivateKey.from_private_bytes((folder / SECRET_FILE).read_bytes())
 

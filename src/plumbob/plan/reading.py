@@ -118,14 +118,15 @@ def read_heuristic(content: Mapping[str, Any], mistakes: list[str]) -> Heuristic
 def _read_parties(content: Mapping[str, Any], mistakes: list[str]) -> tuple[Party, ...]:
     parties = []
     for name, entry in content.items():
+        path = f"parties.{one_key(name)}"
         if not isinstance(entry, Mapping):
-            mistakes.append(f'parties.{name}: expected {{ role = "features", features = 12 }}, got {shown(entry)}')
+            mistakes.append(f'{path}: expected {{ role = "features", features = 12 }}, got {shown(entry)}')
             continue
         known = ("role", "features")
-        mistakes.extend(_unknown(key, f"parties.{name}", known) for key in entry if key not in known)
+        mistakes.extend(_unknown(key, path, known) for key in entry if key not in known)
         role = entry.get("role", "")
         if role in ("label", "features") and "features" not in entry:
-            mistakes.append(f"parties.{name}: say how many columns it has, features = ...")
+            mistakes.append(f"{path}: say how many columns it has, features = ...")
         parties.append(Party(name, role, entry.get("features", 1 if role == "features" else 0)))
     return tuple(parties)
 
@@ -138,7 +139,13 @@ def named_parties(features: Sequence[int], with_arbiter: bool) -> tuple[Party, .
     return (*parties, Party("arbiter", "arbiter")) if with_arbiter else tuple(parties)
 
 
+def one_key(name: str) -> str:
+    """A key's name for a message: a peer's may hold ends of lines."""
+    return name if name.isprintable() else shown(name)
+
+
 def _unknown(name: str, section: str, known: Sequence[str]) -> str:
+    name = one_key(name)
     path = f"{section}.{name}" if section else name
     if found := _gone(name, section):
         return f"{path}: {found}"

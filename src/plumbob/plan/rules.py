@@ -67,7 +67,7 @@ def _auditor_mistakes(auditors: object) -> Iterator[str]:
     for name, fingerprint in pairs:
         if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
             yield (
-                f"accountability.auditors.{name}: expected the fingerprint that `plumbob party auditor-key` prints, 64"
+                f"accountability.auditors.{name}: expected the fingerprint that `plumbob auditor init` prints, 64"
                 f" hexadecimal digits, got {shown(fingerprint)}"
             )
 
@@ -448,6 +448,6 @@ def unready_evidence(plan: PlanSettings) -> str | None:
     if missing:
         return (
             'accountability.auditors: with evidence = "keep" each party names its auditor, and '
-            f"{' and '.join(missing)} named none; the auditor types plumbob party auditor-key, which prints it"
+            f"{' and '.join(missing)} named none; the auditor types plumbob auditor init, which prints it"
         )
     return None

@@ -128,7 +128,9 @@ class Seal:
 
     @classmethod
     def from_bytes(cls, body: bytes, peers: Sequence[str]) -> Self:
-        """Parse the seal of a signer with these peers, in the plan's order; the length was checked."""
+        """Parse the seal of a signer with these peers, in the plan's order; ValueError where it has another length."""
+        if len(body) != seal_bytes(len(peers) + 1):
+            raise ValueError(f"a seal among {len(peers) + 1} parties has {seal_bytes(len(peers) + 1)} bytes")
         hashes = [body[start : start + HASH_BYTES] for start in range(0, len(body) - SIGNATURE_BYTES, HASH_BYTES)]
         streams = {peer: (hashes[1 + 2 * at], hashes[2 + 2 * at]) for at, peer in enumerate(peers)}
         return cls(hashes[0], streams, body[-SIGNATURE_BYTES:])

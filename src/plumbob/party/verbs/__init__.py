@@ -152,7 +152,7 @@ class Renew(PartyVerb, words="party renew", section=SET_UP, example="party renew
 
 
 @dataclass(frozen=True)
-class AuditorKey(Verb, words="party auditor-key", section=SET_UP, example="party auditor-key audit-house"):
+class InitAuditor(Verb, words="auditor init", section=SET_UP, example="auditor init audit-house"):
     """Make an auditor's certificate and sealing key, on the auditor's own machine.
 
     The party gets the file auditor.json; plans name the fingerprint.
@@ -163,9 +163,9 @@ class AuditorKey(Verb, words="party auditor-key", section=SET_UP, example="party
     out: Annotated[Path, Flag("Folder to make.", is_folder=True)] = Path("auditor")
 
     def do(self, caller: Caller) -> Result:
-        from plumbob.party.verbs.auditing import auditor_key
+        from plumbob.party.verbs.auditing import init_auditor
 
-        return auditor_key(self)
+        return init_auditor(self)
 
 
 @dataclass(frozen=True)
@@ -402,23 +402,23 @@ class ShowReceipt(
 @dataclass(frozen=True)
 class ReplayRun(
     Verb,
-    words="party replay",
+    words="auditor replay",
     section=LOOK_AFTER,
-    example="party replay party/runs/3f2a9c01b7de --key run.key",
+    example="auditor replay party/runs/3f2a9c01b7de --auditor audit-house",
     codes={
         **DONE,
         1: "error, or the evidence ends with a seal that does not hold",
         5: "done, and a message does not follow from what was fixed before the run",
     },
 ):
-    """Compute every message of a run again from its evidence, and say whether it follows from what was fixed before.
+    """Open a run's evidence, compute every message again, and sign what was found, on a machine of the auditor's.
 
-    For the party's auditor, on the party's premises. Writes a statement for the auditor to sign.
+    The statement says whether every message follows from what was fixed before the run. Nothing else is ever signed.
     """
 
     run: Annotated[Path, Argument("Folder of the run.", "RUN", is_folder=True)]
     _: KW_ONLY
-    key: Annotated[Path, Flag("File that `auditor open` wrote.", is_file=True)]
+    auditor: Annotated[Path, Flag("Folder that `auditor init` made.", is_folder=True)] = Path("auditor")
     table: Annotated[Path | None, Flag("Table from the system of record, to compare the rows with.", is_file=True)] = (
         None
     )
@@ -431,7 +431,10 @@ class ReplayRun(
             is_file=True,
         ),
     ] = None
-    out: Annotated[Path | None, Flag("Statement to write (default: statement.json in the run).", is_file=True)] = None
+    out: Annotated[
+        Path | None,
+        Flag("Statement to write, never over an earlier one (default: statement.json in the run).", is_file=True),
+    ] = None
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.auditing import replay_run
@@ -440,35 +443,3 @@ class ReplayRun(
 
     def exit_code(self, result: Result) -> int:
         return {True: 0, False: 5, None: 1}[result["honest"]]
-
-
-AuditorFolder = Annotated[Path, Flag("Folder that `party auditor-key` made.", name="--auditor", is_folder=True)]
-
-
-@dataclass(frozen=True)
-class OpenHead(Verb, words="auditor open", section=LOOK_AFTER, example="auditor open head.json --out run.key"):
-    """Unwrap the keys of one run's evidence, on the auditor's own machine."""
-
-    head: Annotated[Path, Argument("The run's evidence/head.json.", "HEADER", is_file=True)]
-    _: KW_ONLY
-    out: Annotated[Path, Flag("File of keys to write, for `party replay`.", is_file=True)] = Path("run.key")
-    auditor: AuditorFolder = Path("auditor")
-
-    def do(self, caller: Caller) -> Result:
-        from plumbob.party.verbs.auditing import open_head
-
-        return open_head(self)
-
-
-@dataclass(frozen=True)
-class SignStatement(Verb, words="auditor sign", section=LOOK_AFTER, example="auditor sign statement.json"):
-    """Sign a replay's statement with the auditor's certificate, on the auditor's own machine."""
-
-    statement: Annotated[Path, Argument("What `party replay` wrote.", "STATEMENT", is_file=True)]
-    _: KW_ONLY
-    auditor: AuditorFolder = Path("auditor")
-
-    def do(self, caller: Caller) -> Result:
-        from plumbob.party.verbs.auditing import sign
-
-        return sign(self)

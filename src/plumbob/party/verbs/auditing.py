@@ -1,4 +1,4 @@
-"""`party auditor-key`, `auditor open`, `auditor sign` and `party replay`: what an auditor does, and where."""
+"""`auditor init` and `auditor replay`: what an auditor does, on a machine of its own."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,72 +12,62 @@ from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import write_over
 from plumbob.party.evidence import FOLDER, HEAD, SESSIONS, read_head
 from plumbob.party.kept_seals import seals_in
-from plumbob.party.replay import replay, source_of
+from plumbob.party.replay import FORMAT, replay, source_of
 from plumbob.party.sealing import PUBLIC_FILE, Auditor, AuditorKeys
-from plumbob.party.verbs import AuditorKey, OpenHead, ReplayRun, SignStatement
+from plumbob.party.verbs import InitAuditor, ReplayRun
 from plumbob.plan import Plan
 from plumbob.protocol.account import Seal
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
 STATEMENT = "statement.json"
-PURPOSE = "statement about a replay"
+PURPOSE = "statement about a replay that was signed by the process that made it"
+"""Not that of 0.1.0, whose auditors signed whatever stood in a file."""
 
 
-def auditor_key(asked: AuditorKey) -> Result:
+def init_auditor(asked: InitAuditor) -> Result:
     """Make new keys on the auditor's machine."""
     made = AuditorKeys.create(asked.out, asked.name)
     fingerprint = made.public.fingerprint
     lines = [
         f"fingerprint: {fingerprint}",
         f"give {asked.out / PUBLIC_FILE} to the party, which names it as evidence_key in its party.toml",
-        f"keep the rest of {asked.out}: whoever has it can open evidence and sign statements",
+        f"keep the rest of {asked.out}: whoever has it can open evidence and sign statements in your name",
     ]
     return {"fingerprint": fingerprint, "public": str(asked.out / PUBLIC_FILE), "lines": lines}
 
 
-def open_head(asked: OpenHead) -> Result:
-    """Unwrap the keys of one run's evidence."""
-    auditor, head = AuditorKeys(asked.auditor), read_head(asked.head)
-    if head.auditor != auditor.public.fingerprint:
-        raise DataError(f"{asked.head}: this evidence is sealed for another auditor")
-    try:
-        opened = {name: auditor.file_key(bytes.fromhex(one), head.run_bytes, name) for name, one in head.keys.items()}
-    except ValueError as error:
-        raise DataError(f"{asked.head}: one of its keys is none; ask {head.party} for its evidence again") from error
-    keys = {name: key.hex() for name, key in opened.items()}
-    write_over(asked.out, msgspec.json.encode(keys))
-    line = f"{asked.out}: the keys of {head.party}'s evidence of this one run; delete it after the replay"
-    return {"out": str(asked.out), "party": head.party, "files": len(keys), "lines": [line]}
-
-
-def sign(asked: SignStatement) -> Result:
-    """Sign a statement, on the auditor's machine."""
-    signed = sign_statement(AuditorKeys(asked.auditor), asked.statement)
-    return {**signed.statement, "lines": [f"signed: {signed.statement['verdict']}"]}
-
-
 def replay_run(asked: ReplayRun, caller: Caller) -> Result:
-    """Compute the run again, on the party's premises."""
-    try:
-        keys = msgspec.json.decode(asked.key.read_bytes(), type=dict[str, str])
-    except (OSError, msgspec.DecodeError) as error:
-        raise DataError(f"{asked.key}: expected the keys that plumbob auditor open wrote") from error
+    """Open a run's evidence, compute the run again and sign what was found, in one process."""
+    auditor, file = AuditorKeys(asked.auditor), asked.out or asked.run / STATEMENT
+    if file.exists():
+        raise DataError(f"{file}: there is a statement already, which stays as it is; name another file with --out")
+    keys = keys_for(auditor, asked.run / FOLDER / HEAD)
 
     def progress(batch: Batch, steps: int) -> None:
         caller.at(f"replayed {batch.step} of {steps}")
 
     source = None if asked.table is None else source_of(asked.table, asked.id_column, asked.label_column)
-    opened = {name: bytes.fromhex(key) for name, key in keys.items()}
     trained = _trained_part(asked.run, asked.training)
-    statement = replay(asked.run, opened, source, progress, trained)
-    file = asked.out or asked.run / STATEMENT
-    write_statement(file, statement)
+    statement = replay(asked.run, keys, source, progress, trained)
+    write_statement(file, sign_statement(auditor, statement))
+    party = statement["party"]
     lines = [
         statement["verdict"],
-        f"{file}: for the auditor to sign, on its own machine: plumbob auditor sign {file.name}",
+        f"{file}: signed, for everybody who relies on {party}: plumbob party receipt RUN --statement {file.name}",
     ]
     return {**statement, "statement": str(file), "lines": lines}
+
+
+def keys_for(auditor: AuditorKeys, file: Path) -> dict[str, bytes]:
+    """The keys of one run's evidence, by file; DataError where it is sealed for another auditor."""
+    head = read_head(file)
+    if head.auditor != auditor.public.fingerprint:
+        raise DataError(f"{file}: this evidence is sealed for another auditor")
+    try:
+        return {name: auditor.file_key(bytes.fromhex(one), head.run_bytes, name) for name, one in head.keys.items()}
+    except ValueError as error:
+        raise DataError(f"{file}: one of its keys is none; ask {head.party} for its evidence again") from error
 
 
 def _trained_part(session: Path, statement: Path | None) -> str:
@@ -94,7 +84,31 @@ def _trained_part(session: Path, statement: Path | None) -> str:
         return ""
 
 
-# The statement about a replay: signed on the auditor's machine, and checked by peers against their streams.
+# The statement about a replay: signed by the process that replayed, and checked by peers against their streams.
+
+
+class StatedFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a statement says, field by field: a peer's file may hold anything."""
+
+    format: int
+    party: str
+    purpose: str
+    plan: str
+    session: str
+    commitments: dict[str, str]
+    sent: dict[str, str]
+    received: dict[str, str]
+    rows: str
+    part: str
+    seals: list[str]
+    honest: bool | None
+    settled: bool
+    compared_with_source: bool
+    compared_with_training: bool
+    verdict: str
+    fingerprints: dict[str, str]
+    version: str
+    date: str
 
 
 class SignedStatement(msgspec.Struct, forbid_unknown_fields=True):
@@ -109,30 +123,35 @@ class SignedStatement(msgspec.Struct, forbid_unknown_fields=True):
         return json.dumps(self.statement, sort_keys=True).encode()
 
 
-def write_statement(file: Path, statement: Mapping[str, Any]) -> None:
-    """Write the statement of a replay, for the auditor to sign."""
-    _write(file, SignedStatement(dict(statement)))
-
-
-def sign_statement(auditor: AuditorKeys, file: Path) -> SignedStatement:
-    """Sign a statement with the auditor's certificate."""
-    stored, public = read_statement(file), auditor.public
-    signed = msgspec.structs.replace(
-        stored,
+def sign_statement(auditor: AuditorKeys, statement: Mapping[str, Any]) -> SignedStatement:
+    """A statement, signed with the auditor's certificate; call it with nothing but what was just replayed."""
+    public, unsigned = auditor.public, SignedStatement(dict(statement))
+    return msgspec.structs.replace(
+        unsigned,
         certificate=public.certificate.der.hex(),
         sealing=public.sealing.hex(),
-        signature=auditor.identity.sign(PURPOSE, stored.to_sign()).hex(),
+        signature=auditor.identity.sign(PURPOSE, unsigned.to_sign()).hex(),
     )
-    _write(file, signed)
-    return signed
+
+
+def write_statement(file: Path, signed: SignedStatement) -> None:
+    """Write a signed statement."""
+    write_over(file, msgspec.json.format(msgspec.json.encode(signed), indent=1))
 
 
 def read_statement(file: Path) -> SignedStatement:
-    """Read a statement, whoever signed it."""
+    """Read a statement, whoever signed it; DataError where it is none of this version's."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=SignedStatement)
-    except (OSError, msgspec.DecodeError) as error:
-        raise DataError(f"{file}: expected a statement, as plumbob party replay writes it") from error
+        signed = msgspec.json.decode(file.read_bytes(), type=SignedStatement)
+        said = msgspec.convert(signed.statement, StatedFacts)
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
+        raise DataError(
+            f"{file}: expected a statement, as plumbob auditor replay of this version writes it; ask the auditor for a "
+            "new replay"
+        ) from error
+    if said.format != FORMAT:
+        raise DataError(f"{file}: expected a statement of format {FORMAT}, got {said.format}; ask for a new replay")
+    return signed
 
 
 def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints: Mapping[str, str]) -> Iterator[str]:
@@ -216,9 +235,12 @@ def _signed_streams(account: Mapping[str, Any], party: str) -> dict[str, dict[st
 
 
 def sealed_by(account: Mapping[str, Any], party: str) -> Seal:
-    """A party's last signature in a session, as a record or a head has it."""
-    peers = [name for name in account["commitments"] if name != party]
-    return Seal.from_bytes(bytes.fromhex(account["seals"][party]), peers)
+    """A party's last signature in a session, as a record or a head has it; DataError where there is none."""
+    try:
+        peers = [name for name in account["commitments"] if name != party]
+        return Seal.from_bytes(bytes.fromhex(account["seals"][party]), peers)
+    except (LookupError, TypeError, ValueError):
+        raise DataError(f"the signature of {party} in the record of this session is missing or damaged") from None
 
 
 def _signer(stored: SignedStatement) -> Auditor | None:
@@ -228,7 +250,3 @@ def _signer(stored: SignedStatement) -> Auditor | None:
     except (ValueError, IdentityError):
         return None
     return auditor
-
-
-def _write(file: Path, stored: SignedStatement) -> None:
-    write_over(file, msgspec.json.format(msgspec.json.encode(stored), indent=1))
