@@ -18,7 +18,7 @@ from tests.protocol.support import plan_for, trained
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "attack"
 PAGE = ROOT / "CONTRIBUTING.md"
-BY_RULE_ALONE = {"chosen-column", "keys", "masked-shares"}
+BY_RULE_ALONE = {"keys", "masked-shares"}
 WITH_CODE_OF_THE_AUDITOR = {"arbiter-key"}
 # Where the copy is read instead of the installed package.
 EVERYBODY_KNOWS_IT = """

@@ -126,3 +126,19 @@ def test_values_of_its_choice_turn_decisions_round(open: str, least: float, most
     assert (moved.verdict, moved.stage, moved.against) == ("degrades", "prediction", "label")
     assert all(least <= condition["value"] <= most for condition in moved.conditions)
     assert not audit(run_of(open=open), ["score-control"], predicted=0)
+
+
+def test_scores_rank_people_by_a_column_that_was_taken_for_the_label() -> None:
+    """People of whom the label party knows nothing are ranked; whatever was measured, it degrades, as in `check`."""
+    run = run_of()
+    (measured,) = audit(run, ["chosen-column"])
+    assert (measured.verdict, measured.assumes) == ("degrades", "cheating")
+    assert measured.rate is not None
+    assert measured.rate > (measured.baseline or 0.0) + 0.3
+    assert measured.n == ROWS - ROWS // 4
+
+
+def test_a_column_of_nobody_who_is_scored_is_not_ranked() -> None:
+    """The negative control: without scores there is nothing to rank by."""
+    (measured,) = audit(run_of(open="own"), ["chosen-column"], predicted=0)
+    assert measured.verdict == "not applicable"

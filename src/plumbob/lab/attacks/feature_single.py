@@ -25,6 +25,8 @@ from plumbob.lab.attacks.label_sign import FOLD
 from plumbob.lab.attacks.peer_scores import ScoreHistory, peer_columns, peers_name, score_history, usual_size
 
 SWEEPS = 40
+MERGED = 0.5
+"""The share of rows that must be in one group before their ratios say more than their scores do."""
 # A score this many standard errors from zero is not zero: its ratio to others means something.
 CLEARLY = 6.0
 
@@ -41,6 +43,8 @@ def recover_single_feature(view: View) -> Claim | NotApplicable:
     ratios = _factorise(history)
     if ratios is None:
         return NotApplicable("no score of the peer is clearly different from zero", history.conditions())
+    if _merged_share(history, ratios) < MERGED:
+        return _over_spread(view, history)
     starts_at_zero = view.plan.start == "zero"
     scale = _squared_scale(history, ratios, starts_at_zero)
     return _claim(view, history, ratios, scale)
@@ -228,6 +232,25 @@ def _claim(view: View, history: ScoreHistory, ratios: VisitFactors, scale: Ratio
         *(_fold(view, history) if view.plan.sigmoid == "minimax" else ()),
     )
     return ValueClaim("features", peers_name(view), values[:, None], is_determined, "sign", conditions)
+
+
+def _merged_share(history: ScoreHistory, ratios: VisitFactors) -> float:
+    """The share of the rows with a known score that are in the largest group."""
+    known = np.unique(history.row[history.is_known])
+    return float(np.isfinite(ratios.row[known]).mean()) if len(known) else 0.0
+
+
+def _over_spread(view: View, history: ScoreHistory) -> ValueClaim:
+    """Scores over their spread, where no batches share rows: the weight hardly moves between them (Lemma 3.3)."""
+    known = history.is_known
+    visits = np.bincount(history.row[known], minlength=history.rows)
+    added = np.bincount(history.row[known], weights=history.score[known], minlength=history.rows)
+    scores = np.where(visits > 0, added / np.maximum(visits, 1), np.nan)
+    spread = float(np.nanstd(scores))
+    values = scores * (usual_size(view) / spread if spread > 0 else 1.0)
+    conditions = (*history.conditions(), *_merging(view, history))
+    nothing = np.zeros(view.rows, dtype=bool)
+    return ValueClaim("features", peers_name(view), values[:, None], nothing, "sign", conditions)
 
 
 def _shrunk(ratios: VisitFactors) -> VisitFactors:

@@ -273,6 +273,8 @@ class Changed:
 
     labels: NDArray[np.int8] | None = None
     """Labels invented by the label party."""
+    only: NDArray[np.intp] | None = None
+    """The training rows that are brought; None = all."""
     without: int | None = None
     """A training row that is left out."""
     hook: Any = None

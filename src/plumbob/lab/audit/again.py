@@ -149,6 +149,8 @@ class RunsAgain:
             return train(plan, tables, instead={self.by: hooked(party_class(plan.kind), changed.hook)})
         if changed.labels is not None:
             tables[self.by] = replace(tables[self.by], labels=changed.labels)
+        if changed.only is not None:
+            tables = {name: table.take(changed.only) for name, table in tables.items()}
         if changed.without is not None:
             others = np.delete(np.arange(self.truth.rows), changed.without)
             tables = {name: table.take(others) for name, table in tables.items()}
