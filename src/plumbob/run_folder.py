@@ -11,7 +11,6 @@
       signatures/NAME.signature                  on a network, everybody's word for the plan
       seals/SESSION.json                         on a network, everybody's last signature in each session
       journal.db, status.json                    on a network, while the run lasts
-      .unfinished/journal.db                     in a simulation, while the run lasts
       earlier-run/                               a finished run that lay here before, until the new one is finished too
 
 run.json is there from the start and replaced in one move, so the folder says at any moment what it holds: its status is
@@ -37,7 +36,6 @@ REPORT = "report.html"
 SUMMARY = "summary.html"
 STATUS = "status.json"
 RECEIPT = "receipt.json"
-UNFINISHED = ".unfinished"
 EARLIER = "earlier-run"
 RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, "parties", "signatures")
 
@@ -65,8 +63,6 @@ class RunFolder:
     journal_file = FileHere(JOURNAL)
     status_file = FileHere(STATUS)
     receipt_file = FileHere(RECEIPT)
-    unfinished = FileHere(UNFINISHED)
-    """What a simulated run needs to resume; readable by its owner alone, because keys are made from draws."""
 
     def party_folder(self, name: str) -> Path:
         return self.path / "parties" / name

@@ -6,7 +6,6 @@ what they leave: one transcript a party.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from plumbob.plan import Plan
 from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
 from plumbob.protocol import flips, row_noise
-from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.party import AfterStep, row_weights
 from plumbob.protocol.transcript import Transcript
@@ -40,22 +38,11 @@ class OpenParty:
     """What own draws add to the sums, in each step in which they return."""
 
 
-class EpochJournal(Protocol):
-    """A journal that is told of many steps at once: one of them takes less time than writing it down."""
-
-    def is_due(self) -> bool: ...
-
-    def finish(self, step: int, result: State, state: State) -> None: ...
-
-    def resumed(self) -> Resumed | None: ...
-
-
 def train_clear(
     plan: Plan,
     tables: Mapping[str, Table],
     seed: bytes,
     progress: AfterStep | None = None,
-    keeper: EpochJournal | None = None,
 ) -> tuple[list[Transcript], dict[str, Shard]]:
     """Train all parties in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
     refuse_large_delta(plan, min(map(len, tables.values()), default=0))
@@ -65,53 +52,13 @@ def train_clear(
     generator = stream(seed, "noise")
     labels = _labels(plan, parties[0], seed)
     on_sums = _noise_on_sums(plan.on(rows), parties, generator)
-    finished = kept = 0 if keeper is None else _take_up(parties, keeper.resumed())
     for batch in batches(seed, rows, plan):
-        # Drawn also for steps that an earlier start finished: the next one continues where they left the generator.
-        noise = _noise(plan, len(batch), generator)
-        if batch.step <= finished:
-            continue
-        _step(plan, parties, batch, labels, noise, on_sums)
-        if keeper is not None and keeper.is_due():
-            keeper.finish(batch.step, _results(parties, kept), _state(parties))
-            kept = batch.step
+        _step(plan, parties, batch, labels, _noise(plan, len(batch), generator), on_sums)
         if progress is not None:
             progress(batch, steps)
     return [_transcript(plan, party, seed, labels.signs) for party in parties], {
         party.name: party.shard for party in parties
     }
-
-
-def _state(parties: list[OpenParty]) -> State:
-    """The state that the next step depends on."""
-    weights = {party.name: party.descent.weights.tobytes() for party in parties}
-    return {**weights, **{f"velocity/{party.name}": party.descent.velocity.tobytes() for party in parties}}
-
-
-def _results(parties: list[OpenParty], after: int) -> State:
-    """The results of the steps after this one."""
-    sums = {f"sums/{party.name}": np.array(party.sums[after:]).tobytes() for party in parties}
-    # In every step or in none.
-    noise = {f"noise/{party.name}": np.array(party.own_noise[after:]).tobytes() for party in parties if party.own_noise}
-    return {**sums, **noise}
-
-
-def _take_up(parties: list[OpenParty], resumed: Resumed | None) -> int:
-    """Restore the last step that an earlier start finished, and return its number; 0 if there is none."""
-    if resumed is None:
-        return 0
-
-    def joined(name: str, columns: int) -> list[Vector]:
-        data = b"".join(result[name] for result in resumed.results)
-        return list(np.frombuffer(data).reshape(resumed.step, columns))
-
-    for party in parties:
-        reached = (np.frombuffer(resumed.state[name]) for name in (party.name, f"velocity/{party.name}"))
-        party.descent = logistic.Descent(*reached)
-        party.sums = joined(f"sums/{party.name}", len(party.descent.weights))
-        if f"noise/{party.name}" in resumed.results[0]:
-            party.own_noise = joined(f"noise/{party.name}", len(party.descent.weights))
-    return resumed.step
 
 
 def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenParty]:

@@ -89,8 +89,6 @@ class TrainHere(TrainingVerb, words="train", section=HERE, example="train joint.
     """Train with all parties on this machine, exchanging the same bytes as over a network.
 
     The joint model is compared with local-only and pooled ones.
-
-    If it is interrupted, run the same command again to resume.
     """
 
     def do(self, caller: Caller) -> Result:

@@ -1,11 +1,8 @@
 """`train`: trains with all parties on this machine, from tables to a folder with record, parts and report.
 
-Until the run is finished its folder also holds what a later start needs to resume. A finished run that lay there before
-is set aside until the new one is finished too.
+A finished run that lay there before is set aside until the new one is finished too.
 """
 
-import shlex
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,7 +21,6 @@ from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
 from plumbob.lab.commands import TrainingVerb
 from plumbob.lab.simulate import Run, train
-from plumbob.lab.simulate.checkpoint import Checkpoint, unfinished
 from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, files_by_party, load_tables
 from plumbob.lab.simulate.quality import assessed, keep_rows
 from plumbob.party.home import LEDGER
@@ -36,7 +32,7 @@ from plumbob.protocol.row_noise import spending_of_a_run
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
-from plumbob.run_folder import JOURNAL, RunFolder
+from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
 from plumbob.verb.flags import one_plan, pairing_of, refuse_nameless
 from plumbob.verb.plan_flags import plan_from
@@ -51,13 +47,13 @@ def run(asked: TrainingVerb, quiet: bool) -> Result:
     labelled = loaded.tables[plan.label_party.name]
     positives = None if labelled.labels is None else float(labelled.labels.mean())
     refuse_leaks(plan, len(labelled), asked.accept_leaks, [KEYS, OWN_WEIGHTS], positives)
-    return shown(_train_or_resume(plan, loaded, asked, quiet).record, asked)
+    return shown(_train(plan, loaded, asked, quiet).record, asked)
 
 
 def carry_out(plan: Plan, drafted: str, asked: TrainingVerb, quiet: bool) -> Run:
     """Train and write the folder, whatever the plan leaks."""
     _refuse_replacing(asked)
-    return _train_or_resume(plan, load(plan, asked, drafted), asked, quiet)
+    return _train(plan, load(plan, asked, drafted), asked, quiet)
 
 
 def refuse_finished(out: Path) -> None:
@@ -67,8 +63,8 @@ def refuse_finished(out: Path) -> None:
 
 
 def _refuse_replacing(asked: TrainingVerb) -> None:
-    """Refuse a folder with a finished run before any table is read; an unfinished one is looked at later."""
-    if not asked.is_new and not (RunFolder(asked.out).unfinished / JOURNAL).exists():
+    """Refuse a folder with a finished run before any table is read."""
+    if not asked.is_new:
         refuse_finished(asked.out)
 
 
@@ -130,26 +126,17 @@ def plan_for(asked: TrainingVerb, paths: list[str]) -> tuple[Plan, str]:
     return plan, why_encoded_so(drafted, keys)
 
 
-def _train_or_resume(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -> Run:
-    """Train from the beginning, or from where the same run was interrupted."""
+def _train(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -> Run:
+    """Train, judge and save; a run that is interrupted leaves a record that says so, and begins again."""
     told, out = _told_beforehand(plan, loaded), asked.out
     make_folder(out)
-    with (
-        unfinished(out, plan, loaded.tables, asked.is_new) as checkpoint,
-        StepProgress(plan.protocol, quiet, plan.step_nouns[0]) as progress,
-    ):
-        if not checkpoint.step and not asked.is_new:
-            # A start that was killed before its first step left a journal with nothing to resume from.
-            refuse_finished(out)
+    with StepProgress(plan.protocol, quiet, plan.step_nouns[0]) as progress:
         for line in filter(None, [*loaded.remarks, loaded.left_out, *told]):
             progress.say(line)
-        if checkpoint.step:
-            progress.reached = checkpoint.step
-            progress.say(f"resuming after {progress.noun} {checkpoint.step} (use --new to start over)")
         begun = begin(plan, loaded, out, asked.accept_leaks)
-        spent = _book_rows(plan, loaded, out, is_resumed=checkpoint.step > 0)
-        with _saying_how_to_go_on(checkpoint, progress), marked(begun, RunFolder(out), progress):
-            trained = train(plan, loaded.tables, jobs=asked.jobs, progress=progress, checkpoint=checkpoint)
+        spent = _book_rows(plan, loaded, out)
+        with marked(begun, RunFolder(out), progress):
+            trained = train(plan, loaded.tables, jobs=asked.jobs, progress=progress)
         finished = assessed(trained, loaded.tables, loaded.test)
         noted = replace(
             finished.record,
@@ -175,18 +162,14 @@ def _few_rows(plan: Plan, loaded: LoadedTables) -> str:
     return few_rows(trained, plan.columns, min(positives, rows - positives) * trained // rows)
 
 
-def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
+def _book_rows(plan: Plan, loaded: LoadedTables, out: Path) -> list[str]:
     """Lines on what these rows have spent in this folder's runs; a seed's noise in `clear` promises nothing."""
     if plan.noise != "rows" or not plan.kind.is_encrypted:
         return []
     ledger, ids = SpendingLedger(out / LEDGER), loaded.tables[plan.label_party.name].ids
     trained = len(ids) - plan.held_out(len(ids))
     # Here nobody is to be refused: all parties' rows are in one process, and an experiment may be repeated.
-    spent = (
-        ledger.spent(ids, plan.delta)
-        if is_resumed
-        else ledger.book(SYSTEM_RANDOMNESS.draw(16).hex(), ids, spending_of_a_run(plan, trained))
-    )
+    spent = ledger.book(SYSTEM_RANDOMNESS.draw(16).hex(), ids, spending_of_a_run(plan, trained))
     return [
         f"With this run the rows have spent epsilon {spent.epsilon(plan.delta):.3g} (delta {plan.delta:g}) in the"
         f" runs of this folder, {LEDGER} counts them. Between organisations every"
@@ -195,24 +178,8 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) ->
     ]
 
 
-@contextmanager
-def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iterator[None]:
-    """Tell whoever pressed Ctrl-C how to resume."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint.step:
-            progress.say(f"to resume from {progress.noun} {checkpoint.step}: {same_command()}")
-        raise
-
-
-def same_command() -> str:
-    """The command that was typed, without the flag to start over: the run resumes like any other."""
-    return shlex.join(["plumbob", *(word for word in sys.argv[1:] if word != "--new")])
-
-
 def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
-    """Save the run on the disk before what could make it again, and the run before, are deleted."""
+    """Save the run on the disk before the run that lay there before is deleted."""
     finished = replace(finished, record=with_predictions(replace(finished.record, accepted_leaks=accepted_leaks)))
     # First the pages: once run.json says `finished`, nothing is missing and nothing replaces the run unasked.
     write_report(finished.record, folder.path)

@@ -26,7 +26,6 @@ from plumbob.lab.clear import train_clear
 from plumbob.lab.exchange import engines
 from plumbob.lab.exchange.engines.interface import Engine
 from plumbob.lab.exchange.primitive import PaillierParticipant
-from plumbob.lab.simulate.checkpoint import Checkpoint
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, SessionAccount
@@ -123,42 +122,29 @@ def train(
     progress: AfterStep | None = None,
     instead: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
-    checkpoint: Checkpoint | None = None,
 ) -> Run:
     """Train as the plan says. `tables` are aligned: the same ids in the same order.
 
     `instead` gives a party's part to another class, one that overrides a step: that is what an active attack is.
     `roots` gives what a party's draws begin from, where a test wants it to draw the same again; the record says so.
     `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
-    `checkpoint` is where an interrupted run is taken up, and where this one can be.
     """
     _refuse_unaligned(plan, tables)
     started = time.perf_counter()
-    begun = {party.name: _begun(party.name, roots, checkpoint) for party in plan.parties}
+    begun = {party.name: roots.get(party.name) or new_root() for party in plan.parties}
     if not plan.kind.is_encrypted:
         root = begun[plan.label_party.name]
-        run = _train_clear(plan, tables, Draws.begin(root, not roots), progress, checkpoint)
+        run = _train_clear(plan, tables, Draws.begin(root, not roots), progress)
     else:
         participants = connected_participants(plan, paillier, jobs, begun, tables, cluster=cluster, is_kernel=not roots)
         if keep_bytes:
             _keep_bytes(participants)
-        if checkpoint is not None:
-            participants = {
-                name: replace(participant, journal=checkpoint.journal(name))
-                for name, participant in participants.items()
-            }
         parties = _parties_at(participants, tables, progress, instead)
         tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
         run_together(tasks, participants)
         run = _finish(plan, parties)
-    seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
+    seconds = time.perf_counter() - started
     return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
-
-
-def _begun(name: str, roots: Mapping[str, bytes], checkpoint: Checkpoint | None) -> bytes:
-    """The root of a party's draws: a test's, or an earlier start's."""
-    fresh = roots.get(name) or new_root()
-    return fresh if checkpoint is None else checkpoint.root(name, fresh)
 
 
 def _refuse_unaligned(plan: Plan, tables: Mapping[str, Table]) -> None:
@@ -174,13 +160,10 @@ def _train_clear(
     tables: Mapping[str, Table],
     draws: Draws,
     progress: AfterStep | None,
-    checkpoint: Checkpoint | None,
 ) -> Run:
-    # One journal for all of them: they are calculated in one place.
-    journal = None if checkpoint is None else checkpoint.journal(plan.label_party.name)
     draws.open(b"clear", b"")
     seed = seed_from_int(plan.seed) if plan.seed else draws.of("seed").draw(32)
-    transcripts, shards = train_clear(plan, tables, seed, progress, journal)
+    transcripts, shards = train_clear(plan, tables, seed, progress)
     named = {transcript.party: transcript for transcript in transcripts}
     parts = {
         name: ModelPart.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)
