@@ -6,14 +6,11 @@ import hashlib
 import os
 import subprocess
 import sys
-import urllib.error
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import sklearn.datasets
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
@@ -75,16 +72,12 @@ def test_a_folder_without_the_file_is_refused(tmp_path: Path) -> None:
             datasets.load(name, data_dir=tmp_path)
 
 
-def test_without_a_network_the_message_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a folder and a network, the error names the variable and the option."""
-
-    def unreachable(*_arguments: Any, **_options: Any) -> None:
-        raise urllib.error.URLError("no route")
-
+def test_a_larger_data_set_without_a_folder_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is fetched: the message names what must be set, and what the folder must hold."""
     monkeypatch.delenv("PLUMBOB_DATA", raising=False)
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", unreachable)
-    with pytest.raises(DataError, match=r"PLUMBOB_DATA or --data-dir"):
-        datasets.load("credit")
+    for name, file in (("credit", "credit"), ("mnist-01", "mnist/")):
+        with pytest.raises(DataError, match=rf"PLUMBOB_DATA or --data-dir .*{file}"):
+            datasets.load(name)
 
 
 @needs_data

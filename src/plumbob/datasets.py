@@ -1,4 +1,4 @@
-"""Known data sets by name: one bundled here, two with scikit-learn, two read from a folder or fetched from OpenML.
+"""Known data sets by name: one bundled here, two with scikit-learn, two read from a folder.
 
 Values are in the file's own units (MNIST as pixel / 255) and column order, labels are 0/1, no id column, nothing is
 standardised. Where a set has no published test part, the split is scikit-learn's `train_test_split` with seed 0.
@@ -7,11 +7,9 @@ standardised. Where a set has no published test part, the split is scikit-learn'
 import csv
 import gzip
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,11 +156,7 @@ def _digits(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
 
 
 def _credit(folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
-    if folder is None:
-        found = _fetch_openml("credit", "default-of-credit-card-clients")
-        whole = Dataset(found.data.astype(np.float64), found.target.astype(np.int8), CREDIT_COLUMNS)
-    else:
-        whole = _credit_table(_existing(folder / CREDIT_FILE))
+    whole = _credit_table(_existing(_named(folder, "credit") / CREDIT_FILE))
     _require_counts("credit", whole, rows=30_000, positives=6_636)
     return whole, _drawn_test_rows(30_000, 3_000)
 
@@ -175,18 +169,14 @@ def _credit_table(path: Path) -> Dataset:
 
 
 def _mnist(folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
-    if folder is None:
-        found = _fetch_openml("mnist-01", "mnist_784")
-        pixels, digits = found.data, found.target.astype(np.int8)
-    else:
-        parts = ("train", "t10k")
-        pixels = np.concatenate([_idx(folder / f"mnist/{part}-images-idx3-ubyte.gz") for part in parts])
-        digits = np.concatenate([_idx(folder / f"mnist/{part}-labels-idx1-ubyte.gz") for part in parts])
+    place, parts = _named(folder, "mnist-01"), ("train", "t10k")
+    pixels = np.concatenate([_idx(place / f"mnist/{part}-images-idx3-ubyte.gz") for part in parts])
+    digits = np.concatenate([_idx(place / f"mnist/{part}-labels-idx1-ubyte.gz") for part in parts])
     rows = np.flatnonzero(digits <= 1)
     X = pixels[rows].reshape(len(rows), 784).astype(np.float64) / 255.0
     whole = Dataset(X, digits[rows].astype(np.int8), MNIST_COLUMNS)
     _require_counts("mnist-01", whole, rows=14_780, positives=7_877)
-    # Everywhere the 60,000 published training images come first.
+    # The 60,000 published training images come first.
     return whole, rows >= 60_000
 
 
@@ -207,25 +197,18 @@ def _drawn_test_rows(n_rows: int, n_test: int) -> NDArray[np.bool_]:
     return is_test
 
 
+def _named(folder: Path | None, name: str) -> Path:
+    """The folder of the larger data sets; DataError where nobody named one."""
+    if folder is None:
+        file = "mnist/" if name == "mnist-01" else CREDIT_FILE
+        raise DataError(f"{name} is not in the package; set PLUMBOB_DATA or --data-dir to a folder that holds {file}")
+    return folder
+
+
 def _existing(path: Path) -> Path:
     if not path.is_file():
         raise DataError(f"{path}: there is no such file; PLUMBOB_DATA or --data-dir must hold credit/ and mnist/")
     return path
-
-
-def _fetch_openml(name: str, title: str) -> Any:
-    from sklearn.datasets import fetch_openml
-
-    try:
-        with warnings.catch_warnings():
-            # It warns at each of its retries; one message at the end is enough.
-            warnings.simplefilter("ignore")
-            return fetch_openml(title, version=1, as_frame=False, parser="liac-arff", n_retries=1, delay=0.1)
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{name}: OpenML could not be reached ({type(error).__name__}); set PLUMBOB_DATA or --data-dir to a folder"
-            f" that holds {'mnist/' if name == 'mnist-01' else CREDIT_FILE}"
-        ) from error
 
 
 def _require_counts(name: str, data: Dataset, rows: int, positives: int) -> None:
