@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.errors import BudgetExceededError, PlumbobError, UnsafePlanError
+from plumbob.errors import BudgetExceededError, PlanError, PlumbobError, UnsafePlanError
 from plumbob.party import Home, Outcome
 from plumbob.plan import Plan
 from tests.party.processes import free_port
@@ -120,9 +120,24 @@ def test_a_plan_may_be_the_object_itself(homes: tuple[Home, Home]) -> None:
     assert "plumbob party train PLAN" in told.lines[-1]
 
 
+@pytest.mark.parametrize("protocol", ["exchange", "clear"])
+def test_a_study_is_no_plan_of_organisations(homes: tuple[Home, Home], tmp_path: Path, protocol: str) -> None:
+    """Whoever signs or trains a protocol of the lab reads what organisations run, and where to study the plan."""
+    plan = Plan.for_columns((2, 2), protocol=protocol, rows=1100)
+    parties = tuple(
+        type(party)(name, party.role, party.features)
+        for party, name in zip(plan.parties, ("bank", "fund"), strict=True)
+    )
+    plan = plan.replace(parties=parties)
+    with pytest.raises(PlanError, match=r'organisations run "shares".*plumbob train PLAN'):
+        homes[0].sign(plan, accept_leaks=True, accept_cheating=True)
+    with pytest.raises(PlanError, match='organisations run "shares"'):
+        homes[0].train(plan)
+
+
 def test_a_leaking_plan_needs_the_same_word_as_on_the_command_line(homes: tuple[Home, Home]) -> None:
     """`sign` refuses it, and signs it once its leaks are accepted."""
-    plan = Plan.for_columns((2, 2), protocol="exchange", batch_size=2, rows=110)
+    plan = Plan.for_columns((2, 2), protocol="exchange", batch_size=2, rows=110, test_only_keys=True)
     parties = tuple(
         type(party)(name, party.role, party.features)
         for party, name in zip(plan.parties, ("bank", "fund"), strict=True)

@@ -67,7 +67,7 @@ def test_what_was_accepted_is_in_the_own_record(tmp_path: Path) -> None:
     [
         ({}, ["cheating"]),
         ({"open": "own"}, ["cheating"]),
-        ({"protocol": "exchange", "batch_size": 8}, ["leaks", "cheating"]),
+        ({"protocol": "exchange", "batch_size": 8, "test_only_keys": True}, ["leaks", "cheating"]),
         ({"noise": "rows", "epsilon": 4.0}, ["cheating"]),
     ],
     ids=str,

@@ -11,7 +11,7 @@ from plumbob.callbacks import Tell
 from plumbob.crypto.draws import Draws
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.data import Table
-from plumbob.errors import IdentityError, SettingsError
+from plumbob.errors import IdentityError, PlanError, SettingsError
 from plumbob.net.greeting import Greeting, Purpose
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import (
@@ -23,7 +23,7 @@ from plumbob.party.home import Home
 from plumbob.party.kept_seals import SealKeeper
 from plumbob.party.signature import MessageSigner, PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
-from plumbob.plan import Plan
+from plumbob.plan import PROTOCOLS, Plan
 from plumbob.plan.writing import marks_of
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
@@ -189,8 +189,18 @@ def _connector_for(home: Home, plan: Plan, largest_message: int, tell: Tell) -> 
     return partial(home.connector, peers, largest_message, on_refusal=tell)
 
 
+def refuse_study(protocol: str, *, is_for_tests: bool) -> None:
+    """Refuse a protocol that organisations do not run with each other; under test keys, tests still do."""
+    if protocol in PROTOCOLS and not PROTOCOLS[protocol].has_lattices and not is_for_tests:
+        raise PlanError(
+            f'protocol = "{protocol}": organisations run "shares" with each other, where nobody reads a gradient;'
+            " study this plan with all tables on one machine: plumbob train PLAN --data PARTY=FILE ..."
+        )
+
+
 def refuse_strangers(home: Home, plan: Plan) -> None:
-    """Refuse a plan that this party is not in, or that names a party which was never joined."""
+    """Refuse a plan of a study, one that this party is not in, or that names a party which was never joined."""
+    refuse_study(plan.protocol, is_for_tests=plan.test_only_keys)
     names = [party.name for party in plan.parties]
     if home.identity.name not in names:
         raise SettingsError(f"the plan's parties are {', '.join(names)}; we are {home.identity.name}")

@@ -23,6 +23,7 @@ from plumbob.model.logistic import fit_logistic
 from plumbob.party.evidence import evidence_bytes
 from plumbob.party.home import Home
 from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
+from plumbob.party.party_run import refuse_study
 from plumbob.party.plan_runs import open_journal
 from plumbob.party.proposal import DraftFor, Proposal
 from plumbob.party.proposal import propose as propose_to_peers
@@ -47,6 +48,7 @@ MOST_RUNS = 100
 
 def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> Result:
     """Agree on a plan and write its file; shows what this party's own table gives under it."""
+    refuse_study(keys.get("protocol", ""), is_for_tests=bool(keys.get("test_only_keys")))
     home = Home.open(folder)
     home = _with_choices(home, reading)
     own = whole_table(home)
