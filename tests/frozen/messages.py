@@ -171,7 +171,7 @@ def _new_tables(plan: Plan) -> dict[str, Table]:
 
 
 def _aligned(split: tuple[int, ...], size_first: bool) -> Wire:
-    plan, wire = Plan.for_columns(split, protocol="exchange"), Wire()
+    plan, wire = Plan.for_columns(split), Wire()
     participants = seated(plan, wire, {name: Draws.begin(root) for name, root in _roots(plan).items()})
     tasks = {
         name: AlignmentParty(

@@ -43,14 +43,17 @@ ABOVE = b"\xff" * 7
 EXCHANGE, ARBITER = "training by exchange of three", "training with an arbiter"
 SHARES, OPENED = "training by shares of two", "training by shares of two, opened"
 SHARES_OF_THREE = "training by shares of three"
+SIGNED = "training by shares of two, signed"
 TWO, THREE, PREDICTION = "alignment of two", "alignment of three", "prediction of three"
 FAULTS: dict[Kind, Fault] = {
-    Kind.HELLO: Fault(EXCHANGE, lambda body: b'{"more":1,' + body[1:], "the greeting has a field that is not known"),
-    Kind.SEED_COMMITMENT: Fault(EXCHANGE, flipped, "the share that follows is not what the sender committed to"),
-    Kind.SEED_SHARE: Fault(EXCHANGE, flipped, "the share is not what the sender committed to"),
-    Kind.CONFIRMATION: Fault(EXCHANGE, flipped, "the sender has another session, seed or list of ids"),
+    Kind.HELLO: Fault(SIGNED, lambda body: b'{"more":1,' + body[1:], "the greeting has a field that is not known"),
+    Kind.SEED_COMMITMENT: Fault(SIGNED, flipped, "the share that follows is not what the sender committed to"),
+    Kind.SEED_SHARE: Fault(SIGNED, flipped, "the share is not what the sender committed to"),
+    Kind.CONFIRMATION: Fault(SIGNED, flipped, "the sender has another session, seed or list of ids"),
     Kind.PUBLIC_KEY: Fault(EXCHANGE, flipped, "the last root is not the root of its challenge"),
-    Kind.PAIR_KEY: Fault(EXCHANGE, put(bytes(32)), "the point has a small order: the agreed key would be known to all"),
+    Kind.PAIR_KEY: Fault(
+        SHARES_OF_THREE, put(bytes(32)), "the point has a small order: the agreed key would be known to all"
+    ),
     Kind.RESIDUALS: Fault(EXCHANGE, put(bytes(128)), ZERO),
     Kind.MASKED_SUMS: Fault(EXCHANGE, put(bytes(128)), ZERO),
     Kind.OPENED_SUMS: Fault(EXCHANGE, cut, SIZE),
@@ -60,8 +63,8 @@ FAULTS: dict[Kind, Fault] = {
     Kind.WEIGHT_SHARE: Fault(OPENED, cut, SIZE),
     Kind.SCORE_SHARE: Fault(PREDICTION, cut, SIZE),
     Kind.SIGNATURE: Fault("signatures of two", flipped, "the signature is not over this plan"),
-    Kind.SEAL: Fault("training by exchange of two, signed", flipped, "the signature is not over this seal"),
-    Kind.NUMBERS: Fault(EXCHANGE, cut, SIZE),
+    Kind.SEAL: Fault(SIGNED, flipped, "the signature is not over this seal"),
+    Kind.NUMBERS: Fault(SIGNED, cut, SIZE),
     Kind.BOUND_SHARE: Fault(
         SHARES_OF_THREE, put(ABOVE, 32), "sender and receiver bound different bytes, as their hashes show"
     ),

@@ -38,8 +38,10 @@ PLANS: dict[str, Plan] = {
     "shares": Plan.for_columns((1, 1, 1), **SHARES | {"epochs": 1, "start": "xavier"}),
     "kept": Plan.for_columns((1, 1), **SHARES | {"epochs": 1}),
     "opened": Plan.for_columns((1, 1), **SHARES | {"epochs": 1, "open": "own"}),
-    "two": Plan.for_columns((1, 1), protocol="exchange"),
-    "three": Plan.for_columns((1, 1, 1), protocol="exchange"),
+    "two": Plan.for_columns((1, 1), epochs=1),
+    "signed": Plan.for_columns((1, 1), epochs=1, open="own"),
+    "three": Plan.for_columns((1, 1, 1), epochs=1),
+    "three, opened": Plan.for_columns((1, 1, 1), epochs=1, open="own"),
 }
 
 
@@ -167,17 +169,17 @@ def propose(plan: Plan, wire: Wire) -> Ends:
 
 
 def _drafted(plan: Plan, parties: Any) -> Plan:
-    return Plan(parties=parties, protocol="exchange")
+    return Plan(parties=parties)
 
 
 SESSIONS: dict[str, Callable[[Wire], Ends]] = {
     "training by exchange of three": partial(train, PLANS["exchange"]),
-    "training by exchange of two, signed": partial(train_signed, Plan.for_columns((1, 1), **EXCHANGE)),
+    "training by shares of two, signed": partial(train_signed, PLANS["signed"]),
     "training with an arbiter": partial(train, PLANS["arbiter"]),
     "training by shares of three": partial(train, PLANS["shares"]),
     "training by shares of two": partial(train, PLANS["kept"]),
     "training by shares of two, opened": partial(train, PLANS["opened"]),
-    "prediction of three": partial(predict, "exchange"),
+    "prediction of three": partial(predict, "three, opened"),
     "alignment of two": partial(align, PLANS["two"]),
     "alignment of three": partial(align, PLANS["three"]),
     "held-out rows of two": partial(hold_out, PLANS["two"]),
