@@ -70,7 +70,7 @@ NOT_FOR_SHARES = (
     "plumbob.verb.plan_flags",
 )
 HOUSE = Path(plumbob.__file__).parent
-MOST_LINES, MOST_FILES = 20_400, 113
+MOST_LINES, MOST_FILES = 18_800, 111
 """Of this package: what has to be read to review a `party train` of `shares`. Neither may grow."""
 
 
