@@ -305,10 +305,10 @@ def test_predict_writes_scores(cli: CommandLine, runs: Path, tmp_path: Path, pro
     result = cli.answer("predict", str(runs / protocol), "--data", "breast-cancer", "--out", str(file))
     with file.open() as opened:
         rows = list(csv.DictReader(opened))
-    assert list(rows[0]) == ["id", "score", "probability", "predicted"]
+    assert list(rows[0]) == ["id", "score", "probability of 1", "predicted"]
     assert len(rows) == result["rows"] == 114
     for row in rows:
-        assert (float(row["score"]) > 0) == (float(row["probability"]) > 0.5) == (row["predicted"] == "1")
+        assert (float(row["score"]) > 0) == (float(row["probability of 1"]) > 0.5) == (row["predicted"] == "1")
 
 
 def test_predict_on_weights_that_stay_shared(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
@@ -372,11 +372,11 @@ def test_interrupted_run_is_marked(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program, "train", *flags, "--accept-leaks", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        said = process.stderr.readline()
+        # The first lines are about the table.
+        assert any("step" in line for line in iter(process.stderr.readline, ""))
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
         process.wait(timeout=120)
-    assert "step" in said
     assert process.returncode == INTERRUPTED == 130
     assert_marked(tmp_path, rest)
 

@@ -143,7 +143,7 @@ def test_a_class_is_predicted_above_one_half(cli: CommandLine, files: list[str],
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == ROWS
-    assert all((float(row["probability"]) > 0.5) == (row["predicted"] == "yes") for row in rows)
+    assert all((float(row["probability of yes"]) > 0.5) == (row["predicted"] == "yes") for row in rows)
 
 
 def test_rows_as_they_come(cli: CommandLine, files: list[str], tmp_path: Path) -> None:

@@ -164,6 +164,8 @@ class RunRecord:
     """The session, what everybody committed to in it, and everybody's last signature; in a simulation nobody signs."""
     accepted_cheating: bool = False
     accepted_evidence: bool = False
+    predicted_class: str = ""
+    """The class of the label that a score speaks for, at whoever has the label."""
     by_place: bool = False
     """Whether the parties' files were paired by the place of their rows, without an id."""
     findings: list[Finding] = field(default_factory=list)

@@ -75,6 +75,10 @@ class RunFolder:
         """The file, in a simulation, of what one party saw and did."""
         return self.party_folder(name) / "transcript.npz"
 
+    def scored_file(self, party: str) -> Path:
+        """The rows that were scored after training, where all parties are on one machine."""
+        return self.party_folder(party) / "scored.txt"
+
     def rows_file(self, name: str) -> Path:
         """The file, in a simulation at the label party, of all rows and which of them were held out."""
         return self.party_folder(name) / "rows.csv"

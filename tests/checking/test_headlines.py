@@ -153,7 +153,7 @@ def test_nobody_reads_more_columns_than_there_are(split: tuple[int, ...], epochs
 
 def test_held_out_rows_are_scored_rows() -> None:
     """Held-out rows count as scored without any flag; fewer only where the plan or somebody says so."""
-    assert "each of up to 21,600 scored people" in text(found(test_share=0.2).headlines)
+    assert "each of up to 27,000 scored people" in text(found(test_share=0.2).headlines)
     plan = Plan.for_columns((11, 12), rows=27_000, test_share=0.2)
     assert "each of up to 5,400 scored people" in text(plumbob.check(plan, predicted=0).headlines)
     assert "each of up to 6,000 scored people" in text(found(most_rows=6000, test_share=0.2).headlines)

@@ -71,16 +71,6 @@ def test_a_column_of_rare_levels_is_named(file: Path) -> None:
     assert not summarise(table, EncodingChoices(bins=10, rare=2)).columns[-1].advice
 
 
-def test_in_short_only_columns_that_need_a_look_are_listed(file: Path) -> None:
-    """Only columns with texts, gaps or a remark are listed; the count is of all of them."""
-    summary = summarise(read_table(file, "id", choices=READING), CHOICES)
-    plain = [one.name for one in summary.columns if not (one.gaps or one.kind == "text" or one.remark)]
-    assert plain
-    shown = {line.split()[0] for line in summary.short_lines()}
-    assert not shown & set(plain)
-    assert {column.name for column in summary.columns} <= shown | set(plain)
-
-
 def test_a_few_rare_levels_are_no_reason_for_advice(tmp_path: Path) -> None:
     """Levels that are kept still say something, however many rare ones there are beside them."""
     lines = ["id,town", *(f"p{row},{'Bonn' if row % 3 else f'village {row % 20}'}" for row in range(ROWS))]

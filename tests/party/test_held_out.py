@@ -36,7 +36,7 @@ def test_held_out_rows_are_counted_once_for_a_run(tmp_path: Path) -> None:
 def test_new_runs_do_not_score_more_rows_than_the_plan_allows(tmp_path: Path) -> None:
     """Each run holds out other rows: a label party that asks for one run after the other is refused at the limit."""
     home = Home.create(tmp_path / "fund", HomeSettings(name="fund"))
-    for keys, runs in (({}, 3), ({"most_rows": 60}, 2), ({"open": "own"}, 9), ({"open": "own", "most_rows": 25}, 1)):
+    for keys, runs in (({}, 4), ({"most_rows": 60}, 2), ({"open": "own"}, 9), ({"open": "own", "most_rows": 25}, 1)):
         plan = Plan.for_columns((2, 3), protocol="shares", test_share=0.25, **keys)
         for number in range(runs):
             with closing(SqliteJournal(tmp_path / f"{plan.hash()}-{number}")) as journal:
@@ -106,9 +106,9 @@ def test_the_plans_limit_comes_before_a_larger_one_of_ones_own() -> None:
 
 
 def test_what_zero_means_is_said_where_it_is_written(tmp_path: Path) -> None:
-    """0 means the training rows in a plan, unless weights are opened, and the plan's limit in party.toml."""
+    """0 means the aligned rows in a plan, unless weights are opened, and the plan's limit in party.toml."""
     plan = Plan.for_columns((2, 3), protocol="shares")
-    assert "0 = as many as were trained on if weights are never opened, else any number" in plan.to_toml()
+    assert "0 = as many as are aligned if weights are never opened, else any number" in plan.to_toml()
     assert [row_limit(plan.replace(open=how), 75, 0) for how in ("never", "own")] == [RowLimit(75, True), None]
     home = Home.create(tmp_path / "fund", HomeSettings(name="fund"))
     assert "over all sessions; 0 = no limit beyond the plan's" in (home.folder / "party.toml").read_text()

@@ -168,19 +168,20 @@ def test_ids_that_nobody_aligned_are_named_and_never_scored(organisations: Organ
     commands = predicted(organisations, asked=["--ids", "0", "--ids", "P4711"])
     assert [command.process.exitcode for command in commands.values()] == [0, 0, 0], commands["label"].complained
     header, scored, absent = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()
-    assert header == "id,score,probability,predicted,held_out"
+    assert header == "id,score,probability of 1,predicted,held_out"
     assert scored.startswith("0,")
     assert absent == "P4711,,,,"
     assert "1 id has no score, because some party does not have the row" in commands["label"].printed
     alone = asked_of(organisations, "--ids", "P4711")
     assert alone.process.exitcode == 1
-    assert "'P4711' is not among the 40 aligned rows; for new rows" in alone.complained
+    assert "the id that was asked for is not among the 40 aligned rows; for new rows" in alone.complained
+    assert "P4711" not in alone.complained
 
 
 def test_a_mistake_leaves_no_session(organisations: Organisations, tmp_path: Path) -> None:
     """It is told before anybody is met."""
     home = organisations.home("label")
-    with pytest.raises(DataError, match="'nobody' is not among the 40 aligned rows"):
+    with pytest.raises(DataError, match="the id that was asked for is not among the 40 aligned rows"):
         Home.open(home).predict(organisations.plan_file, ids=["nobody"], out=tmp_path / "scores.csv")
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 

@@ -323,10 +323,11 @@ def test_parameters_grow_with_what_is_opened() -> None:
 
 
 def test_no_more_rows_are_held_out_than_may_be_scored() -> None:
-    """Without `most_rows` as many rows may be scored as were trained on, and keys withstand no more than that."""
-    plan = lattice_plan((40, 60), open="never", test_share=0.9)
-    shape = LatticeShape(plan, 100)
-    assert plan.held_out(1000) * OPENED_SCORES.bits > shape.sets_for("label")[0].most_opened_bits
+    """Without `most_rows` all aligned rows may be scored, and keys withstand it; with it, held-out ones must fit."""
+    plan = lattice_plan((4, 6), open="never", test_share=0.9)
+    assert most_opened_bits(plan, 2) == 24 * OPENED_SCORES.bits
+    LatticeShape(plan, 100).refuse_scores(plan.held_out(1000))
+    shape = LatticeShape(plan.replace(most_rows=100), 100)
     with pytest.raises(PlanError, match="100 rows may be scored, and 900 are held out"):
         shape.refuse_scores(plan.held_out(1000))
     shape.refuse_scores(100)

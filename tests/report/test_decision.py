@@ -91,7 +91,7 @@ def test_what_is_opened() -> None:
     """Weights where they are opened, gradients where they are seen, scores with the plan's limit."""
     assert "Nobody is sent a weight: the model stays split between the parties." in decided().judgement.opened[0]
     assert "the joint score of each of up to 455 people." in decided().judgement.opened[0]
-    assert "each of up to 409 people, 46 held out for testing included" in decided(test_share=0.1).judgement.opened[0]
+    assert "each of up to 455 people, 46 held out for testing included" in decided(test_share=0.1).judgement.opened[0]
     assert "each of up to 50 people" in decided(most_rows=50, test_share=0.1).judgement.opened[0]
     assert (
         decided(open="own").judgement.opened[0] == "When training ends, each party gets the weights of its own columns."

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -90,14 +90,8 @@ class TableSummary:
         return sum(column.encoded for column in self.columns)
 
     def lines(self) -> list[str]:
-        return self._told(self.columns)
-
-    def short_lines(self) -> list[str]:
-        """The summary with only those columns that have texts, gaps or a remark, to fit on a screen."""
-        return self._told([one for one in self.columns if one.gaps or one.kind == "text" or one.remark])
-
-    def _told(self, columns: Sequence[ColumnSummary]) -> list[str]:
-        """A table of these columns, and the remarks about all."""
+        """A table of the columns, and what their owner should know of them."""
+        columns = self.columns
         head = ["column", "kind", "distinct", "gaps", "encoded", "lowest", "highest", ""]
         cells = [head, *(column.cells for column in columns)] if columns else []
         if not any(column.lowest for column in columns):
@@ -151,6 +145,15 @@ def _with_ends(summary: ColumnSummary, column: Column) -> ColumnSummary:
     values = column.numbers
     shown = day_of if column.meaning == DATE else "{:.10g}".format
     return replace(summary, lowest=shown(float(np.nanmin(values))), highest=shown(float(np.nanmax(values))))
+
+
+def class_in_words(table: Table) -> str:
+    """A sentence on which class of the label is predicted; empty for a table without labels."""
+    if table.labels is None or table.classes is None:
+        return ""
+    other, predicted = table.classes
+    rows = int(table.labels.sum())
+    return f"the model predicts the class {predicted!s} ({rows:,} of {len(table):,} rows); the other class is {other!s}"
 
 
 # What the rule for drafted plans (`plumbob.plan.encodings`) may know of a table: three numbers.

@@ -43,10 +43,14 @@ def train_clear(
     tables: Mapping[str, Table],
     seed: bytes,
     progress: AfterStep | None = None,
+    held_out_key: bytes = b"",
 ) -> tuple[list[Transcript], dict[str, Shard]]:
-    """Train all parties in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
+    """Train all parties in one place; `tables` are aligned, `seed` fixes batches and the start.
+
+    `held_out_key` draws the held-out rows by their ids; without one, the seed does.
+    """
     refuse_large_delta(plan, min(map(len, tables.values()), default=0))
-    parties = _open_parties(plan, tables, seed)
+    parties = _open_parties(plan, tables, seed, held_out_key or seed)
     rows = len(parties[0].shard)
     steps = all_steps(rows, plan)
     generator = stream(seed, "noise")
@@ -61,7 +65,7 @@ def train_clear(
     }
 
 
-def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenParty]:
+def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes, key: bytes) -> list[OpenParty]:
     joint_start = starting_weights(plan.start, plan.columns, stream(seed, "starting weights"))
     parties, before = [], 0
     for party in plan.learners:
@@ -69,7 +73,7 @@ def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[
         draw = stream(seed, f"home of {party.name}").bytes
         ruled = plan.on(_trained_rows(plan, tables))
         treatment = row_noise.HomeTreatment(ruled, party.name, draw, failure=0.0) if plan.noise == "rows" else None
-        shard = build_shard(tables[party.name], plan, party.name, seed, treatment)
+        shard = build_shard(tables[party.name], plan, party.name, key, treatment)
         columns = columns_of(plan, party.name)
         start = np.zeros(columns)
         start[: party.features] = joint_start[before : before + party.features]

@@ -14,7 +14,6 @@ from plumbob.data.encoder import RareRows
 from plumbob.model.links import log_odds
 from plumbob.plan import Plan
 
-HEADER = ("id", "score", "probability", "predicted")
 SAID = {True: "yes", False: "no", None: ""}
 
 
@@ -50,7 +49,7 @@ def write_scores(
     held_out: Mapping[str, bool] | None = None,
     absent: Sequence[str] = (),
 ) -> dict[str, object]:
-    """Write each row's id, score, probability of the positive class, and predicted class.
+    """Write each row's id, score, probability of the class that the header names, and predicted class.
 
     Probabilities come from scores by the plan's own link; without a plan a score is a log-odds. `held_out` says of the
     rows of training whether they were held out; it becomes a column, empty for rows that were not there. The ids that
@@ -61,12 +60,13 @@ def write_scores(
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         known = [] if held_out is None else ["held_out"]
-        writer.writerow((*HEADER, *known))
+        header = ("id", "score", f"probability of {classes[1]}", "predicted")
+        writer.writerow((*header, *known))
         # In pieces, because there may be more rows than memory for their texts.
         for piece in store.pieces(len(ids)):
             for line in _lines(ids[piece], scores[piece], odds[piece], classes):
                 writer.writerow((*line, *(SAID[(held_out or {}).get(line[0])] for _ in known)))
-        writer.writerows((identity, *[""] * (len(HEADER) - 1 + len(known))) for identity in absent)
+        writer.writerows((identity, *[""] * (len(header) - 1 + len(known))) for identity in absent)
     positives = int((odds > 0).sum())
     lines = [*filter(None, remarks), f"{counted(len(ids), 'row')}, {positives:,} predicted as {classes[1]}: {out}"]
     if absent:

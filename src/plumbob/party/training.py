@@ -129,6 +129,7 @@ def _filed(
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
     record = replace(
         record,
+        predicted_class="" if part is None or part.classes is None else str(part.classes[1]),
         accepted_leaks="leaks" in accepted,
         accepted_cheating="cheating" in accepted,
         accepted_evidence="evidence" in accepted,

@@ -197,8 +197,8 @@ class PlanSettings:
     )
     most_rows: int = CRYPTO.key(
         0,
-        "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if weights are "
-        "never opened, else any number",
+        "rows ever scored for the label party, held-out ones included; 0 = as many as are aligned if weights are never "
+        "opened, else any number",
         low=0,
         is_usual=True,
     )
@@ -412,6 +412,13 @@ class PlanSettings:
     def held_out(self, rows: int) -> int:
         """How many of this many aligned rows are kept for testing."""
         return round(rows * self.test_share)
+
+    def aligned(self, trained: int) -> int:
+        """How many rows are aligned where this many are trained on; the largest number where several fit."""
+        rows = math.ceil((trained + 1) / (1.0 - self.test_share)) + 1
+        while rows - self.held_out(rows) > trained:
+            rows -= 1
+        return rows
 
 
 def row_passes(rows: int, columns: int, epsilon: float, delta: float) -> int:

@@ -62,6 +62,8 @@ class Participant:
     """ray://HOST:PORT of this party's own cluster, which makes its large answers."""
     journal: Journal = NO_JOURNAL
     account: SessionAccount = field(default_factory=SessionAccount)
+    held_out_key: bytes = b""
+    """The key that draws held-out rows by their ids; empty = the session's seed, so that every run draws anew."""
     spend_rows: "Callable[[RowSpending], None]" = lambda spending: None
     """Called with what a run costs for each row before anything that depends on one leaves; it may refuse the run."""
     keep_seal: Callable[[str, int], None] = lambda peer, step: None

@@ -128,8 +128,11 @@ def pair_mask(key: bytes, session: bytes, receiver: str, step: int, index: int, 
 
 
 def most_scored_rows(plan: Plan, trained: int) -> int:
-    """How many rows in all the plan lets the label party have scored, of this many trained on; 0 = no limit."""
-    return plan.most_rows or (trained if plan.is_closed else 0)
+    """How many rows in all the plan lets the label party have scored where this many are trained on; 0 = no limit.
+
+    Without a number in the plan all aligned rows, held-out ones included, where weights are never opened.
+    """
+    return plan.most_rows or (plan.aligned(trained) if plan.is_closed else 0)
 
 
 def shows_quality(plan: Plan, rows: int) -> bool:

@@ -104,7 +104,8 @@ class TrainingParty(AnyParty):
         self.session = agree(self.participant, self.table.ids, about=self._choice_of_rows())
         trained = len(self.table) - self.plan.held_out(len(self.table))
         treatment = self._paid_treatment(trained) if self.plan.noise == "rows" else None
-        self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
+        key = self.participant.held_out_key or self.session.seed
+        self.shard = build_shard(self.table, self.plan, self.participant.name, key, treatment)
         self.training_rows, self.seed = len(self.shard), self.session.seed
         self._refuse_steep_rate()
         encoding = self.feature_encoding()

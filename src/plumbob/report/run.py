@@ -151,7 +151,12 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
             folded("Deciles of the joint model's scores", table_of(deciles, "Deciles")) if deciles.rows else NOTHING
         )
         weights = (weights_of(party) for party in record.parties if party.role != "arbiter")
-        says = [link_in_words(record.parsed_plan), *(f"{one[:1].upper()}{one[1:]}." for one in record.remarks)]
+        named = f"A score speaks for the class {record.predicted_class}." if record.predicted_class else ""
+        says = [
+            *filter(None, [named]),
+            link_in_words(record.parsed_plan),
+            *(f"{one[:1].upper()}{one[1:]}." for one in record.remarks),
+        ]
         yield Section(
             "Utility", says, table=quality_table(rows, models), charts=charts, rest=joined(groups, after, *weights)
         )

@@ -1,14 +1,18 @@
 """`predict` and `export`: what a finished model is for; weights that were never opened stay so."""
 
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from plumbob.errors import DataError
+from plumbob.errors import BudgetExceededError, DataError
 from plumbob.lab.commands import Export, PredictHere
 from plumbob.lab.simulate import JointModel
 from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinished
 from plumbob.lab.simulate.files import load_new_rows
 from plumbob.lab.simulate.quality import kept_rows
+from plumbob.net.identity import write_over
 from plumbob.party.scores import unusual_lines, write_scores
+from plumbob.plan import Plan
+from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
@@ -33,15 +37,38 @@ def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
         for party, unseen in loaded.unseen.items()
         for line in unusual_lines(party, unseen, loaded.rare[party], len(row_ids))
     ]
-    scores = model.scores(loaded.tables)
     held_out = kept_rows(RunFolder(folder), label_party) if loaded.has_ids else None
-    remarks = [BY_PLACE if loaded.is_by_place else "", loaded.left_out, *unusual]
+    scored = _rows_ever_scored(RunFolder(folder), model.plan, row_ids, held_out or {})
+    scores = model.scores(loaded.tables)
+    _keep_scored(RunFolder(folder), label_party, scored)
+    remarks = [BY_PLACE if loaded.is_by_place else "", loaded.left_out, *loaded.summary_lines(model.plan), *unusual]
     result = write_scores(asked.out, row_ids, scores, model.classes, remarks, model.plan, held_out)
     return {
         **result,
         "by_place": loaded.is_by_place,
         "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen},
     }
+
+
+def _rows_ever_scored(run: RunFolder, plan: Plan, ids: Sequence[str], held_out: Mapping[str, bool]) -> set[str]:
+    """The ids of all rows that this run's model has scored, these included.
+
+    BudgetExceededError beyond the plan's limit: between organisations the parties that answer refuse more rows.
+    """
+    file = run.scored_file(plan.label_party.name)
+    before = set(file.read_text(encoding="utf-8").splitlines()) if file.exists() else set()
+    before |= {identity for identity, is_held_out in held_out.items() if is_held_out}
+    scored, limit = before.union(ids), most_scored_rows(plan, run.record().rows)
+    if limit and len(scored) > limit:
+        raise BudgetExceededError(
+            f"the plan allows {limit:,} scored rows in all, {len(before):,} were scored, and"
+            f" {len(scored) - len(before):,} more are asked for; score fewer rows, or train with a larger --most-rows"
+        )
+    return scored
+
+
+def _keep_scored(run: RunFolder, party: str, ids: Collection[str]) -> None:
+    write_over(run.scored_file(party), "".join(f"{identity}\n" for identity in sorted(ids)).encode())
 
 
 def export_model(asked: Export) -> Result:

@@ -18,6 +18,7 @@ from plumbob.checking.rules.own_weights import OWN_WEIGHTS
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import column_names
 from plumbob.data.ids import IdColumns
+from plumbob.data.summary import class_in_words
 from plumbob.errors import DataError
 from plumbob.lab.commands import TrainingVerb
 from plumbob.lab.simulate import Run, train
@@ -36,6 +37,9 @@ from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
 from plumbob.verb.flags import one_plan, pairing_of, refuse_nameless
 from plumbob.verb.plan_flags import plan_from
+
+HELD_OUT_KEY = b"held-out rows on one machine"
+"""The key that draws held-out rows on one machine: they follow from the ids, so that two runs can be compared."""
 
 
 def run(asked: TrainingVerb, quiet: bool) -> Result:
@@ -136,13 +140,17 @@ def _train(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -
         begun = begin(plan, loaded, out, asked.accept_leaks)
         spent = _book_rows(plan, loaded, out)
         with marked(begun, RunFolder(out), progress):
-            trained = train(plan, loaded.tables, jobs=asked.jobs, progress=progress)
+            trained = train(plan, loaded.tables, jobs=asked.jobs, progress=progress, held_out_key=HELD_OUT_KEY)
         finished = assessed(trained, loaded.tables, loaded.test)
         noted = replace(
             finished.record,
             notes=[*finished.record.notes, *spent],
-            remarks=[*filter(None, [loaded.drafted, _few_rows(plan, loaded)]), *finished.record.remarks],
+            remarks=[
+                *filter(None, [loaded.drafted, _few_rows(plan, loaded), _rest_of_the_rows(plan, loaded)]),
+                *finished.record.remarks,
+            ],
             by_place=loaded.is_by_place,
+            predicted_class=str(trained.model.classes[1]),
         )
         finished = replace(finished, record=noted)
         keep_rows(finished, loaded, RunFolder(out))
@@ -152,7 +160,8 @@ def _train(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -
 def _told_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
     """Lines on what each party's table gives, and what whoever waits for the model should know."""
     rows = len(loaded.tables[plan.label_party.name])
-    return [*loaded.summary_lines(plan), _few_rows(plan, loaded), *prices_of_noise(plan, rows)]
+    label = loaded.tables[plan.label_party.name]
+    return [*loaded.summary_lines(plan), class_in_words(label), _few_rows(plan, loaded), *prices_of_noise(plan, rows)]
 
 
 def _few_rows(plan: Plan, loaded: LoadedTables) -> str:
@@ -160,6 +169,18 @@ def _few_rows(plan: Plan, loaded: LoadedTables) -> str:
     rows, positives = len(table), 0 if table.labels is None else int(table.labels.sum())
     trained = rows - plan.held_out(rows)
     return few_rows(trained, plan.columns, min(positives, rows - positives) * trained // rows)
+
+
+def _rest_of_the_rows(plan: Plan, loaded: LoadedTables) -> str:
+    """A sentence on how to train on the held-out rows too; empty where none are held out."""
+    rows = len(loaded.tables[plan.label_party.name])
+    held_out = plan.held_out(rows)
+    if not held_out:
+        return ""
+    return (
+        f"{held_out:,} of {rows:,} rows were held out to measure the model, the same ones in every run on this machine."
+        " To train on all rows, add --test-share 0 and another --out"
+    )
 
 
 def _book_rows(plan: Plan, loaded: LoadedTables, out: Path) -> list[str]:

@@ -68,11 +68,11 @@ class LoadedTables:
     """Why the plan is encoded as it is, where it was drafted from these tables."""
 
     def summary_lines(self, plan: Plan) -> list[str]:
-        """Lines on what each party's file gives, with the columns that have texts, gaps or a remark; only for files."""
+        """Lines on each column of each party's file: its kind, its lowest and its highest value; only for files."""
         if not self.rows_read:
             return []
-        found = {name: summarise(table, choices_of(plan)) for name, table in self.tables.items()}
-        return [line for name, summary in found.items() for line in (f"{name}:", *summary.short_lines())]
+        found = {name: summarise(table, choices_of(plan), has_ends=True) for name, table in self.tables.items()}
+        return [line for name, summary in found.items() for line in (f"{name}:", *summary.lines())]
 
     @property
     def has_ids(self) -> bool:

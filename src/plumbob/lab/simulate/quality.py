@@ -169,7 +169,8 @@ def epoch_weights(plan: Plan, transcript: Transcript, penalties: Vector | Matrix
 
 def _rows_of(run: Run, tables: Mapping[str, Table]) -> tuple[Any, Any]:
     table = tables[run.model.plan.label_party.name]
-    return held_out_rows(table.ids, run.model.plan.held_out(len(table)), bytes.fromhex(run.record.seed))
+    key = run.held_out_key or bytes.fromhex(run.record.seed)
+    return held_out_rows(table.ids, run.model.plan.held_out(len(table)), key)
 
 
 def _take(tables: Mapping[str, Table], rows: Any) -> dict[str, Table]:

@@ -97,6 +97,8 @@ class Run:
     arbiter: ArbiterTranscript | None = None
     parties: dict[str, AnyParty] = field(default_factory=dict)
     """The party objects themselves, for whoever must look inside: an active attack keeps there what it read."""
+    held_out_key: bytes = b""
+    """The key that drew the held-out rows, where it was not the run's seed."""
 
     def save(self, folder: Path) -> None:
         """Save record, plan, parts and transcripts; a party's own files lie in its own folder."""
@@ -122,21 +124,25 @@ def train(
     progress: AfterStep | None = None,
     instead: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
+    held_out_key: bytes = b"",
 ) -> Run:
     """Train as the plan says. `tables` are aligned: the same ids in the same order.
 
     `instead` gives a party's part to another class, one that overrides a step: that is what an active attack is.
     `roots` gives what a party's draws begin from, where a test wants it to draw the same again; the record says so.
     `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
+    `held_out_key` draws the held-out rows by their ids, the same in every run with this key; without one, each run
+    draws others.
     """
     _refuse_unaligned(plan, tables)
     started = time.perf_counter()
     begun = {party.name: roots.get(party.name) or new_root() for party in plan.parties}
     if not plan.kind.is_encrypted:
         root = begun[plan.label_party.name]
-        run = _train_clear(plan, tables, Draws.begin(root, not roots), progress)
+        run = _train_clear(plan, tables, Draws.begin(root, not roots), progress, held_out_key)
     else:
         participants = connected_participants(plan, paillier, jobs, begun, tables, cluster=cluster, is_kernel=not roots)
+        participants = {name: replace(one, held_out_key=held_out_key) for name, one in participants.items()}
         if keep_bytes:
             _keep_bytes(participants)
         parties = _parties_at(participants, tables, progress, instead)
@@ -144,7 +150,8 @@ def train(
         run_together(tasks, participants)
         run = _finish(plan, parties)
     seconds = time.perf_counter() - started
-    return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
+    record = replace(run.record, seconds=seconds, transcripts=run.transcripts)
+    return replace(run, record=record, held_out_key=held_out_key)
 
 
 def _refuse_unaligned(plan: Plan, tables: Mapping[str, Table]) -> None:
@@ -160,10 +167,11 @@ def _train_clear(
     tables: Mapping[str, Table],
     draws: Draws,
     progress: AfterStep | None,
+    held_out_key: bytes,
 ) -> Run:
     draws.open(b"clear", b"")
     seed = seed_from_int(plan.seed) if plan.seed else draws.of("seed").draw(32)
-    transcripts, shards = train_clear(plan, tables, seed, progress)
+    transcripts, shards = train_clear(plan, tables, seed, progress, held_out_key)
     named = {transcript.party: transcript for transcript in transcripts}
     parts = {
         name: ModelPart.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)

@@ -34,7 +34,6 @@ from plumbob.verb import Caller, Result
 from plumbob.verb.flags import plan_of
 
 TEST = "test"  # The name under which test rows are aligned.
-MOST_NAMED = 5  # Ids in a sentence.
 SECONDS_FOR_PEERS = 20.0
 """How long the label party waits for absent peers: a service that is running comes by then."""
 IF_AWAY = (
@@ -198,8 +197,7 @@ def _refuse_lost_rows(table: Table, ids: Sequence[str], place: int) -> None:
     if not 0 < len(lost) < len(ids):
         # With none of them it is another table.
         return
-    named = ", ".join(map(repr, lost[:MOST_NAMED])) + (", ..." if len(lost) > MOST_NAMED else "")
-    what = f"{counted(len(lost), 'aligned row')} {'is' if len(lost) == 1 else 'are'} no longer in this table: {named}"
+    what = f"{counted(len(lost), 'aligned row')} {'is' if len(lost) == 1 else 'are'} no longer in this table"
     cure = "nothing was scored; bring them back, or align again on all sides: plumbob party align PLAN --new"
     refusal = DataError(f"{what}; {cure}, with the --name and --data of this list if it has them")
     refusal.for_peers = f"{what.replace('this table', 'its table')}; {cure}"
@@ -211,10 +209,8 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]
     position = {identity: row for row, identity in enumerate(table.ids)}
     absent = [identity for identity in ids if identity not in position]
     if len(absent) == len(ids):
-        are = "is" if len(ids) == 1 else "are"
-        raise DataError(
-            f"{', '.join(map(repr, ids[:MOST_NAMED]))} {are} not among the {len(table):,} aligned rows; {NEW_ROWS}"
-        )
+        asked = "the id that was asked for is" if len(ids) == 1 else f"none of the {len(ids):,} ids asked for is"
+        raise DataError(f"{asked} {'not ' if len(ids) == 1 else ''}among the {len(table):,} aligned rows; {NEW_ROWS}")
     return [position[identity] for identity in ids if identity in position], absent
 
 

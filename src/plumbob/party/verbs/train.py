@@ -1,6 +1,6 @@
 """`party train`: takes part in a run and signs its record; `plumbob report` makes the page, and needs no key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,8 @@ def train(asked: Train, caller: Caller) -> Result:
     if table is None:
         return result
     has_room = has_room_for_all(home, plan, rows, beginnings(run))
-    return {**result, "lines": [*result["lines"], *next_commands(plan, plan_argument(asked.plan), rows, has_room)]}
+    lines = [*result["lines"], *held_out_in_words(plan, rows)]
+    return {**result, "lines": [*lines, *next_commands(plan, plan_argument(asked.plan), rows, has_room)]}
 
 
 def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> "Keeping | None":
@@ -138,6 +139,16 @@ def has_room_for_all(home: Home, plan: Plan, rows: int, begun: int) -> bool:
     used = held_out * begun if is_asking else AnsweredRows.of(home, plan).answered()
     limit = row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
     return limit is None or used + rows <= limit.rows
+
+
+def held_out_in_words(plan: Plan, rows: int) -> Iterator[str]:
+    """What held-out rows mean for comparing two runs, and how to train on all rows."""
+    if held_out := plan.held_out(rows):
+        yield (
+            f"{held_out:,} of {rows:,} rows were held out to measure the model. Every run draws them anew, so the"
+            " figures of two runs are of different people. To train on all rows, agree on a plan with test_share = 0:"
+            " plumbob party propose --test-share 0"
+        )
 
 
 def next_commands(plan: Plan, plan_file: str, rows: int, has_room: bool) -> list[str]:

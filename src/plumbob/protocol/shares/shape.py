@@ -23,7 +23,7 @@ from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.plan.settings import STEP_BITS, label_scale
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.protocol.openings import LATTICE_BITS, OPENED_SCORES, WEIGHTS, columns_of
+from plumbob.protocol.openings import LATTICE_BITS, OPENED_SCORES, WEIGHTS, columns_of, most_scored_rows
 
 if TYPE_CHECKING:
     from plumbob.privacy.rows import RowCost
@@ -306,8 +306,8 @@ class LatticeShape:
 
     def refuse_scores(self, held_out: int) -> None:
         """Refuse more held-out rows than the plan allows to be scored: all of them are when training ends."""
-        most = self.plan.most_rows or self.trained
-        if self.plan.is_closed and most < held_out:
+        most = self.plan.most_rows
+        if self.plan.is_closed and 0 < most < held_out:
             raise PlanError(
                 f"crypto.most_rows: {most} rows may be scored, and {held_out} are held out to be scored when training "
                 "ends; hold out fewer rows (test_share), or raise most_rows"
@@ -420,7 +420,7 @@ def most_opened_bits(plan: Plan, rows: int) -> int:
     if plan.opens_weights:
         columns = [columns_of(plan, party.name) for party in plan.learners]
         return min(held, (sum(columns) if len(columns) == 2 else max(columns)) * WEIGHTS.bits)
-    return min(held, (plan.most_rows or rows) * OPENED_SCORES.bits)
+    return min(held, most_scored_rows(plan, rows) * OPENED_SCORES.bits)
 
 
 def _lifted_alone(stage: Stage) -> float:

@@ -1,0 +1,96 @@
+"""What somebody sees who trains and scores for the first time: classes, columns, held-out rows and limits in words."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plumbob.plan import Plan
+from plumbob.protocol.openings import most_scored_rows
+from plumbob.run_folder import RunFolder
+from tests.command_line import CommandLine
+
+ROWS = 200
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> list[str]:
+    """Two parties' files, as `--data` takes them."""
+    generator = np.random.default_rng(4)
+    debt, age = generator.normal(40, 9, ROWS).round(1), generator.integers(18, 80, ROWS)
+    late = np.where(debt + generator.normal(0, 9, ROWS) > 42, "yes", "no")
+    bank = ["client,age,late", *(f"c{row},{age[row]},{late[row]}" for row in range(ROWS))]
+    fund = ["client,debt", *(f"c{row},{debt[row]}" for row in range(ROWS))]
+    (tmp_path / "bank.csv").write_text("\n".join(bank) + "\n")
+    (tmp_path / "fund.csv").write_text("\n".join(fund) + "\n")
+    files = [f"bank={tmp_path / 'bank.csv'}", f"fund={tmp_path / 'fund.csv'}"]
+    return ["--data", files[0], files[1], "--id", "client"]
+
+
+def train(cli: CommandLine, tables: list[str], out: Path, *flags: str) -> str:
+    """All that training prints."""
+    cli.read()
+    assert cli("train", *tables, "--label", "late", "--out", str(out), "--bins", "0", *flags) == 0
+    printed = cli.read()
+    return " ".join(f"{printed.out} {printed.err}".split())
+
+
+def test_the_class_and_the_columns_are_named(cli: CommandLine, tables: list[str], tmp_path: Path) -> None:
+    """Training, its page and the file of scores say which class is predicted; every column has its ends."""
+    run = tmp_path / "run"
+    told = train(cli, tables, run)
+    assert "the model predicts the class yes (" in told
+    assert "the other class is no" in told
+    for column in ("age", "debt"):
+        assert column in told
+    assert "lowest highest" in told
+    assert cli("report", str(run)) == 0
+    assert "A score speaks for the class yes." in RunFolder(run).report_file.read_text(encoding="utf-8")
+    scores = tmp_path / "scores.csv"
+    cli.read()
+    assert cli("predict", str(run), *tables, "--out", str(scores)) == 0
+    assert "lowest highest" in " ".join(cli.out.split())
+    with scores.open(newline="", encoding="utf-8") as lines:
+        assert next(csv.reader(lines))[:4] == ["id", "score", "probability of yes", "predicted"]
+
+
+def test_two_runs_hold_out_the_same_rows(cli: CommandLine, tables: list[str], tmp_path: Path) -> None:
+    """On one machine they follow from the ids, so that two models are compared on the same people."""
+    kept = []
+    for name in ("first", "second"):
+        told = train(cli, tables, tmp_path / name, "--test-share", "0.2")
+        assert "40 of 200 rows were held out" in told
+        assert "To train on all rows, add --test-share 0" in told
+        kept.append(RunFolder(tmp_path / name).rows_file("bank").read_text(encoding="utf-8"))
+    assert kept[0] == kept[1]
+    assert kept[0].count("yes") == 40
+    assert "held out" not in train(cli, tables, tmp_path / "all", "--test-share", "0")
+
+
+def test_a_plan_scores_its_own_people_and_no_more(cli: CommandLine, tables: list[str], tmp_path: Path) -> None:
+    """Without a number of its own it allows all aligned rows, held-out ones included; further people are refused."""
+    run, scores = tmp_path / "run", ["--out", str(tmp_path / "scores.csv")]
+    train(cli, tables, run, "--test-share", "0.2")
+    for _ in range(2):
+        # People who were scored before are not counted twice.
+        assert cli("predict", str(run), *tables, *scores) == 0
+    for name in ("bank", "fund"):
+        file = tmp_path / f"{name}.csv"
+        file.write_text(file.read_text().replace("c1,", "new,"))
+    cli.read()
+    assert cli("predict", str(run), *tables, *scores) == 1
+    assert "the plan allows 200 scored rows in all, 200 were scored, and 1 more" in " ".join(cli.err.split())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.2, 1 / 3, 0.5, 0.9])
+def test_all_aligned_rows_may_be_scored(share: float) -> None:
+    """The limit follows from the rows that are trained on, and leaves no aligned row out."""
+    plan = Plan.for_columns((2, 3), test_share=share)
+    for rows in range(10, 400):
+        trained = rows - plan.held_out(rows)
+        limit = most_scored_rows(plan, trained)
+        # Where several numbers of aligned rows leave as many to train on, the largest of them.
+        assert rows <= limit
+        assert limit - plan.held_out(limit) == trained
+        assert limit == rows or share
