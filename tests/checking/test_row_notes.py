@@ -39,7 +39,7 @@ def test_the_promise_is_said_in_numbers(epsilon: float, factor: str, coin: str) 
 
 
 def test_the_price_stands_beside_the_promise() -> None:
-    """The expected loss of AUC follows from rows, columns, epsilon and passes, and only a small one is worth it."""
+    """The expected loss of AUC follows from rows, columns and epsilon, and only a small one is worth it."""
     cheap, dear = (" ".join(row_notes(plan_for(), rows)) for rows in (27_000, 1_000))
     assert "expected to cost 0.002 of AUC with 27,000 training rows and 20 passes" in cheap
     assert "hardly worth training for" in dear

@@ -9,8 +9,7 @@ from plumbob.checking.rules import is_preventable, leaves_a_trace
 from plumbob.plan import Plan
 from plumbob.plan.protocols import MOST_SHARING
 from plumbob.plan.rules import fitting_delta
-from plumbob.privacy.row_forecast import expected_auc_loss
-from plumbob.privacy.rows import row_rule
+from plumbob.privacy.price import NoisePrice
 
 Changes = dict[str, Any]
 """Keys of a plan by flat names, as `Plan.replace` takes them, with their new values."""
@@ -77,11 +76,9 @@ def small_delta(delta: float, rows: int) -> float:
     return fitting_delta(delta, ONE_PERSON_IN * rows)
 
 
-def offered_noise_loss(rows: int, columns: Sequence[int], delta: float) -> float:
-    """What the offered noise is expected to cost in AUC; `columns` are each party's."""
-    delta = small_delta(delta, rows)
-    rule = row_rule(rows, columns, ROW_EPSILON, delta)
-    return expected_auc_loss(rows, columns, ROW_EPSILON, delta, rule.passes, rule.row_norm)
+def offered_price(rows: int, columns: Sequence[int], delta: float) -> NoisePrice:
+    """The price of the offered noise; `columns` are each party's."""
+    return NoisePrice.of(rows, columns, ROW_EPSILON, small_delta(delta, rows))
 
 
 # One remedy for several findings, and the words for it.
@@ -136,8 +133,9 @@ def _prices(figures: Figures, changes: Mapping[str, Any]) -> Iterator[str]:
     if changes.get("open") == "never" or changes.get("protocol") == "shares":
         yield "every prediction needs all parties"
     if changes.get("noise") == "rows":
-        loss = loss_in_words(offered_noise_loss(figures.rows, [party.features for party in plan.learners], plan.delta))
-        yield f"noise, expected to cost {loss} of AUC with {figures.rows:,} training rows"
+        price = offered_price(figures.rows, [party.features for party in plan.learners], plan.delta)
+        lost = loss_in_words(price.expected)
+        yield f"noise, expected to cost {lost} of AUC with {figures.rows:,} training rows, and its encoding"
     if changes.get("evidence") == "keep":
         yield "kept evidence shows false messages, but prevents none"
     if "most_rows" in changes:

@@ -10,8 +10,8 @@ from plumbob.plan import Plan
 from plumbob.plan.rules import delta_mistake
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
-from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
-from plumbob.privacy.rows import RowCost, RowRule, coin_flip_bound, failures_in_delta, odds_factor, row_rule
+from plumbob.privacy.price import NoisePrice
+from plumbob.privacy.rows import RowCost, coin_flip_bound, failures_in_delta, odds_factor, row_rule
 from plumbob.protocol.row_noise import kept_cost, norms, promised_cost
 
 SMALLEST = 0.001
@@ -128,39 +128,25 @@ def _failures(cost: RowCost, delta: float) -> str:
 
 
 def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
-    loss = row_noise_loss(plan, rows, cost.passes)
-    low, high = likely_auc_loss(loss)
-    yield (
-        f"The noise is expected to cost {loss_in_words(loss)} of AUC with {rows:,} training rows and {cost.passes}"
-        f" passes ({low:.3f} to {high:.3f} on nine of ten tables, for a model of AUC .8; docs/privacy.md compares it"
-        " with real runs)."
-    )
-    rule = row_rule(rows, [party.features for party in plan.learners], plan.epsilon, plan.delta)
-    if loss > BEARABLE:
+    columns = [party.features for party in plan.learners]
+    price = NoisePrice.of(rows, columns, plan.epsilon, plan.delta)
+    rule = row_rule(rows, columns, plan.epsilon, plan.delta)
+    yield f"The noise is expected to cost {price_in_words(price, rows, rule.passes)}."
+    if price.expected > BEARABLE:
         yield "That is hardly worth training for: use more rows or fewer columns, or agree on a larger epsilon."
     elif rule.passes != cost.passes:
-        yield _better(plan, rows, rule, loss)
+        yield (
+            f"This plan takes {cost.passes} passes; the price is that of the {rule.passes} passes of the public rule"
+            f" (--epochs {rule.passes})."
+        )
 
 
-def _better(plan: Plan, rows: int, rule: RowRule, loss: float) -> str:
-    with_rule = row_noise_loss(plan, rows, rule.passes)
+def price_in_words(price: NoisePrice, rows: int, passes: int) -> str:
+    """The price of noise for whole rows, its range, and what it depends on."""
     return (
-        f"For these numbers the public rule takes {rule.passes} passes (--epochs {rule.passes}), where the noise is"
-        f" expected to cost {with_rule:.3f} instead of {loss:.3f}."
-    )
-
-
-def row_noise_loss(plan: Plan, rows: int, passes: int) -> float:
-    """The forecast loss of AUC by a promise about rows."""
-    return expected_auc_loss(
-        rows,
-        [party.features for party in plan.learners],
-        plan.epsilon,
-        plan.delta,
-        passes,
-        plan.joint_norm,
-        is_whitened=plan.is_whitened,
-        are_ranges_stated=plan.scale == "public",
+        f"{loss_in_words(price.expected)} of AUC with {rows:,} training rows and {passes} passes ({price.low:.3f} to"
+        f" {price.high:.3f} on nine of ten tables). Its encoding has no bins and fills gaps, which costs more where"
+        " columns do not act evenly or have gaps: plumbob party propose measures that on the label party's table"
     )
 
 

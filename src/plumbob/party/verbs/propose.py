@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.callbacks import Tell
-from plumbob.checking.advice import ROW_EPSILON, offered_noise_loss, small_delta
+from plumbob.checking.advice import ROW_EPSILON, offered_price, small_delta
 from plumbob.checking.row_notes import loss_in_words
 from plumbob.counting import size
 from plumbob.data import ColumnChoices, Table
@@ -122,7 +122,9 @@ class NoiseForecast:
         """Forecast the cost; `with_noise` has everybody's columns, `most` are the rows of the smallest table."""
         rows = trained_rows(most, with_noise)
         columns = [party.features for party in with_noise.learners]
-        return cls(rows, offered_noise_loss(rows, columns, with_noise.delta), encoding_loss(table, with_noise, without))
+        return cls(
+            rows, offered_price(rows, columns, with_noise.delta).expected, encoding_loss(table, with_noise, without)
+        )
 
     @property
     def loss(self) -> float:
@@ -135,8 +137,8 @@ class NoiseForecast:
     @property
     def words(self) -> str:
         return (
-            f"is expected to cost {loss_in_words(max(0.0, self.loss))} of AUC with {self.rows:,} training rows, against"
-            " the plan without it, encoding included"
+            f"is expected to cost {loss_in_words(self.from_noise)} of AUC with {self.rows:,} training rows, and its"
+            f" encoding {loss_in_words(self.from_encoding)} on this party's own columns"
         )
 
 
