@@ -6,6 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from plumbob.data import read_table
+from plumbob.data.summary import summarise
+from plumbob.data.tables import EncodingChoices
+from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.openings import most_scored_rows
 from plumbob.run_folder import RunFolder
@@ -94,3 +98,41 @@ def test_all_aligned_rows_may_be_scored(share: float) -> None:
         assert rows <= limit
         assert limit - plan.held_out(limit) == trained
         assert limit == rows or share
+
+
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        (("Yes", "yes", "no"), "without capitals and spaces there are two: write each class in one way"),
+        (tuple("abcde"), "got 5; is this the label column? --label names it. A model predicts one class against"),
+        (("no",), "got 1; is this the label column?"),
+    ],
+    ids=str,
+)
+def test_a_label_without_two_classes_says_what_to_do(tmp_path: Path, classes: tuple[str, ...], words: str) -> None:
+    """Several spellings, several classes, and one class each have their own way out; no class is quoted."""
+    file = tmp_path / "bank.csv"
+    file.write_text("\n".join(["id,a,late", *(f"c{row},{row},{classes[row % len(classes)]}" for row in range(60))]))
+    with pytest.raises(DataError, match=words.replace("?", r"\?").replace("(", r"\(")):
+        read_table(file, "id", "late")
+
+
+def test_a_spreadsheet_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    """Its name is enough: nobody reads on until something breaks."""
+    file = tmp_path / "bank.xlsx"
+    file.write_bytes(b"PK")
+    with pytest.raises(DataError, match="a spreadsheet can save its table as CSV"):
+        read_table(file, "id", "late")
+
+
+def test_a_column_that_is_the_label_or_empty_is_remarked(tmp_path: Path) -> None:
+    """One tells the label of every row, under other words; another has no value and gives no column."""
+    file = tmp_path / "bank.csv"
+    lines = (f"c{row},{row % 7},{'left' if row % 3 else 'stayed'},,{int(row % 3 > 0)}" for row in range(60))
+    file.write_text("\n".join(["id,debt,state,nothing,late", *lines]))
+    summary = summarise(read_table(file, "id", "late"), EncodingChoices(bins=4))
+    remarks = {column.name: column.remark for column in summary.columns}
+    assert remarks["debt"] == ""
+    assert "is it the label under another name? leave it out with --drop" in remarks["state"]
+    assert remarks["nothing"] == "no value at all: it gives no column"
+    assert {column.name: column.encoded for column in summary.columns}["nothing"] == 0

@@ -163,10 +163,11 @@ def test_init_shows_the_label_and_the_class_to_predict(cli: CommandLine, tmp_pat
 
 
 def test_what_is_mistyped_at_init_is_said_at_once(cli: CommandLine, tmp_path: Path) -> None:
-    """An engine of earlier versions makes no party; a table that is not there yet is only mentioned."""
+    """An engine of earlier versions, or a table that does not exist, makes no party."""
     home = tmp_path / "bank"
     assert cli("init", "bank", "--home", str(home), "--engine", "abacus") == 2
     assert "there is one engine, the kernel" in cli.err
     assert not home.exists()
-    assert cli("init", "bank", "--home", str(home), "--data", str(tmp_path / "none.csv")) == 0
-    assert "none.csv: there is no such file yet" in cli.out
+    assert cli("init", "bank", "--home", str(home), "--data", str(tmp_path / "none.csv")) == 1
+    assert "none.csv: there is no such file; nothing was set up" in cli.err
+    assert not home.exists()

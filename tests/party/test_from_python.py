@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.errors import BudgetExceededError, PlanError, PlumbobError, UnsafePlanError
+from plumbob.errors import BudgetExceededError, PlanError, PlumbobError, SettingsError, UnsafePlanError
 from plumbob.party import Home, Outcome
 from plumbob.plan import Plan
 from tests.party.processes import free_port
@@ -149,12 +149,11 @@ def test_a_leaking_plan_needs_the_same_word_as_on_the_command_line(homes: tuple[
 
 
 def test_init_warns_of_what_is_missing(tmp_path: Path) -> None:
-    """A table that is not there yet, and an address that no peer can dial, as the command says them."""
-    with (
-        pytest.warns(UserWarning, match="no such file yet"),
-        pytest.warns(UserWarning, match="peers cannot know where to dial"),
-    ):
-        Home.init(tmp_path / "bank", "bank", data=tmp_path / "later.csv", listen="0.0.0.0:7700")
+    """An address that no peer can dial, as the command says it; a table that is not there makes no party."""
+    with pytest.raises(SettingsError, match="no such file; nothing was set up"):
+        Home.init(tmp_path / "bank", "bank", data=tmp_path / "later.csv")
+    with pytest.warns(UserWarning, match="peers cannot know where to dial"):
+        Home.init(tmp_path / "bank", "bank", listen="0.0.0.0:7700")
 
 
 def test_a_certificate_is_renewed_from_python(homes: tuple[Home, Home]) -> None:

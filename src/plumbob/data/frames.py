@@ -336,6 +336,19 @@ def _with_labels(
     return Table(ids, columns, coded, classes)
 
 
+def _way_out(classes: NDArray[Any]) -> str:
+    """What to do about a label without two classes."""
+    spelt = {str(one).strip().casefold() for one in classes.tolist()}
+    if len(classes) > 2 and len(spelt) == 2:
+        return "without capitals and spaces there are two: write each class in one way, in your file"
+    if len(classes) < 2:
+        return "is this the label column? --label names it; a model needs rows of both classes"
+    return (
+        "is this the label column? --label names it. A model predicts one class against another: join classes to two in"
+        " your file, for example one of them against all others"
+    )
+
+
 def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Labels, tuple[Any, Any]]:
     """Labels as 0/1 and the two classes, the positive one second: the one that is named, or the second when sorted."""
     if given.ndim != 1:
@@ -349,9 +362,7 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
     except TypeError:
         raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
     if len(classes) != 2:
-        raise DataError(
-            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label column?"
-        )
+        raise DataError(f"expected two classes of labels in {len(given)} rows, got {len(classes)}; {_way_out(classes)}")
     first, second = classes.tolist()
     is_second = np.asarray(given == classes[1])
     if positive is None or str(second) == positive:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.arrays import Labels
 from plumbob.counting import counted, percent
 from plumbob.data.cells import day_of
 from plumbob.data.encoder import ColumnEncoder, is_numeric
@@ -38,12 +39,16 @@ class ColumnSummary:
     lowest: str = ""
     """The lowest value as it was read, if asked for: it shows a wrong decimal sign or a day taken for a month."""
     highest: str = ""
+    says_the_label: bool = False
+    """Whether it has two values, one for each class, without an exception."""
 
     @property
     def remark(self) -> str:
         """What the column's owner should know, if anything."""
         if self.different == 0:
             return "no value at all: it gives no column"
+        if self.says_the_label:
+            return "tells the label of every row: is it the label under another name? leave it out with --drop"
         if self.different == 1 and not self.gaps:
             return "constant: it gives no column" if not self.encoded else "constant"
         if self._has_own_texts:
@@ -123,7 +128,22 @@ def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) ->
     columns = [_summary(column, own) for column, own in zip(table.columns, fitted, strict=True)]
     if has_ends:
         columns = [_with_ends(summary, column) for summary, column in zip(columns, table.columns, strict=True)]
+    columns = [
+        replace(summary, says_the_label=says_the_label(column, table.labels))
+        for summary, column in zip(columns, table.columns, strict=True)
+    ]
     return TableSummary(len(table), tuple(columns), table.left_out)
+
+
+def says_the_label(column: Column, labels: Labels | None) -> bool:
+    """Whether a column has two values, one for each class, in every row."""
+    if labels is None or column.is_missing.any():
+        return False
+    values = np.asarray(column.texts if column.is_text else column.numbers)
+    is_first = np.asarray(values == values[0]) if len(values) else np.zeros(0, dtype=bool)
+    agrees = is_first == (labels == labels[0])
+    others = set(values[~is_first].tolist())
+    return bool(agrees.all()) and len(others) == 1
 
 
 def _summary(column: Column, own: ColumnEncoder) -> ColumnSummary:

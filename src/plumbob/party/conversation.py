@@ -99,7 +99,7 @@ def conversation(
     connector = connector_for(lambda connection: links[connection.peer].attach(connection))
     connector.open()
     meeting = patience if meeting is None else meeting
-    waiting = Waiting(links, channels, patience, time.monotonic(), meeting)
+    waiting = Waiting(links, channels, patience, time.monotonic(), meeting, connector.why_not)
     try:
         with waiting.told(tell):
             for peer, run in _met(links, connector, meeting).items():

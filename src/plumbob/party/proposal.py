@@ -34,7 +34,7 @@ from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import ConnectorFor, conversation
 from plumbob.party.home import Home
-from plumbob.plan import Party, Plan
+from plumbob.plan import Party, Plan, unready_evidence
 from plumbob.plan.encodings import ENCODING_KEYS, TRIED_BINS, DraftedEncoding, TableSize, encoding_of
 from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
@@ -177,6 +177,8 @@ def _draft(
     place = _answer_for(accountable(final)(first.parties), draft)
     plan = accountable(final)(_parties(own, {name: numbers[place] for name, numbers in answers.items()}))
     refuse_impossible(plan, plan.rows)
+    if (missing := unready_evidence(plan)) is not None:
+        raise PlanError(missing)
     numbers = (0, 0, 0) if reason is None else (reason.rows, reason.numeric, reason.levels)
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_PLAN, 0, REASON.pack(*numbers) + _pack(plan))

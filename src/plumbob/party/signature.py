@@ -7,13 +7,13 @@ home and is named in the party's own record.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
 from plumbob.errors import IdentityError, RemoteProtocolError, UnsignedPlanError
-from plumbob.net.identity import Certificate, Identity, make_private_folder, write_private
+from plumbob.net.identity import Certificate, Identity, make_private_folder, write_over, write_private
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
@@ -22,6 +22,7 @@ from plumbob.protocol.messages import Kind
 PURPOSE = "plan"
 MESSAGES = "messages of a session"
 COORDINATE_BYTES = 32
+PLAN_COPY = ".toml"  # How the name of a signed plan's copy ends.
 ACCEPTED = ("leaks", "cheating", "evidence")
 """What can be accepted, each separately."""
 
@@ -63,7 +64,9 @@ def sign(home: Home, plan: Plan, accepted: Collection[str] = ()) -> Path:
             _give_word(home, plan, f"{one} of a plan")
         else:
             _file(home, plan, f"{one} of a plan").unlink(missing_ok=True)
-    return _give_word(home, plan, PURPOSE)
+    word = _give_word(home, plan, PURPOSE)
+    write_over(home.signed / f"{plan.hash()}{PLAN_COPY}", plan.to_toml().encode())
+    return word
 
 
 def _give_word(home: Home, plan: Plan, purpose: str) -> Path:
@@ -80,9 +83,21 @@ def own_signature(home: Home, plan: Plan) -> PlanSignature:
     """This party's signature of the plan; UnsignedPlanError if it was never signed here."""
     own = _own(home, plan, PURPOSE)
     if own is None:
-        raise UnsignedPlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
+        raise UnsignedPlanError(
+            f"this plan was not signed here{_changed_since(home, plan)}; read it, then type: plumbob party sign PLAN"
+        )
     accepted = tuple(one for one in ACCEPTED if _own(home, plan, f"{one} of a plan") is not None)
     return PlanSignature(own, home.pinned, accepted)
+
+
+def _changed_since(home: Home, plan: Plan) -> str:
+    """The keys in which the plan that was signed here last differs from this one; empty where none was signed."""
+    copies = sorted(home.signed.glob(f"*{PLAN_COPY}"), key=lambda file: file.stat().st_mtime)
+    if not copies:
+        return ""
+    signed = Plan.load(copies[-1])
+    changed = [item.name for item in fields(plan) if getattr(plan, item.name) != getattr(signed, item.name)]
+    return f"; the plan that was signed here last differs from it in {', '.join(changed)}"
 
 
 def _own(home: Home, plan: Plan, purpose: str) -> bytes | None:

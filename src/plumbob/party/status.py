@@ -13,6 +13,7 @@ import msgspec
 
 from plumbob.callbacks import Tell
 from plumbob.counting import seconds
+from plumbob.errors import TransportError
 from plumbob.net.reliable import ReliableLink
 from plumbob.protocol.channel import Channel
 from plumbob.run_folder import RunFolder
@@ -113,14 +114,17 @@ class Waiting:
     started: float
     meeting: float
     """Seconds that all peers have to come."""
+    why_not: Callable[[str], TransportError | None] = lambda peer: None
+    """Why the last attempt at a peer failed, if one did; the reason names the address."""
 
     def sentence(self, now: float) -> str:
         """The sentence for people; empty while nobody is waited for."""
         strangers = [peer for peer, link in self.links.items() if not link.has_met]
         if strangers:
+            reasons = "".join(f"; the last attempt: {reason}" for peer in strangers if (reason := self.why_not(peer)))
             return (
                 f"waiting for {', '.join(strangers)} to connect, {seconds(round(now - self.started))} of at most "
-                f"{seconds(self.meeting)}; the same command must run there"
+                f"{seconds(self.meeting)}; the same command must run there{reasons}"
             )
         parting = [peer for peer, link in self.links.items() if link.is_parting]
         if parting:

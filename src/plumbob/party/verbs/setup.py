@@ -8,6 +8,7 @@ from plumbob.counting import percent
 from plumbob.data import Table, read_table
 from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.data.tables import EncodingChoices
+from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
 from plumbob.party.doctor import OWN_ADDRESS, apart, examine, next_step, reach_of, remedy
 from plumbob.party.home import Home
@@ -28,6 +29,10 @@ def init(folder: Path, settings: HomeSettings, days: int, is_encrypted: bool = F
     summary, drafted = _summary(table)
     label = None if table is None else _label(settings, table)
     settings = replace(settings, most_epsilon=settings.most_epsilon or MOST_EPSILON)
+    if settings.data and not Path(settings.data).is_file():
+        raise SettingsError(
+            f"{settings.data}: there is no such file; nothing was set up. Correct --data, or leave it out"
+        )
     home = Home.create(folder, settings, days, new_passphrase() if is_encrypted else "")
     missing = list(_missing(settings))
     lines = [
@@ -63,8 +68,6 @@ def _summary(table: Table | None) -> tuple[TableSummary | None, str]:
 
 def _missing(settings: HomeSettings) -> Iterator[str]:
     """Sentences on what this party will need before it can run anything."""
-    if settings.data and not Path(settings.data).is_file():
-        yield f"{settings.data}: there is no such file yet; `party propose` will need it"
     if settings.listen and not settings.dialled_at:
         yield f"peers cannot know where to dial: {OWN_ADDRESS}"
 
