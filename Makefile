@@ -106,7 +106,7 @@ reference: .venv/development
 wheel: .venv/development
 	@rm -rf dist build/wheel
 	@mkdir -p build && $(BIN)/python -m build --no-isolation --outdir build/wheel >build/wheel.log 2>&1 || { tail -40 build/wheel.log; exit 1; }
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel --quiet repair --wheel-dir dist build/wheel/plumbob-*.whl
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/plumbob-*.whl >build/audit.log 2>&1 || { cat build/audit.log; exit 1; }
 	@cp build/wheel/plumbob-*.tar.gz dist/
 	@ls -sh dist
 
