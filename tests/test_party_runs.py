@@ -112,22 +112,16 @@ def unaligned(tmp_path: Path) -> Organisations:
     return Organisations(plan, tables, tmp_path, aligned=False, settings=settings)
 
 
-def test_an_alignment_that_nobody_heard_of_leaves_no_folder(unaligned: Organisations) -> None:
-    """With the port in use nothing began; what an earlier session left is not touched."""
+def test_an_alignment_leaves_no_folder(unaligned: Organisations) -> None:
+    """Neither with the port in use nor where only one of two peers came: the next one begins anew."""
     home = Home.open(unaligned.home("label"))
-    place = home.runs / f"align-{unaligned.plan.hash()[:CHARACTERS]}"
     host, _, port = home.settings.listen.rpartition(":")
-    with socket.create_server((host, int(port))):
-        for is_left in (False, True):
-            if is_left:
-                place.mkdir(mode=0o700)
-            with pytest.raises(TransportError, match="already in use"):
-                home.align(unaligned.plan_file)
-            assert place.exists() is is_left
-
-
-def test_an_alignment_that_a_peer_has_heard_of_keeps_its_folder(unaligned: Organisations) -> None:
-    """Two of three have met: each remembers the other's journal, so neither may begin another one."""
+    with (
+        socket.create_server((host, int(port))),
+        pytest.raises(TransportError, match="already in use"),
+    ):
+        home.align(unaligned.plan_file)
+    assert not list(home.runs.glob("*"))
 
     def align_in_vain(name: str) -> None:
         with pytest.raises(TransportError, match="features-2: expected it within 4 s"):
@@ -135,8 +129,7 @@ def test_an_alignment_that_a_peer_has_heard_of_keeps_its_folder(unaligned: Organ
 
     run_parties({name: partial(align_in_vain, name) for name in ("label", "features")})
     for name in ("label", "features"):
-        [place] = (unaligned.home(name) / "runs").iterdir()
-        assert place.name.startswith("align-")
+        assert not list((unaligned.home(name) / "runs").iterdir())
 
 
 def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:

@@ -523,7 +523,7 @@ class World:
                     return self._play(name, journal)
             except Killed:
                 # Nothing resumes a prediction: it begins with a new journal, as `predict` gives it.
-                if self.session.purpose == "predict":
+                if self.session.purpose != "train":
                     raise
             except JournalError as error:
                 if "disk is full" not in str(error):
@@ -560,7 +560,7 @@ class World:
             # Several chunks, so that there is a middle to die in.
             go_on = None if session.at_least is None else lambda size: size >= (session.at_least or 0)
             options = IntersectionOptions(go_on, jobs=1, chunk=4)
-            return intersect(party_run, PackedIds.of(session.tables[name].ids), journal, options)[0]
+            return intersect(party_run, PackedIds.of(session.tables[name].ids), journal, options)
         part = in_memory(session).model.parts[name]
         if name == session.plan.label_party.name:
             return prediction.ask(party_run, journal, part, range(sum(QUERIES)))

@@ -22,6 +22,7 @@ NO_STEPS = "bins are told apart one by one; a difference of neighbouring weights
 REPLAY = "`plumbob auditor replay RUN --auditor KEYS` opens the evidence, replays and signs, on the auditor's machine"
 
 RETIRED: dict[str, str] = {
+    "plumbob party align --new": "each `plumbob party align` begins anew",
     "--as": "name the columns that are text with --category; write numbers as 1234.5, dates as 2026-11-16",
     "--defences": "audit one plan for each defence, and read their reports side by side",
     "--delete-unstarted": "delete the folder of a run that never started",

@@ -1,6 +1,7 @@
-"""Alignment between parties that die: the same rows in the same order, whatever happened on the way."""
+"""Alignment between organisations: the same rows in the same order, and nothing where it broke off."""
 
 import re
+import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from plumbob.data.ids import PackedIds
+from plumbob.errors import PlumbobError
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.party.rows import aligned_table
@@ -19,7 +21,7 @@ from plumbob.run_folder import JOURNAL
 from tests.party.support import PATIENCE, Killed, Switchboard, run_parties
 from tests.party.test_training import KillList
 from tests.party.verbs import Organisations
-from tests.protocol.support import made_up, plan_for, tables_for
+from tests.protocol.support import made_up, plan_for, signers_of, tables_for
 
 IDS = {
     "label": [f"P{number:03d}" for number in range(15)],
@@ -28,55 +30,46 @@ IDS = {
 }
 
 
-def aligned_by(
+def attempt(
     name: str, plan: Plan, folder: Path, board: Switchboard, kills: KillList, at_least: int | None
-) -> Alignment:
-    """A party that is started again whenever it was killed."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    while True:
-        journal = kills.journal(folder / JOURNAL, name)
-        party_run = PartyRun(name, plan, None, folder, board.connector(name), patience=PATIENCE, lingering=0.5)
-        go_on = None if at_least is None else lambda size: size >= at_least
-        try:
-            # Several chunks, so that there is a middle to die in.
-            options = IntersectionOptions(go_on, jobs=1, chunk=4)
-            return intersect(party_run, PackedIds.of(IDS[name]), journal, options)[0]
-        except Killed:
-            continue
-        finally:
-            journal.close()
+) -> Alignment | BaseException:
+    """One party's side of an alignment, in a journal that nobody opens again."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    journal = kills.journal(place / JOURNAL, name)
+    signer = signers_of(tuple(party.name for party in plan.parties))[name]
+    party_run = PartyRun(name, plan, None, place, board.connector(name), patience=3.0, signer=signer)
+    go_on = None if at_least is None else lambda size: size >= at_least
+    try:
+        # Several chunks, so that there is a middle to die in.
+        return intersect(party_run, PackedIds.of(IDS[name]), journal, IntersectionOptions(go_on, jobs=1, chunk=4))
+    except (Killed, PlumbobError) as error:
+        return error
+    finally:
+        journal.close()
 
 
-@pytest.mark.parametrize(
-    ("split", "at_least"),
-    [
-        ((2, 3), 1),
-        ((2, 2, 1), None),
-        pytest.param((2, 3), None, marks=pytest.mark.soak),
-        pytest.param((2, 2, 1), 1, marks=pytest.mark.soak),
-    ],
-)
-def test_killed_at_every_event(split: tuple[int, ...], at_least: int | None, tmp_path: Path) -> None:
-    """An alignment that is started again ends with the same ids, in the same order, on all sides."""
-    plan = plan_for(split, protocol="exchange")
+@pytest.mark.parametrize("number", [0, 7, 30])
+@pytest.mark.parametrize(("split", "at_least"), [((2, 3), 1), ((2, 2, 1), None)])
+def test_an_alignment_that_breaks_off_begins_again(
+    split: tuple[int, ...], at_least: int | None, number: int, tmp_path: Path
+) -> None:
+    """One party dies in the middle: nobody has a list then, and the next alignment gives the same ids to all."""
+    plan = plan_for(split)
     names = [party.name for party in plan.parties]
     common = sorted(set.intersection(*(set(IDS[name]) for name in names)))
     kills = KillList()
-    struck = 0
-    # Whom it strikes changes from one to the next, among two and among three.
-    for number in range(0, 400, 5):
-        kills.arm(names[number % len(names)], number)
-        folder = tmp_path / str(number)
-        folder.mkdir()
+    kills.arm(names[number % len(names)], number)
+    for is_second in (False, True):
         board = Switchboard()
-        starts = {name: partial(aligned_by, name, plan, folder / name, board, kills, at_least) for name in names}
+        starts = {name: partial(attempt, name, plan, tmp_path, board, kills, at_least) for name in names}
         found = run_parties(starts)
-        assert [found[name].ids for name in names] == [tuple(common)] * len(names)
-        assert len({found[name].order_hash for name in names}) == 1
-        struck += kills.has_struck
-        if not kills.has_struck:
-            break
-    assert struck > 5
+        assert kills.has_struck
+        if not is_second:
+            assert not any(isinstance(end, Alignment) for end in found.values())
+            continue
+        ends = [end for end in found.values() if isinstance(end, Alignment)]
+        assert [end.ids for end in ends] == [tuple(common)] * len(names)
+        assert len({end.order_hash for end in ends}) == 1
 
 
 PLAN = plan_for((2, 3), protocol="exchange")
@@ -156,11 +149,12 @@ def namesakes(tmp_path: Path) -> Iterator[Organisations]:
 
 def test_ids_on_several_rows(namesakes: Organisations) -> None:
     """Several rows of one person are refused, or paired where both sides ask for it."""
-    ends = typed(namesakes, {"label": [], "features": []})
-    assert "1 of 3 rows repeat an id" in ends["features"][1]
-    ends = typed(namesakes, {"label": ["--duplicates", "repeat", "--new"], "features": ["--duplicates", "first"]})
+    alone = namesakes.type("features", "align", str(namesakes.plan_file))
+    assert alone.wait() == 1
+    assert "1 of 3 rows repeat an id" in alone.complained
+    ends = typed(namesakes, {"label": ["--duplicates", "repeat"], "features": ["--duplicates", "first"]})
     assert "one side has --duplicates repeat and the other does not" in ends["label"][1]
-    ends = typed(namesakes, {name: ["--duplicates", "repeat", "--new"] for name in NAMES})
+    ends = typed(namesakes, {name: ["--duplicates", "repeat"] for name in NAMES})
     assert [code for code, _ in ends.values()] == [0, 0]
     assert "2 ids in case; they count as different people" in ends["label"][1]
     assert "1 row beyond the first of an id: all rows are used" in ends["features"][1]

@@ -157,7 +157,7 @@ def test_a_row_that_a_peer_has_lost_is_named_and_never_scored(tmp_path: Path) ->
     refused = predict(homes["features-2"])
     assert f"1 aligned row is no longer in this table: {lost!r}; nothing was scored" in str(refused)
     assert not out.exists()
-    together(homes, lambda home: home.align(plan, new=True, verbose=False))
+    together(homes, lambda home: home.align(plan, verbose=False))
     together(homes, predict)
     with out.open(newline="") as file:
         rows = {row["id"]: row for row in csv.DictReader(file)}

@@ -1,32 +1,24 @@
-"""Alignment: the common ids and no others, the same order everywhere, interrupted anywhere, and no cheap trick."""
+"""Alignment: the common ids and no others, the same order everywhere, and no cheap trick."""
 
-import os
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Any, BinaryIO, ClassVar
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.crypto import Draws, Randomness, ristretto
-from plumbob.crypto.ristretto import ORDER
+from plumbob.crypto import ristretto
 from plumbob.data import canonical
 from plumbob.data.ids import BEFORE_NUMBER, PackedIds
-from plumbob.errors import CryptoError, DataError, JournalError, RemoteProtocolError
-from plumbob.net import Data
+from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol import alignment, point_lists
-from plumbob.protocol.alignment import CHUNK, DOMAIN, LISTS, MOST_IDS, Alignment, AlignmentParty
+from plumbob.protocol.alignment import DOMAIN, MOST_IDS, Alignment, AlignmentParty
 from plumbob.protocol.blinding import Blinder
-from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, agree
-from plumbob.protocol.messages import Kind, decode
-from plumbob.protocol.point_lists import PointList, Scratch
+from plumbob.protocol.messages import Kind
 from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)
@@ -164,7 +156,7 @@ def test_every_session_has_its_own_points_and_hash() -> None:
 
 def blinder_of(party: AlignmentParty) -> Blinder:
     """One that multiplies as this party did."""
-    return Blinder(int.from_bytes(party._drawn.scalar, "little"), DOMAIN + party._drawn.identity, threads=1)
+    return Blinder(party._drawn.scalar, DOMAIN + party._drawn.identity, threads=1)
 
 
 def test_the_order_of_the_file_does_not_show() -> None:
@@ -192,7 +184,7 @@ def test_nothing_readable_travels(plan: Plan) -> None:
         secret = [text for text in own if text not in COMMON]
         assert not any(text.encode() in whole for text in secret)
         assert not any(point in whole for point in split(hasher.hashed(PackedIds(secret).encoded())))
-        assert parties[name]._drawn.scalar not in whole
+        assert parties[name]._drawn.scalar.to_bytes(32, "little") not in whole
         assert parties[name]._drawn.seed not in whole
 
 
@@ -258,208 +250,6 @@ def test_progress_is_told() -> None:
     assert sorted(told) == sorted(2 * [(done, 10) for done in range(1, 11)])
 
 
-# Interrupted.
-
-
-class Interrupted(Exception):
-    """Raised as if the power went off."""
-
-
-def interrupted_run(participant: Participant, ids: Sequence[str], stops: Iterator[int], **options: Any) -> Alignment:
-    """Cut off after each of these steps and taken up again from its state and its file alone."""
-    pieces: list[bytes] = []
-    for stop in [*stops, 0]:
-
-        def progress(done: int, _known: int, stop: int = stop) -> None:
-            if done == stop:
-                raise Interrupted
-
-        party = AlignmentParty(participant, ids, progress=progress, **options)
-        for piece in pieces:
-            party.restore_chunk(piece)
-        try:
-            return party.run()
-        except Interrupted:
-            pieces = [party.chunk_state(step) for step in range(stop)]
-    raise AssertionError("it never came to its end")
-
-
-@pytest.mark.parametrize(
-    ("plan", "go_on", "steps"), [(TWO, None, 7), (TWO, always, 11), (THREE, None, 14)], ids=["two", "size", "three"]
-)
-def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int, tmp_path: Path) -> None:
-    """One party is cut off after every single step; nobody notices, and nothing is drawn a second time."""
-    ids = {party.name: [f"{n}" for n in range(2 * place, 10)] for place, party in enumerate(plan.learners)}
-    draws = CountedDraws.begin()
-    participants = seated(plan, draws={"label": draws})
-    options = {"chunk": 4, "jobs": 1, "go_on": go_on}
-    tasks: dict[str, Callable[[], Any]] = {
-        name: AlignmentParty(participant, ids[name], **options).run for name, participant in participants.items()
-    }
-    stops = iter(range(1, steps + 1))
-    tasks["label"] = partial(interrupted_run, participants["label"], ids["label"], stops, folder=tmp_path, **options)
-    check_agreement(outcomes(tasks, participants), ids)
-    assert draws.purposes == ["scalar", "order of ids"]
-
-
-class CountedDraws(Draws):
-    """Draws that count what was drawn."""
-
-    @cached_property
-    def purposes(self) -> list[str]:
-        return []
-
-    def of(self, purpose: str, peer: str = "") -> Randomness:
-        self.purposes.append(purpose)
-        return super().of(purpose, peer)
-
-
-class Replay:
-    """A link whose other end has said everything already; keeps what is sent to it."""
-
-    def __init__(self, messages: list[bytes]) -> None:
-        self._messages = iter(messages)
-        self.sent: list[bytes] = []
-
-    def send(self, *parts: Data) -> None:
-        self.sent.append(b"".join(parts))
-
-    def receive(self, _seconds: float) -> bytes:
-        return next(self._messages)
-
-    def close(self) -> None:
-        """Close nothing: nobody is there to hear it."""
-
-
-@pytest.mark.parametrize("from_step", [0, 1, 2, 4])
-def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int, tmp_path: Path) -> None:
-    """What a journal relies on: replayed from any checkpoint a party sends again exactly what it had sent."""
-    wire, root = Wire(), bytes(32)
-    participants = seated(TWO, wire, {"label": Draws.begin(root)})
-    tape: list[bytes] = []
-    participants["label"].channels["features"].recording = tape
-    parties, ends = played(participants, {"label": ANNA, "features": BERT}, own={"label": {"folder": tmp_path}})
-    sent = [message.encode() for source, _, message in wire.log if source == "label"]
-
-    def steps_before(messages: list[bytes]) -> int:
-        return sum(decode(data).step < from_step and decode(data).kind is not Kind.CONFIRMATION for data in messages)
-
-    replay = Replay(tape[steps_before(tape) :])
-    channel = Channel("features", replay)
-    channel.traffic.messages_sent, channel.traffic.messages_received = steps_before(sent), steps_before(tape)
-    participant = Participant("label", TWO, {"features": channel}, Draws.begin(root))
-    party = AlignmentParty(participant, ANNA, chunk=4, jobs=1, folder=tmp_path)
-    for step in range(from_step):
-        party.restore_chunk(parties["label"].chunk_state(step))
-    assert party.run().order_hash == ends["label"].order_hash
-    assert replay.sent == sent[steps_before(sent) :]
-
-
-def finished_party(folder: Path | None = None) -> tuple[list[bytes], Participant, AlignmentParty]:
-    """The label party after a whole run: its pieces, and its participant."""
-    participants = seated(TWO)
-    parties, _ = played(participants, {"label": ANNA, "features": BERT}, own={"label": {"folder": folder}})
-    return [parties["label"].chunk_state(step) for step in range(8)], participants["label"], parties["label"]
-
-
-def restored(participant: Participant, ids: Sequence[str], pieces: Sequence[bytes], **options: Any) -> AlignmentParty:
-    """A party that is to continue after these."""
-    party = AlignmentParty(participant, ids, chunk=4, jobs=1, **options)
-    for piece in pieces:
-        party.restore_chunk(piece)
-    return party
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda pieces: [b"", *pieces[1:]],
-        lambda pieces: [pieces[0][:-1], *pieces[1:]],
-        lambda pieces: [pieces[0] + b"\0", *pieces[1:]],
-        lambda pieces: [pieces[0], bytes(32), *pieces[2:]],
-        lambda pieces: [changed(pieces[0], format=1), *pieces[1:]],
-        lambda pieces: [changed(pieces[0], scalar=bytes(32)), *pieces[1:]],
-        lambda pieces: [changed(pieces[0], scalar=ORDER.to_bytes(32, "little")), *pieces[1:]],
-        lambda pieces: [changed(pieces[0], seed=b""), *pieces[1:]],
-        lambda pieces: [changed(pieces[0], sizes={"label": 5}), *pieces[1:]],
-        lambda pieces: [changed(pieces[0], more=1), *pieces[1:]],
-    ],
-)
-def test_a_damaged_state_is_refused(change: Callable[[list[bytes]], list[bytes]], tmp_path: Path) -> None:
-    """A piece that is cut, longer or changed ends in a clear error before anything is sent."""
-    pieces, participant, _ = finished_party(tmp_path)
-    again = restored(participant, ANNA, change(pieces), folder=tmp_path)
-    sent = participant.channels["features"].traffic.messages_sent
-    with pytest.raises(DataError, match="damaged, or of other ids"):
-        again.run()
-    assert participant.channels["features"].traffic.messages_sent == sent
-
-
-@pytest.mark.parametrize("size", [0, 100, None])
-def test_a_damaged_file_is_refused(size: int | None, tmp_path: Path) -> None:
-    """Lists that are gone, cut off or changed since do not go on."""
-    pieces, participant, _ = finished_party(tmp_path)
-    lists = bytearray((tmp_path / LISTS).read_bytes())
-    lists[50] ^= 1
-    (tmp_path / LISTS).write_bytes(lists[:size])
-    with pytest.raises(DataError, match="damaged, or of other ids"):
-        restored(participant, ANNA, pieces, folder=tmp_path).run()
-
-
-class MeasuredScratch(Scratch):
-    """Says how much its files hold when they go."""
-
-    held: ClassVar[list[int]] = []
-
-    def __init__(self, folder: Path | None) -> None:
-        super().__init__(folder)
-        self.made: list[BinaryIO] = []
-
-    def __exit__(self, *failure: Any) -> bool | None:
-        self.held.append(sum(os.fstat(file.fileno()).st_size for file in self.made))
-        return super().__exit__(*failure)
-
-    def file(self) -> BinaryIO:
-        self.made.append(super().file())
-        return self.made[-1]
-
-
-@pytest.mark.parametrize(("plan", "go_on"), [(TWO, None), (TWO, always), (THREE, None)])
-def test_room_on_the_disk_is_asked_for(plan: Plan, go_on: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a whole alignment writes is what it asks for before the first chunk, and where that is not free it stops."""
-    monkeypatch.setattr(point_lists, "SMALL", 10)
-    monkeypatch.setattr(alignment, "Scratch", MeasuredScratch)
-    ids = [f"{row}" for row in range(300)]
-    participants = seated(plan)
-    for name in participants:
-        (tmp_path / name).mkdir()
-    MeasuredScratch.held.clear()
-    folders = {name: {"folder": tmp_path / name} for name in participants}
-    parties, _ = played(participants, dict.fromkeys(participants, ids), own=folders, go_on=go_on, chunk=CHUNK)
-    written = max(MeasuredScratch.held) + (tmp_path / "label" / LISTS).stat().st_size
-    asked = parties["label"]._bytes_on_disk
-    assert 0.9 * asked < written <= asked
-    (tmp_path / "label" / LISTS).write_bytes(b"")
-    full = shutil.disk_usage(tmp_path)._replace(free=asked - 1)
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: full)
-    opened = [parties["label"].chunk_state(0)]
-    again = restored(participants["label"], ids, opened, go_on=go_on, folder=tmp_path / "label")
-    with pytest.raises(JournalError, match="B of room here"):
-        again.run()
-
-
-def changed(piece: bytes, **values: Any) -> bytes:
-    """The first piece with other values."""
-    return msgspec.msgpack.encode(msgspec.msgpack.decode(piece) | values)
-
-
-def test_a_state_of_other_ids_is_refused(tmp_path: Path) -> None:
-    """A file that changed since does not go on with the old points."""
-    pieces, participant, _ = finished_party(tmp_path)
-    with pytest.raises(DataError, match="of other ids"):
-        restored(participant, ["xaver", *ANNA[1:]], pieces, folder=tmp_path).run()
-
-
 # A peer that does not keep to the rules.
 
 
@@ -516,13 +306,6 @@ def test_the_most_ids_that_a_peer_may_bring(plan: Plan) -> None:
     for name in ids:
         assert name == "features" or "features: submitted 24 ids, the limit is 20" in str(ends[name])
     assert not wire.bodies(Kind.BLINDED_IDS, sender="label")
-
-
-def test_a_limit_holds_after_a_restart(tmp_path: Path) -> None:
-    """Who was content with a peer's list, and sets a lower limit before it goes on, is not held to the first one."""
-    pieces, participant, _ = finished_party(tmp_path)
-    with pytest.raises(RemoteProtocolError, match="features: submitted 4 ids, the limit is 3"):
-        restored(participant, ANNA, pieces, most_ids=3).run()
 
 
 @pytest.mark.parametrize(
@@ -586,9 +369,8 @@ def test_a_point_exchanged_while_unblinding_is_refused(
 class Liar(AlignmentParty):
     """Shows a point in the place of another one, and so has one counted that is nobody's id."""
 
-    def _common(self, lists: Mapping[str, PointList]) -> PointList:
-        common = super()._common(lists)
-        return self._kept([common.chunk(0)[32:] + ristretto.GENERATOR])
+    def _common(self, lists: Mapping[str, bytes]) -> bytes:
+        return super()._common(lists)[32:] + ristretto.GENERATOR
 
 
 def test_unblinded_points_must_be_ids() -> None:
@@ -620,7 +402,8 @@ def test_no_ids_and_repeated_ids_are_refused_at_home() -> None:
 
 def test_nothing_secret_prints() -> None:
     """Neither the scalar, the seed nor an id is printed."""
-    _, _, party = finished_party()
+    parties, _ = played(seated(TWO), {"label": ANNA, "features": BERT})
+    party = parties["label"]
     shown = repr(party) + repr(party._drawn) + repr(Alignment(COMMON, "00", 3, {}))
     assert not any(secret in shown for secret in ("anna", repr(party._drawn.scalar), repr(party._drawn.seed)))
 

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from plumbob.protocol.account import HASH_BYTES, hash_fields
 from plumbob.protocol.alignment import Alignment, AlignmentParty
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.point_lists import PointList, PointParts
+from plumbob.protocol.points import SortedPoints
 from tests.protocol.support import Wire, changing, seated
 from tests.protocol.test_alignment import ANNA, BERT, THREE, TWO, played, split
 
@@ -28,10 +27,10 @@ DICTIONARY = ["xaver", "yves", "zacharias", "zoe", "zora"]
 class Unproved(AlignmentParty):
     """The switch: what comes back is taken as it comes."""
 
-    def _commit(self, held: PointList) -> bytes:
+    def _commit(self, held: bytes) -> bytes:
         return b""
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
+    def _get_back_own_points(self, held: bytes, commitment: bytes) -> bytes:
         return self._return_in_order(held)
 
 
@@ -40,16 +39,15 @@ class Cheat(AlignmentParty):
 
     read: str | None = None
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
-        channel, step = self._channel(self._next), self._done
-        returned = PointParts(self._kept([channel.receive(Kind.TWICE_BLINDED_IDS, step)]), self._scratch)
-        theirs, ours = split(held.chunk(0)), split(returned.points.chunk(0))
-        # The victim's first id that is not ours gets a point of one of ours that the victim does not have.
-        place = next(place for place, point in enumerate(theirs) if point not in ours)
-        self._taken = next(point for point in ours if point not in theirs)
-        channel.send(Kind.TWICE_BLINDED_IDS, step, b"".join([*theirs[:place], self._taken, *theirs[place + 1 :]]))
-        self._done += 1
-        self._pieces.append(b"")
+    def _get_back_own_points(self, held: bytes, commitment: bytes) -> bytes:
+        channel = self._channel(self._next)
+        with self._step() as step:
+            returned = channel.receive(Kind.TWICE_BLINDED_IDS, step)
+            theirs, ours = split(held), split(returned)
+            # The victim's first id that is not ours gets a point of one of ours that the victim does not have.
+            place = next(place for place, point in enumerate(theirs) if point not in ours)
+            self._taken = next(point for point in ours if point not in theirs)
+            channel.send(Kind.TWICE_BLINDED_IDS, step, b"".join([*theirs[:place], self._taken, *theirs[place + 1 :]]))
         self._known = dict(zip(self._own_order.tolist(), ours, strict=True))
         return returned
 
@@ -72,26 +70,25 @@ class Cheat(AlignmentParty):
 class UnprovedCheat(Cheat):
     """A cheat against the weak build."""
 
-    def _commit(self, held: PointList) -> bytes:
+    def _commit(self, held: bytes) -> bytes:
         return b""
 
 
 class ProvingCheat(Cheat):
     """A cheat against ours: commits to the honest list, returns another one, and plays the rest as it is due."""
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
+    def _get_back_own_points(self, held: bytes, commitment: bytes) -> bytes:
         returned = super()._get_back_own_points(held, commitment)
-        asked = self._salt + self._challenge
-        self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked), len(asked))
+        self._trade(Kind.RETURN_CHALLENGE, self._salt + self._challenge)
         return returned
 
 
 class Shuffler(AlignmentParty):
     """Commits to, returns and proves a list in which two points have changed places."""
 
-    def _travel(self) -> PointList:
-        points = super()._travel().chunk(0)
-        return self._kept([points[32:64] + points[:32] + points[64:]])
+    def _travel(self) -> bytes:
+        points = super()._travel()
+        return points[32:64] + points[:32] + points[64:]
 
 
 def cheated(cheat: type[AlignmentParty], victim: type[AlignmentParty], wire: Wire, **options: Any) -> Any:
@@ -138,26 +135,26 @@ class FalseUnblinder(AlignmentParty):
 
     change: Callable[[list[bytes]], list[bytes]]
 
-    def _lowered_by(self, name: str, above: PointList) -> PointList:
+    def _lowered_by(self, name: str, above: bytes) -> bytes:
         if name != self.participant.name:
             return super()._lowered_by(name, above)
-        honest = self._kept(self._blinder.lowered(chunk)() for chunk in above)
-        self._false = self._kept([b"".join(self.change(split(b"".join(honest))))])
+        honest = self._blinder.lowered(above)()
+        self._false = b"".join(self.change(split(honest)))
         super()._lowered_by(name, above)
         # So that it plays on while the others look at what it sent.
         return honest
 
-    def _prove_unblinding(self, name: str, above: PointList, lowered: PointList, step: int) -> bytes:
+    def _prove_unblinding(self, name: str, above: bytes, lowered: bytes, step: int) -> bytes:
         try:
             return super()._prove_unblinding(name, above, lowered, step)
         except CryptoError:
             # Nobody can prove anything of what is no point.
             return self._to_all_peers(Kind.UNBLINDING_PROOF, step, self._blinder.public() + bytes(64))
 
-    def _lower(self, name: str, above: PointList, number: int, step: int) -> bytes:
+    def _lower(self, name: str, above: bytes, start: int, step: int) -> bytes:
         if name != self.participant.name:
-            return super()._lower(name, above, number, step)
-        return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._false.chunk(number))
+            return super()._lower(name, above, start, step)
+        return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._chunk_at(self._false, start))
 
 
 def negative(point: bytes) -> bytes:
@@ -200,7 +197,7 @@ def test_a_false_unblinding_is_refused(cheat: str, change: Any, words: str, monk
 class OtherScalar(AlignmentParty):
     """Takes another scalar off than the one it put on, off all points alike, which is what its proof says."""
 
-    def _unblind(self, common: PointList) -> PointList:
+    def _unblind(self, common: bytes) -> bytes:
         self._blinder = Blinder(12345, b"", threads=1)
         return super()._unblind(common)
 
@@ -231,21 +228,21 @@ def test_different_lists_for_different_peers_are_refused() -> None:
 class TwoScalars(AlignmentParty):
     """Takes its scalar off for the others, and another one for features-2; both proofs hold."""
 
-    def _lowered_by(self, name: str, above: PointList) -> PointList:
+    def _lowered_by(self, name: str, above: bytes) -> bytes:
         if name == self.participant.name:
             self._above = above
         return super()._lowered_by(name, above)
 
     def _to_all_peers(self, kind: Kind, step: int, body: bytes) -> bytes:
         blinder, honest = Blinder(12345, b"", threads=1), self._blinder
-        false = self._kept(blinder.lowered(chunk)() for chunk in self._above)
+        false = blinder.lowered(self._above)()
         for peer, channel in self.participant.data_peers.items():
             told = body
             if peer == "features-2" and kind is Kind.UNBLINDED_IDS:
                 told = blinder.lowered(honest.raised(body)())()
             if peer == "features-2" and kind is Kind.UNBLINDING_PROOF:
                 context = self._unblinding_context(self.participant.name, blinder.public(), self._above, false)
-                told = blinder.public() + blinder.prove(context, false, context)
+                told = blinder.public() + blinder.prove(context, self._in_chunks(false), context)
             channel.send(kind, step, told)
         return body
 
@@ -253,26 +250,26 @@ class TwoScalars(AlignmentParty):
 class TwoLists(AlignmentParty):
     """Shows features a list with other points than label, so that they find different numbers in common."""
 
-    def _swap_chunk(
-        self, kind: Kind, number: int, outgoing: Mapping[str, PointList], sizes: Mapping[str, int], step: int
-    ) -> bytes:
+    def _swap(self, kind: Kind, outgoing: Mapping[str, bytes], incoming: Mapping[str, int]) -> dict[str, bytes]:
         if kind is Kind.SHUFFLED_IDS:
-            false = self._kept([bytes(31) + bytes([place]) for place in range(len(outgoing["features"]))])
+            false = b"".join(bytes(31) + bytes([place]) for place in range(len(outgoing["features"]) // 32))
             outgoing = {**outgoing, "features": false}
-        return super()._swap_chunk(kind, number, outgoing, sizes, step)
+        return super()._swap(kind, outgoing, incoming)
 
 
 class Relay(AlignmentParty):
     """Passes the list of the party before it on as its own, which then comes back to that party."""
 
-    def _pass_on(self, ahead: Any, start: int, sent_size: int, size: int, step: int) -> bytes:
+    def _pass_on(
+        self, ahead: Any, start: int, is_sending: bool, is_receiving: bool, step: int
+    ) -> tuple[bytes, bytes, bytes]:
         if step > len(self._starts(self._longest)):
-            return super()._pass_on(ahead, start, sent_size, size, step)
+            return super()._pass_on(ahead, start, is_sending, is_receiving, step)
         received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step)
         self._channel(self._next).send(Kind.BLINDED_IDS, step, received)
-        return received + received + self._multiply(self._blinder.raised, received)
+        return received, received, self._blinder.raised(received)()
 
-    def _refuse_false_lists(self, received: PointList, hop: int) -> None:
+    def _refuse_false_lists(self, received: SortedPoints, hop: int) -> None:
         """It knows that it sent them."""
 
 

@@ -51,7 +51,7 @@ from tests.world import (
 KEPT = {name: session for name, session in TRAINED.items() if session.keeps_evidence}
 CORE = ("training of two", "prediction of two", "alignment of two")
 NEAR, FAR = 11, 97
-FULL_DISKS = ("training of two", "training of two, noise, evidence", "alignment of two", "alignment of three")
+FULL_DISKS = ("training of two", "training of two, noise, evidence")
 OVER_TLS = (
     "training of two",
     "training of two, opened",
@@ -148,11 +148,11 @@ def assert_right_scores(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize("stride", [None, pytest.param(1, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in PREDICTIONS])
+@pytest.mark.parametrize("name", TRAINED)
 @pytest.mark.timeout(1800)
 def test_whoever_dies_wherever(name: str, stride: int | None, tmp_path: Path) -> None:
     """All parties die once in each run, at different events: it ends as an undisturbed one, and is booked once."""
-    session = SESSIONS[name]
+    session = TRAINED[name]
     expected = World(session, tmp_path / "honest").run().honest()
     for deaths in struck(session, expected, stride or (NEAR if name in CORE else FAR)):
         ends = World(session, tmp_path / str(deaths[0].number), on_event=Several(deaths)).run()
@@ -266,3 +266,20 @@ def test_an_alignment_finds_the_common_rows(name: str, tmp_path: Path) -> None:
     if session.at_least is not None:
         few = World(replace(session, at_least=len(common) + 1), tmp_path / "few").run().honest()
         assert all(isinstance(end, Alignment) and end.ids is None for end in few.results.values())
+
+
+@pytest.mark.parametrize("stride", [None, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", ALIGNED)
+@pytest.mark.timeout(1800)
+def test_an_alignment_that_breaks_off_is_done_again(name: str, stride: int | None, tmp_path: Path) -> None:
+    """Nobody has a list while one is missing; the next alignment, with new journals, gives the common ids to all."""
+    session = ALIGNED[name]
+    expected = World(session, tmp_path / "honest").run().honest()
+    for number in range(0, min(expected.events.values()) - 5, stride or FAR):
+        folder, victim = tmp_path / str(number), session.names[number % len(session.names)]
+        ends = World(session, folder, on_event=Strike(victim, number), patience=5.0).run()
+        assert isinstance(ends.results[victim], Killed)
+        for file in folder.glob("*/journal*"):
+            file.unlink()
+        again = World(session, folder).run().honest()
+        assert {end.ids for end in again.results.values()} == {end.ids for end in expected.results.values()}

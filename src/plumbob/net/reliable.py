@@ -260,12 +260,12 @@ class ReliableLink:
         if known and theirs.run != known:
             raise RemoteProtocolError(
                 f"{self.peer}: began a new run, we are in the middle of one with it; it must bring its journal back, "
-                "or both start over with --new"
+                f"or {self._start_over}"
             )
         if theirs.knows and theirs.knows != ours.run:
             raise LocalProtocolError(
                 f"{self.peer}: is in the middle of a run that this journal does not belong to; bring the journal back, "
-                "or both start over with --new"
+                f"or {self._start_over}"
             )
         with self._changed:
             # Together: a confirmation that comes in between moves both.
@@ -283,6 +283,11 @@ class ReliableLink:
                 # It may have greeted here and then gone on over another connection: the next greeting will tell.
                 raise OutdatedGreetingError(words)
             raise RemoteProtocolError(f"{self.peer}: {words}; is its journal an older copy?")
+
+    @property
+    def _start_over(self) -> str:
+        """What to do where nothing can be continued."""
+        return "both start over with --new" if self._terms.purpose == "train" else "both type this again"
 
     def _hear_last_words(self, connection: Connection) -> None:
         """Let a peer whose journal really is older say so before it stops."""

@@ -35,7 +35,7 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 
 PARTING_SECONDS = 60.0
 MOMENT = 0.1  # Seconds for which one peer is awaited before the others are listened to.
-RESUMABLE = ("align", "train")  # A side that went away can come back; anything else is simply done again.
+RESUMABLE = ("train",)  # A side that went away can come back; anything else is simply done again.
 MET = "run/"  # Before a peer's name: the fact in the journal which run of its own it is in.
 
 

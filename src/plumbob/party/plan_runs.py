@@ -65,9 +65,8 @@ class PlanRuns:
             raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
         return self.run
 
-    def alignment_folder(self, list_name: str) -> Path:
-        """The folder of an alignment. It is not made: an alignment that meets nobody leaves none."""
-        return self.home.runs / f"align-{self._short}{f'.{list_name}' if list_name else ''}"
+    def make_alignment_folder(self, list_name: str) -> Path:
+        return make_run_folder(self.home.runs / f"align-{self._short}{f'.{list_name}' if list_name else ''}")
 
     def make_prediction_folder(self) -> Path:
         return make_run_folder(self.home.runs / f"predict-{self._short}")

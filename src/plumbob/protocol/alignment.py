@@ -11,20 +11,17 @@ chunks. Then
 
 Who keeps to the protocol learns the common ids and what docs/alignment.md lists. An arbiter takes no part.
 
-A step is a chunk. All randomness is drawn before the first one. What a step produced goes into a file, of which the
-party's state holds a hash, and a party that is restored continues after the last step. Lists stay on the disk.
+A step is a chunk. All randomness is drawn before the first one. Lists stay in memory, and nothing is kept for a
+restart: an alignment that breaks off begins again.
 """
 
 import hashlib
 import hmac
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
-from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
@@ -33,7 +30,6 @@ from numpy.typing import NDArray
 from plumbob.callbacks import Progress
 from plumbob.crypto.kernel import cores
 from plumbob.crypto.ristretto import ORDER, POINT_BYTES
-from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data.ids import TEXT, PackedIds, hash_of_ids, paired_rows
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol import alignment_schedule as schedules
@@ -42,7 +38,7 @@ from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel, said_by
 from plumbob.protocol.handshake import Participant, confirm, greet_peers
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.point_lists import PointList, PointParts, Scratch, in_common, kept, shuffled
+from plumbob.protocol.points import SortedPoints, are_sorted, shuffled
 from plumbob.protocol.schedules import texts
 
 CHUNK = (
@@ -51,11 +47,8 @@ CHUNK = (
 MOST_IDS = 10_000_000  # A peer that announces more is refused, unless the operator says another number.
 SEED_BYTES = 32
 COUNTS_AT_ONCE = 1 << 15
-LISTS = "points"  # The file with all lists, in the folder of the session.
-FORMAT = 2
 GROUP = "ristretto255"
 DOMAIN = b"plumbob alignment 2"
-DAMAGED = "the state of an interrupted alignment is damaged, or of other ids; align from the start"
 
 
 GoOn = Callable[[int], bool]
@@ -93,21 +86,14 @@ class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether everybody says on how many rows each common id is."""
 
 
-class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first piece of a party's state: its secrets, and what was announced."""
+@dataclass(frozen=True, repr=False)
+class Drawn:
+    """A party's secrets of one alignment, and how many ids everybody announced."""
 
-    format: int
-    ids_hash: bytes
     identity: bytes
-    scalar: bytes
+    scalar: int
     seed: bytes
-    sizes: dict[str, int]
-
-    def __repr__(self) -> str:
-        return f"Drawn({len(self.sizes)} parties)"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [("parties", len(self.sizes))]
+    sizes: Mapping[str, int]
 
 
 class AlignmentParty:
@@ -123,14 +109,12 @@ class AlignmentParty:
         progress: Progress | None = None,
         chunk: int = CHUNK,
         most_ids: int = MOST_IDS,
-        folder: Path | None = None,
         columns: Sequence[str] = (TEXT,),
     ) -> None:
         """`go_on` asks for the size first: all parties give one, or none does. `jobs` are threads, else all cores.
 
-        A peer that announces more than `most_ids` is refused before anything of its list is taken. Lists are kept in
-        `folder` (`_bytes_on_disk`); without one, nothing can be restored. `columns` are those of an id, by
-        how each is written. Where several rows may have the same id, all parties must allow it.
+        A peer that announces more than `most_ids` is refused before anything of its list is taken. `columns` are those
+        of an id, by how each is written. Where several rows may have the same id, all parties must allow it.
         """
         self.participant = participant
         self._ids = ids if isinstance(ids, PackedIds) else PackedIds.of(ids)
@@ -140,35 +124,26 @@ class AlignmentParty:
         self._chunk = chunk
         self._most_ids = most_ids
         self._columns = tuple(columns)
-        self._pieces: list[bytes] = []
         self._done = 0
-        self._end = 0
-        """The end of what the steps so far left in the file."""
-        self._folder = folder
-        self._sent: list[PointParts] = []
+        self._sent: list[SortedPoints] = []
         """Everything that we sent round the ring."""
 
     _drawn: Drawn
     _blinder: Blinder
-    _scratch: Scratch
-    _file: BinaryIO
-    _own: PointList
+    _own: bytes
     """Our own points, in our order."""
-    _received: PointList
+    _received: bytes
     """What came last round the ring, as it came: between two, the peer's points in its order."""
 
     def run(self) -> Alignment:
-        """Align from the greeting to the confirmed order; after `restore`, from where it was."""
-        self._drawn = self._parse_drawn(self._first_piece())
+        """Align, from the greeting to the confirmed order."""
+        self._drawn = self._open()
+        self._end_step()
         self._refuse_long_lists()
-        # Steps that an earlier start finished are not said again.
-        self.participant.follow(self._schedule.messages, may_skip=True)
-        scalar = int.from_bytes(self._drawn.scalar, "little")
-        self._blinder = Blinder(scalar, DOMAIN + self._drawn.identity, self._jobs)
+        self.participant.follow(self._schedule.messages)
+        self._blinder = Blinder(self._drawn.scalar, DOMAIN + self._drawn.identity, self._jobs)
         try:
-            with Scratch(self._folder) as self._scratch, self._open_file() as self._file:
-                self._scratch.refuse_full_disk(self._bytes_on_disk, self._file)
-                return self._align()
+            return self._align()
         finally:
             self._blinder.close()
 
@@ -179,83 +154,32 @@ class AlignmentParty:
             return self._recognise(self._get_back_own_points(held, commitment), held)
         everybodys = self._show_all(held)
         common = self._common(everybodys)
-        if not self._all_go_on(len(common)):
-            return Alignment(None, None, len(common), self.sizes)
+        size = len(common) // POINT_BYTES
+        if not self._all_go_on(size):
+            return Alignment(None, None, size, self.sizes)
         if not self._is_pair:
             return self._look_up(self._unblind(common), common)
         returned = self._get_back_own_points(held, commitment)
-        if self._kept(returned.sorted_points()).digest() != everybodys[self._next].digest():
+        if SortedPoints(returned).points.tobytes() != everybodys[self._next]:
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
         return self._recognise(returned, common)
 
-    # What is kept for a restart.
+    @contextmanager
+    def _step(self) -> Iterator[int]:
+        """A chunk's turn; yields its number."""
+        yield self._done
+        self._end_step()
 
-    def chunk_state(self, step: int) -> bytes:
-        """What one step added to the state; `restore_chunk` takes them back in the same order. The first is secret."""
-        return self._pieces[step]
-
-    def restore_chunk(self, piece: bytes) -> None:
-        """Continue after this step; what it left is looked through as it is passed again."""
-        self._pieces.append(piece)
-
-    def _first_piece(self) -> bytes:
-        if not self._pieces:
-            self._pieces.append(self._open())
-            self._tell_progress()
-        self._done = 1
-        return self._pieces[0]
-
-    def _in_step(self, work: Callable[[int], bytes], size: int) -> bytes:
-        """What the next step leaves: read from the file if the state has it, otherwise calculated."""
-        step = self._done
-        is_new = step == len(self._pieces)
-        left = self._write(work(step)) if is_new else self._read(size)
-        digest = hashlib.sha256(left).digest()
-        if is_new:
-            self._pieces.append(digest)
-        if len(left) != size or digest != self._pieces[step]:
-            raise DataError(DAMAGED)
+    def _end_step(self) -> None:
         self._done += 1
-        self._end += size
-        if is_new:
-            self._tell_progress()
-        return left
-
-    def _tell_progress(self) -> None:
+        self.participant.finish_step(self._done, {}, {})
+        self.participant.begin_step(self._done + 1)
         if self._progress is not None:
-            done = len(self._pieces)
-            self._progress(done, max(done, self._known_steps))
-
-    def _open_file(self) -> BinaryIO:
-        if self._folder is None:
-            return self._scratch.file()
-        file = self._folder / LISTS
-        return os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-
-    @property
-    def _bytes_on_disk(self) -> int:
-        """The room that all lists take at the end, split and sorted; measured and rounded up."""
-        per_id = 300 * len(self._ring)
-        if self._is_pair:
-            per_id = 275 if self._go_on is None else 520
-        return self._longest * per_id
-
-    def _write(self, data: bytes) -> bytes:
-        self._file.seek(self._end)
-        self._file.write(data)
-        if self._folder is not None:
-            # On the disk before the journal says so.
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        return data
-
-    def _read(self, size: int) -> bytes:
-        self._file.seek(self._end)
-        return self._file.read(size)
+            self._progress(self._done, max(self._done, self._known_steps))
 
     # The opening: who, how many, and this party's secrets.
 
-    def _open(self) -> bytes:
+    def _open(self) -> Drawn:
         identity, _ = greet_peers(self.participant, None, "align")
         # All draws of the session: what follows is calculated.
         scalar = 1 + self.participant.draws.of("scalar").below(ORDER - 1)
@@ -268,21 +192,10 @@ class AlignmentParty:
         sizes = {self.participant.name: len(self._ids)}
         for peer, channel in self.participant.data_peers.items():
             sizes[peer] = _check_opening(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0), ours)
-        self._drawn = Drawn(FORMAT, self._ids.digest(), identity, scalar.to_bytes(POINT_BYTES, "little"), seed, sizes)
-        return msgspec.msgpack.encode(self._drawn)
-
-    def _parse_drawn(self, piece: bytes) -> Drawn:
-        try:
-            drawn = msgspec.msgpack.decode(piece, type=Drawn)
-        except msgspec.DecodeError:
-            raise DataError(DAMAGED) from None
-        is_ours = (drawn.format, drawn.ids_hash, set(drawn.sizes)) == (FORMAT, self._ids.digest(), set(self._ring))
-        if not is_ours or len(drawn.seed) != SEED_BYTES or not 0 < int.from_bytes(drawn.scalar, "little") < ORDER:
-            raise DataError(DAMAGED)
-        return drawn
+        return Drawn(identity, scalar, seed, sizes)
 
     def _refuse_long_lists(self) -> None:
-        """Refuse lists that are too long, before the first chunk and after a restart: the limit may have changed."""
+        """Refuse lists that are too long, before the first chunk."""
         for peer in self.participant.data_peers:
             if self.sizes[peer] > self._most_ids:
                 raise RemoteProtocolError(
@@ -292,114 +205,112 @@ class AlignmentParty:
 
     # Round the ring: every list gets every scalar.
 
-    def _travel(self) -> PointList:
+    def _travel(self) -> bytes:
         """Pass the lists round the ring; returns the points of the party after this one, under all scalars.
 
         Between two they are in their owner's order; otherwise every party has shuffled them.
         """
         held = self._hop(0, self._blind)
         for hop in range(1, len(self._ring) - 1):
-            mixed = shuffled(held, self._order(len(held), hop), self._chunk, self._scratch)
+            mixed = shuffled(held, self._order(len(held) // POINT_BYTES, hop))
             held = self._hop(hop, partial(self._ready, mixed))
         return held
 
     def _blind(self, start: int) -> Pending:
         return self._blinder.blind(self._ids.encoded(self._own_order[start : start + self._chunk]))
 
-    def _ready(self, points: PointList, start: int) -> Pending:
-        return partial(points.chunk, start // self._chunk)
+    def _ready(self, points: bytes, start: int) -> Pending:
+        return partial(self._chunk_at, points, start)
 
-    def _hop(self, hop: int, make: Callable[[int], Pending]) -> PointList:
+    def _hop(self, hop: int, make: Callable[[int], Pending]) -> bytes:
         """Send our chunks to the next party while those of the one before come in; returns these, times our scalar."""
         outgoing, incoming = self.sizes[self._before(hop)], self.sizes[self._before(hop + 1)]
         ahead = _Ahead(make)
-        sent, received, held = (PointList(self._file) for _ in range(3))
+        sent, received, held = bytearray(), bytearray(), bytearray()
         for start in self._starts(self._longest):
-            sent_size, size = self._chunk_bytes(start, outgoing), self._chunk_bytes(start, incoming)
-            at = self._end
-            self._in_step(partial(self._pass_on, ahead, start, sent_size, size), sent_size + 2 * size)
-            sent.note(at, sent_size)
-            received.note(at + sent_size, size)
-            held.note(at + sent_size + size, size)
-        self._sent.append(PointParts(sent, self._scratch))
-        self._own, self._received = (sent, received) if hop == 0 else (self._own, received)
+            with self._step() as step:
+                pieces = self._pass_on(ahead, start, start < outgoing, start < incoming, step)
+                for points, piece in zip((sent, received, held), pieces, strict=True):
+                    points += piece
+        self._sent.append(SortedPoints(bytes(sent)))
+        self._received = bytes(received)
+        if hop == 0:
+            self._own = bytes(sent)
         # Before anything of the product leaves.
-        self._refuse_false_lists(received, hop)
-        return held
+        self._refuse_false_lists(SortedPoints(self._received), hop)
+        return bytes(held)
 
-    def _refuse_false_lists(self, received: PointList, hop: int) -> None:
-        parts = PointParts(received, self._scratch)
-        if repeated := parts.repeated():
-            raise RemoteProtocolError(f"{self._previous}: its list repeats {repeated} points")
-        if self._holds_own_points(parts):
-            # Whoever passed the list on honestly could not see it.
-            hands = " or ".join(self._before(place) for place in range(1, hop + 2))
-            raise RemoteProtocolError(f"{hands}: its list holds points that we sent ourselves")
-
-    def _holds_own_points(self, parts: PointParts) -> bool:
-        return any(len(records) for sent in self._sent for records in in_common(parts, sent))
-
-    def _pass_on(self, ahead: "_Ahead", start: int, sent_size: int, size: int, step: int) -> bytes:
-        sent = ahead.take(start) if sent_size else b""
+    def _pass_on(
+        self, ahead: "_Ahead", start: int, is_sending: bool, is_receiving: bool, step: int
+    ) -> tuple[bytes, bytes, bytes]:
+        """What was sent and received in this step, and the latter times our scalar."""
+        sent = ahead.take(start) if is_sending else b""
         if sent:
             self._channel(self._next).send(Kind.BLINDED_IDS, step, sent)
             # Now, so that it is calculated while messages travel.
             ahead.ask(start + self._chunk)
-        if not size:
-            return sent
+        if not is_receiving:
+            return sent, b"", b""
         received = self._receive(self._previous, Kind.BLINDED_IDS, step)
-        ask_for_more = partial(ahead.ask, start + 2 * self._chunk)
-        return sent + received + self._multiply(self._blinder.raised, received, ask_for_more)
+        # More is asked for behind these in the queue, so that the kernel is not idle while these are sent.
+        return sent, received, self._multiply(received, partial(ahead.ask, start + 2 * self._chunk))
 
-    def _multiply(
-        self, multiply: Callable[[bytes], Pending], points: bytes, ask_for_more: Callable[[], None] | None = None
-    ) -> bytes:
-        pending = multiply(points)
-        if ask_for_more is not None:
-            # Behind these in the queue, so that the kernel is not idle while these are sent.
-            ask_for_more()
+    def _refuse_false_lists(self, received: SortedPoints, hop: int) -> None:
+        if repeated := received.repeated():
+            raise RemoteProtocolError(f"{self._previous}: its list repeats {repeated} points")
+        if self._holds_own_points(received):
+            # Whoever passed the list on honestly could not see it.
+            hands = " or ".join(self._before(place) for place in range(1, hop + 2))
+            raise RemoteProtocolError(f"{hands}: its list holds points that we sent ourselves")
+
+    def _holds_own_points(self, points: SortedPoints) -> bool:
+        return any(points.are_in(sent).any() for sent in self._sent)
+
+    def _multiply(self, points: bytes, ask_for_more: Callable[[], None]) -> bytes:
+        pending = self._blinder.raised(points)
+        ask_for_more()
         with said_by(self._previous):
             return pending()
 
     # Two parties: each gets its own points back, and a proof that none was exchanged for another.
 
-    def _commit(self, held: PointList) -> bytes:
+    def _commit(self, held: bytes) -> bytes:
         """Commit to what we will return, first; returns the peer's commitment and its scalar's point."""
         ours = self._commitment(self.participant.name, self._salt, held) + self._blinder.public()
-        return self._in_step(partial(self._trade, Kind.RETURN_COMMITMENT, ours), len(ours))
+        return self._trade(Kind.RETURN_COMMITMENT, ours)
 
-    def _get_back_own_points(self, held: PointList, commitment: bytes) -> PointParts:
+    def _get_back_own_points(self, held: bytes, commitment: bytes) -> bytes:
         """Our own points under both scalars, in our order, once all of them are proved to carry the same one."""
         returned = self._return_in_order(held)
-        asked = self._salt + self._challenge
-        answered = self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked), len(asked))
+        answered = self._trade(Kind.RETURN_CHALLENGE, self._salt + self._challenge)
         salt, challenge = answered[:SEED_BYTES], answered[SEED_BYTES:]
-        expected = self._commitment(self._next, salt, returned.points)
+        expected = self._commitment(self._next, salt, returned)
         if not hmac.compare_digest(expected, commitment[: len(expected)]):
             raise RemoteProtocolError(f"{self._next}: it returned another list than the one it had committed to")
-        self._swap_proofs(returned.points, challenge, commitment[len(expected) :])
+        self._swap_proofs(returned, challenge, commitment[len(expected) :])
         return returned
 
-    def _swap_proofs(self, returned: PointList, challenge: bytes, public: bytes) -> None:
-        def proof() -> bytes:
-            return self._blinder.prove(self._context(self.participant.name), self._received, challenge)
-
-        theirs = self._in_step(lambda step: self._trade(Kind.RETURN_PROOF, proof(), step), PROOF_BYTES)
+    def _swap_proofs(self, returned: bytes, challenge: bytes, public: bytes) -> None:
+        own = self._context(self.participant.name)
+        theirs = self._trade(Kind.RETURN_PROOF, self._blinder.prove(own, self._in_chunks(self._received), challenge))
         context = self._context(self._next)
         with said_by(self._next):
-            holds = self._blinder.is_proved(context, public, self._own, returned, self._challenge, theirs)
+            holds = self._blinder.is_proved(
+                context, public, self._in_chunks(self._own), self._in_chunks(returned), self._challenge, theirs
+            )
         if not holds:
             raise RemoteProtocolError(
                 f"{self._next}: the points that it returned are not all ours under one scalar; its proof does not hold"
             )
 
-    def _trade(self, kind: Kind, ours: bytes, step: int) -> bytes:
+    def _trade(self, kind: Kind, ours: bytes) -> bytes:
         """Send a message to the peer and receive one."""
-        self._channel(self._next).send(kind, step, ours)
-        return self._receive(self._next, kind, step)
+        with self._step() as step:
+            self._channel(self._next).send(kind, step, ours)
+            return self._receive(self._next, kind, step)
 
-    def _commitment(self, name: str, salt: bytes, points: PointList) -> bytes:
-        return hash_fields(b"returned", self._context(name), salt, points.digest())
+    def _commitment(self, name: str, salt: bytes, points: bytes) -> bytes:
+        return hash_fields(b"returned", self._context(name), salt, hashlib.sha256(points).digest())
 
     def _context(self, name: str) -> bytes:
         return hash_fields(b"alignment", self._drawn.identity, name.encode())
@@ -412,94 +323,95 @@ class AlignmentParty:
     def _challenge(self) -> bytes:
         return hash_fields(b"challenge", self._drawn.seed)
 
-    def _return_in_order(self, held: PointList) -> PointParts:
+    def _return_in_order(self, held: bytes) -> bytes:
         peer = self._next
-        swapped = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self._ids)}, self._longest)
-        returned = PointParts(swapped[peer], self._scratch)
-        if returned.repeated() or self._holds_own_points(returned):
+        returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self._ids)})[peer]
+        points = SortedPoints(returned)
+        if points.repeated() or self._holds_own_points(points):
             raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
         return returned
 
-    def _recognise(self, returned: PointParts, theirs: PointList) -> Alignment:
+    def _recognise(self, returned: bytes, theirs: bytes) -> Alignment:
         """Find own ids whose points the peer has too."""
-        places, points = [], hashlib.sha256()
-        for records in in_common(returned, PointParts(theirs, self._scratch)):
-            places.append(records["place"])
-            points.update(records["point"].tobytes())
-        return self._finish(self._own_order[np.concatenate(places)], points.digest())
+        own = SortedPoints(returned)
+        are_common = own.are_in(SortedPoints(theirs))
+        points = own.points[are_common].tobytes()
+        return self._finish(self._own_order[own.places[are_common]], hashlib.sha256(points).digest())
 
     # Three and more parties, or the size first: everybody counts.
 
-    def _show_all(self, held: PointList) -> dict[str, PointList]:
+    def _show_all(self, held: bytes) -> dict[str, bytes]:
         """Everybody's points under all scalars, by who shows them, sorted: nobody can tell which one is whose id."""
-        ours = self._kept(PointParts(held, self._scratch).sorted_points())
+        ours = SortedPoints(held).points.tobytes()
         outgoing = dict.fromkeys(self.participant.data_peers, ours)
         incoming = {peer: self.sizes[self._after(peer)] for peer in self.participant.data_peers}
-        shown = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming, self._longest)
+        shown = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming)
         for peer, points in shown.items():
-            if not points.is_sorted():
+            if not are_sorted(points):
                 raise RemoteProtocolError(f"{peer}: expected its points sorted, each once; they are not")
         return {self.participant.name: ours, **shown}
 
-    def _common(self, lists: Mapping[str, PointList]) -> PointList:
-        parts = [PointParts(lists[name], self._scratch) for name in self._ring]
-        return self._kept(records["point"].tobytes() for records in in_common(*parts))
-
-    def _kept(self, points: Iterable[bytes]) -> PointList:
-        return kept(self._scratch, points, self._chunk)
+    def _common(self, lists: Mapping[str, bytes]) -> bytes:
+        first, *others = (SortedPoints(lists[name]) for name in self._ring)
+        return first.points[first.are_in(*others)].tobytes()
 
     def _all_go_on(self, size: int) -> bool:
-        return self._go_on is None or all(self._in_step(partial(self._decide, self._go_on, size), len(self._ring)))
+        return self._go_on is None or all(self._decide(self._go_on, size))
 
-    def _decide(self, go_on: GoOn, size: int, step: int) -> bytes:
-        decision = bytes([bool(go_on(size))])
-        self._to_all_peers(Kind.ALIGNMENT_DECISION, step, decision)
-        for peer in self.participant.data_peers:
-            theirs = self._receive(peer, Kind.ALIGNMENT_DECISION, step)
-            if theirs not in (b"\0", b"\1"):
-                raise RemoteProtocolError(f"{peer}: expected a decision, 0 or 1, got another byte")
-            decision += theirs
-        return decision
+    def _decide(self, go_on: GoOn, size: int) -> bytes:
+        with self._step() as step:
+            decision = bytes([bool(go_on(size))])
+            self._to_all_peers(Kind.ALIGNMENT_DECISION, step, decision)
+            for peer in self.participant.data_peers:
+                theirs = self._receive(peer, Kind.ALIGNMENT_DECISION, step)
+                if theirs not in (b"\0", b"\1"):
+                    raise RemoteProtocolError(f"{peer}: expected a decision, 0 or 1, got another byte")
+                decision += theirs
+            return decision
 
-    def _unblind(self, common: PointList) -> PointList:
+    def _unblind(self, common: bytes) -> bytes:
         """The common points without any scalar: one party after the other takes its own off, and all check it."""
-        self.participant.follow(partial(self._schedule.unblinding, self._done, len(common)))
+        self.participant.follow(partial(self._schedule.unblinding, self._done, len(common) // POINT_BYTES))
         points = common
-        for name in self._ring if len(common) else ():
+        for name in self._ring if common else ():
             # Before the next scalar comes off: a point that somebody exchanged is never unblinded further.
             points = self._lowered_by(name, points)
         return points
 
-    def _lowered_by(self, name: str, above: PointList) -> PointList:
-        lowered = PointList(self._file)
-        for number, start in enumerate(self._starts(len(above))):
-            at, size = self._end, self._chunk_bytes(start, len(above))
-            self._in_step(partial(self._lower, name, above, number), size)
-            lowered.note(at, size)
-        proof = self._in_step(partial(self._prove_unblinding, name, above, lowered), POINT_BYTES + PROOF_BYTES)
-        self._check_unblinding(name, above, lowered, proof)
-        return lowered
+    def _lowered_by(self, name: str, above: bytes) -> bytes:
+        lowered = bytearray()
+        for start in self._starts(len(above) // POINT_BYTES):
+            with self._step() as step:
+                lowered += self._lower(name, above, start, step)
+        points = bytes(lowered)
+        with self._step() as step:
+            proof = self._prove_unblinding(name, above, points, step)
+        self._check_unblinding(name, above, points, proof)
+        return points
 
-    def _lower(self, name: str, above: PointList, number: int, step: int) -> bytes:
+    def _lower(self, name: str, above: bytes, start: int, step: int) -> bytes:
         if name != self.participant.name:
             return self._receive(name, Kind.UNBLINDED_IDS, step)
-        return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._blinder.lowered(above.chunk(number))())
+        lowered = self._blinder.lowered(self._chunk_at(above, start))()
+        return self._to_all_peers(Kind.UNBLINDED_IDS, step, lowered)
 
-    def _prove_unblinding(self, name: str, above: PointList, lowered: PointList, step: int) -> bytes:
+    def _prove_unblinding(self, name: str, above: bytes, lowered: bytes, step: int) -> bytes:
         if name != self.participant.name:
             return self._receive(name, Kind.UNBLINDING_PROOF, step)
         public = self._blinder.public()
         context = self._unblinding_context(name, public, above, lowered)
-        proof = self._blinder.prove(context, lowered, context)
+        proof = self._blinder.prove(context, self._in_chunks(lowered), context)
         return self._to_all_peers(Kind.UNBLINDING_PROOF, step, public + proof)
 
-    def _check_unblinding(self, name: str, above: PointList, lowered: PointList, proof: bytes) -> None:
+    def _check_unblinding(self, name: str, above: bytes, lowered: bytes, proof: bytes) -> None:
         public, proof = proof[:POINT_BYTES], proof[POINT_BYTES:]
         if name == self.participant.name:
             return
         context = self._unblinding_context(name, public, above, lowered)
         with said_by(name):
-            holds = self._blinder.is_proved(context, public, lowered, above, context, proof)
+            holds = self._blinder.is_proved(
+                context, public, self._in_chunks(lowered), self._in_chunks(above), context, proof
+            )
         if not holds:
             with self._in_doubt():
                 raise RemoteProtocolError(
@@ -507,24 +419,25 @@ class AlignmentParty:
                     "does not hold"
                 )
 
-    def _unblinding_context(self, name: str, public: bytes, above: PointList, lowered: PointList) -> bytes:
+    def _unblinding_context(self, name: str, public: bytes, above: bytes, lowered: bytes) -> bytes:
         """The context of a proof and its challenge: all that the prover says, so that each try costs it a hash."""
-        return hash_fields(b"unblinding", self._context(name), public, above.digest(), lowered.digest())
+        digests = (hashlib.sha256(points).digest() for points in (above, lowered))
+        return hash_fields(b"unblinding", self._context(name), public, *digests)
 
     def _to_all_peers(self, kind: Kind, step: int, body: bytes) -> bytes:
         for channel in self.participant.data_peers.values():
             channel.send(kind, step, body)
         return body
 
-    def _look_up(self, unblinded: PointList, common: PointList) -> Alignment:
+    def _look_up(self, unblinded: bytes, common: bytes) -> Alignment:
         """Find own ids among the points without any scalar."""
         pieces = (slice(start, start + self._chunk) for start in self._starts(len(self._ids)))
-        hashed = self._kept(map(self._blinder.hashed, map(self._ids.encoded, pieces)))
-        found = in_common(PointParts(hashed, self._scratch), PointParts(unblinded, self._scratch))
-        places = np.concatenate([records["place"] for records in found])
-        if len(places) != len(common):
-            raise RemoteProtocolError(f"{len(common) - len(places)} of {len(common)} common points are no ids of ours")
-        return self._finish(places, common.digest())
+        hashed = SortedPoints(b"".join(map(self._blinder.hashed, map(self._ids.encoded, pieces))))
+        places = hashed.places[hashed.are_in(SortedPoints(unblinded))]
+        expected = len(common) // POINT_BYTES
+        if len(places) != expected:
+            raise RemoteProtocolError(f"{expected - len(places)} of {expected} common points are no ids of ours")
+        return self._finish(places, hashlib.sha256(common).digest())
 
     # The end: the same order everywhere.
 
@@ -574,33 +487,27 @@ class AlignmentParty:
 
     # Chunks, the ring, and this party's own order.
 
-    def _swap(
-        self, kind: Kind, outgoing: Mapping[str, PointList], incoming: Mapping[str, int], longest: int
-    ) -> dict[str, PointList]:
+    def _swap(self, kind: Kind, outgoing: Mapping[str, bytes], incoming: Mapping[str, int]) -> dict[str, bytes]:
         """Send points to some peers and receive them from some, chunk by chunk; nothing is calculated."""
-        received = {peer: PointList(self._file) for peer in incoming}
-        for number, start in enumerate(self._starts(longest)):
-            sizes = {peer: self._chunk_bytes(start, count) for peer, count in incoming.items()}
-            at = self._end
-            self._in_step(partial(self._swap_chunk, kind, number, outgoing, sizes), sum(sizes.values()))
-            for peer, size in sizes.items():
-                received[peer].note(at, size)
-                at += size
-        return received
-
-    def _swap_chunk(
-        self, kind: Kind, number: int, outgoing: Mapping[str, PointList], sizes: Mapping[str, int], step: int
-    ) -> bytes:
-        for peer, points in outgoing.items():
-            if chunk := points.chunk(number):
-                self._channel(peer).send(kind, step, chunk)
-        return b"".join(self._receive(peer, kind, step) for peer, size in sizes.items() if size)
+        received = {peer: bytearray() for peer in incoming}
+        for start in self._starts(self._longest):
+            with self._step() as step:
+                for peer, points in outgoing.items():
+                    if chunk := self._chunk_at(points, start):
+                        self._channel(peer).send(kind, step, chunk)
+                for peer, count in incoming.items():
+                    if start < count:
+                        received[peer] += self._receive(peer, kind, step)
+        return {peer: bytes(points) for peer, points in received.items()}
 
     def _starts(self, count: int) -> range:
         return range(0, count, self._chunk)
 
-    def _chunk_bytes(self, start: int, count: int) -> int:
-        return POINT_BYTES * max(0, min(self._chunk, count - start))
+    def _chunk_at(self, points: bytes, start: int) -> bytes:
+        return points[POINT_BYTES * start : POINT_BYTES * (start + self._chunk)]
+
+    def _in_chunks(self, points: bytes) -> Iterator[bytes]:
+        return (self._chunk_at(points, start) for start in self._starts(len(points) // POINT_BYTES))
 
     @cached_property
     def _own_order(self) -> NDArray[np.uint32]:

@@ -250,7 +250,6 @@ class Align(PartyVerb, words="party align", section=RUN, example="party align jo
         int | None, Flag("Reveal the overlap size first; continue only if at least this many rows are shared.", low=1)
     ] = None
     at_most: Annotated[int, Flag("Reject a peer that submits more than this many ids.", low=1)] = 10_000_000
-    new: Annotated[bool, Flag("Start over and drop what was interrupted; all parties must do so.")] = False
     duplicates: Annotated[
         str | None,
         Flag(

@@ -1,8 +1,6 @@
 """`party align`: finds the rows that all parties share and keeps them in this party's folder."""
 
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,11 +12,9 @@ from plumbob.counting import counted
 from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.align import refuse_several_rows_of_one, remarks_on_ids
 from plumbob.data.ids import TEXT, PackedIds
-from plumbob.net import Connection
-from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
-from plumbob.party.plan_runs import PlanRuns, make_run_folder, open_journal
+from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import (
     checked_list_name,
     choice_of_held_out,
@@ -65,16 +61,10 @@ def align(options: Align, caller: Caller) -> Result:
     for remark in remarks_on_ids(table):
         tell(remark)
     del table
-    place = PlanRuns(home, plan).alignment_folder(name)
-    if options.new:
-        shutil.rmtree(place, ignore_errors=True)
+    place = PlanRuns(home, plan).make_alignment_folder(name)
     party_run = replace(party_run_at(home, plan, None, place, LARGEST_MESSAGE, tell), list_name=name)
-    with (
-        StepProgress("align", caller.quiet) as progress,
-        _folder_if_met(party_run) as party_run,
-        open_journal(place) as journal,
-    ):
-        at_least = options.at_least
+    at_least = options.at_least
+    with StepProgress("align", caller.quiet) as progress, one_session(place) as journal:
         intersection = IntersectionOptions(
             None if at_least is None else lambda size: size >= at_least,
             options.jobs,
@@ -84,12 +74,9 @@ def align(options: Align, caller: Caller) -> Result:
             holds_out=not name,
             choose=choose,
         )
-        found, peers_are_done = intersect(party_run, ids, journal, intersection)
-    # Before its journal goes: whoever is killed in between need not ask the peers again.
+        found = intersect(party_run, ids, journal, intersection)
     remarks = [ANOTHER_LIST] if names_kept(home, plan) else []
     file = None if found.ids is None else keep_aligned(home, plan, found, name, duplicates)
-    if peers_are_done:
-        shutil.rmtree(place)
     result = {"list": name, "size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
         return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
@@ -111,29 +98,6 @@ def _sizes(found: Alignment) -> str:
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
     pairs = "" if found.ids is None or len(found.ids) == found.size else f", {len(found.ids)} pairs of rows"
     return f"{counted(found.size, 'row')} in common ({sizes}){pairs}"
-
-
-@contextmanager
-def _folder_if_met(party_run: PartyRun) -> Iterator[PartyRun]:
-    """Remove the folder of a session that ends before it met any peer: nobody could resume it."""
-    is_new = not party_run.folder.exists()
-    make_run_folder(party_run.folder)
-    peers_met: list[str] = []
-
-    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
-        def attach(connection: Connection) -> None:
-            # From its greeting on, the peer knows this journal and wants no other.
-            peers_met.append(connection.peer)
-            on_connection(connection)
-
-        return party_run.connector_for(attach)
-
-    try:
-        yield replace(party_run, connector_for=connector_for)
-    except BaseException:
-        if is_new and not peers_met:
-            shutil.rmtree(party_run.folder)
-        raise
 
 
 class _Chunk:
@@ -163,25 +127,17 @@ class IntersectionOptions:
     """Says which of the common rows are held out, at the party that chooses them."""
 
 
-def intersect(
-    party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, options: IntersectionOptions
-) -> tuple[Alignment, bool]:
-    """Find the common ids, from wherever the journal stands; also tells whether the peers have all they need from here.
-
-    While they have not, the journal is kept: started again, this side ends at once and serves them.
-    """
+def intersect(party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, options: IntersectionOptions) -> Alignment:
+    """Find the common ids with everybody; an alignment that breaks off begins again."""
     status = Status("align")
     with party_run.talk("align", journal, status) as talk:
-        participant = party_run.participant(talk, journal, journal.draws())
 
         def after_step(done: int, steps: int) -> None:
-            # A step is a message or two: what it left is all that a restart needs.
-            participant.finish_step(done, {"piece": party.chunk_state(done - 1)}, {})
-            participant.begin_step(done + 1)
             status.step, status.steps = done, steps
             if options.progress is not None:
                 options.progress(done, steps)
 
+        participant = party_run.participant(talk, journal, journal.draws())
         party = AlignmentParty(
             participant,
             ids,
@@ -190,20 +146,14 @@ def intersect(
             progress=after_step,
             chunk=options.chunk,
             most_ids=options.most_ids,
-            folder=party_run.folder,
-            columns=options.columns,
         )
-        resumed = participant.take_up()
-        for result in [] if resumed is None else resumed.results:
-            party.restore_chunk(result["piece"])
-        if resumed is not None:
-            # The first step greets, and nothing is drawn for a step before that: it is the session's set-up.
-            participant.begin_step(resumed.step + 1)
         found = _with_held_out(participant, party.run(), options)
         journal.flush()
         if late := talk.leave():
-            party_run.tell(f"{', '.join(late)}: did not say that it is done; if it still waits, start this again")
-    return found, not late
+            party_run.tell(
+                f"{', '.join(late)}: did not say that it is done; if it has no result, align again on all sides"
+            )
+    return found
 
 
 def _with_held_out(participant: Participant, found: Alignment, options: IntersectionOptions) -> Alignment:

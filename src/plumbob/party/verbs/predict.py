@@ -52,7 +52,7 @@ def predict(options: Predict, tell: Tell) -> Result:
     if options.test is None:
         return _predict_aligned(home, plan, options, None, tell)
     labels = _test_labels(home, plan, options)
-    aligning = Align(options.plan, home=options.home, name=TEST, data=options.test, new=True)
+    aligning = Align(options.plan, home=options.home, name=TEST, data=options.test)
     tell(align(aligning, Caller(tell))["lines"][0])
     return _predict_aligned(home, plan, replace(options, name=TEST, data=options.test), labels, tell)
 
@@ -198,7 +198,7 @@ def _refuse_lost_rows(table: Table, ids: Sequence[str], place: int) -> None:
         # With none of them it is another table.
         return
     what = f"{counted(len(lost), 'aligned row')} {'is' if len(lost) == 1 else 'are'} no longer in this table"
-    cure = "nothing was scored; bring them back, or align again on all sides: plumbob party align PLAN --new"
+    cure = "nothing was scored; bring them back, or align again on all sides: plumbob party align PLAN"
     refusal = DataError(f"{what}; {cure}, with the --name and --data of this list if it has them")
     refusal.for_peers = f"{what.replace('this table', 'its table')}; {cure}"
     raise refusal

@@ -1,0 +1,87 @@
+"""Lists of points in memory: in which order they are, which are equal, and what several lists have in common."""
+
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.arrays import Flags
+from plumbob.crypto.ristretto import POINT_BYTES
+
+WORDS = POINT_BYTES // 8
+
+PointRows = NDArray[np.void]
+"""Points, a row of 32 bytes each."""
+PointWords = NDArray[np.uint64]
+"""Points as four numbers each, in the order of the bytes."""
+
+
+class SortedPoints:
+    """A list's points in the order of their bytes, each with its place in the list."""
+
+    def __init__(self, points: bytes) -> None:
+        rows = np.frombuffer(points, dtype=f"V{POINT_BYTES}")
+        order = _order_of(points)
+        self.places = order.astype(np.uint32)
+        self.points: PointRows = np.take(rows, order)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def repeated(self) -> int:
+        """How many points equal an earlier one."""
+        return int(np.count_nonzero(self.points[1:] == self.points[:-1]))
+
+    def are_in(self, *others: "SortedPoints") -> Flags:
+        """Which points all the other lists have too."""
+        return reduce(np.logical_and, (self._are_among(other) for other in others))
+
+    def _are_among(self, other: "SortedPoints") -> Flags:
+        if not len(other):
+            return np.zeros(len(self), dtype=np.bool_)
+        there = _first_words(other.points)
+        first = np.minimum(np.searchsorted(there, _first_words(self.points)), len(there) - 1)
+        found: Flags = np.take(other.points, first) == self.points
+        # Points that share eight bytes only somebody makes on purpose: those after the first are compared in full.
+        later = other.points[1:][there[1:] == there[:-1]]
+        if len(later):
+            rest = {point.tobytes() for point in later}
+            found |= np.array([point.tobytes() in rest for point in self.points], dtype=np.bool_)
+        return found
+
+
+def are_sorted(points: bytes) -> bool:
+    """Whether every point is greater than the one before."""
+    words = _words(points)
+    return bool(_is_greater(words[1:], words[:-1]).all())
+
+
+def shuffled(points: bytes, order: NDArray[np.uint32]) -> bytes:
+    """The same points in another order."""
+    return np.take(np.frombuffer(points, dtype=f"V{POINT_BYTES}"), order).tobytes()
+
+
+def _order_of(points: bytes) -> NDArray[np.intp]:
+    words = _words(points)
+    first = words[:, 0]
+    order = np.argsort(first)
+    if (first[order[1:]] == first[order[:-1]]).any():
+        order = np.lexsort(words.T[::-1])
+    return order
+
+
+def _first_words(points: PointRows) -> NDArray[np.uint64]:
+    return np.ndarray(len(points), ">u8", points, strides=(POINT_BYTES,)).astype(np.uint64)
+
+
+def _words(points: bytes) -> PointWords:
+    """Points as numbers read big-endian, so that they are ordered as the bytes are."""
+    return np.frombuffer(points, dtype=">u8").reshape(-1, WORDS).astype(np.uint64)
+
+
+def _is_greater(left: PointWords, right: PointWords) -> Flags:
+    """Whether each point is greater, by the first number that differs."""
+    found = np.zeros(len(left), dtype=np.bool_)
+    for word in reversed(range(WORDS)):
+        found = (left[:, word] > right[:, word]) | ((left[:, word] == right[:, word]) & found)
+    return found
