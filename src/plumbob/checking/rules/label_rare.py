@@ -29,7 +29,7 @@ def judge(figures: Figures, party: str) -> Judgement:
         numbers = f"{_numbers(figures, party, most)}, if {percent(most)} of the labels are positive"
         return (
             degrades(f"{numbers}. --positives says how rare they are.")
-            if ratio >= TOO_LITTLE
+            if ratio >= TOO_LITTLE or not figures.noise_toward(party)
             else blocked(f"{numbers}.")
         )
     share = min(figures.positives, 1.0 - figures.positives)

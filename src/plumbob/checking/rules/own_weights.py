@@ -9,8 +9,8 @@ import math
 from statistics import NormalDist
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.rule import AttackRule, Judgement, blocked, degrades, leaks, not_applicable
-from plumbob.checking.rules.shared import FAINT_IN_GENERAL, without_opened_weights
+from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, leaks, not_applicable
+from plumbob.checking.rules.shared import without_opened_weights
 from plumbob.counting import counted, percent
 
 REMEMBERED = 0.1
@@ -31,10 +31,10 @@ def judge(figures: Figures, party: str) -> Judgement:
         f"{counted(figures.columns(party), 'weight')} on {figures.rows:,} rows remember coin flips with "
         f"{percent(right)} right, and show what {figures.spoken(party)}'s columns say about labels in general"
     )
-    noise = figures.noise_toward(party)
-    if noise and figures.general_signal(party, figures.visits) < FAINT_IN_GENERAL:
-        return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
-    return leaks(f"{numbers}.") if held >= REMEMBERED and not noise else degrades(f"{numbers}.")
+    if noise := figures.noise_toward(party):
+        # Noise hides single labels, not what columns say about labels in general: that is in the weights too.
+        return degrades(f"{numbers}; noise of {noise:.3g} is on each residual.")
+    return leaks(f"{numbers}.") if held >= REMEMBERED else degrades(f"{numbers}.")
 
 
 OWN_WEIGHTS = "own-weights"
