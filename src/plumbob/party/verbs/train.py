@@ -120,7 +120,7 @@ def _quality_lines(record: RunRecord) -> list[str]:
     return [
         took,
         *(
-            f"AUC, {rows}: {', '.join(_auc(model, found) for model, found in models.items())}"
+            f"AUC, {rows}: {'; '.join(_auc(model, found) for model, found in models.items())}"
             for rows, models in record.quality.items()
         ),
     ]
@@ -129,7 +129,7 @@ def _quality_lines(record: RunRecord) -> list[str]:
 def _auc(model: str, found: Mapping[str, float | None]) -> str:
     low, high = found.get("auc_low"), found.get("auc_high")
     interval = "" if low is None or high is None else f" ({decimal(low)} to {decimal(high)})"
-    return f"{model} {decimal(found.get('auc'))}{interval}"
+    return f"{model} {decimal(found.get('auc'))}{interval}, log loss {decimal(found.get('log_loss'))}"
 
 
 def has_room_for_all(home: Home, plan: Plan, rows: int, begun: int) -> bool:
