@@ -75,7 +75,7 @@ def test_the_tutorial_from_end_to_end(tmp_path: Path) -> None:
             list(pool.map(lambda side, turn=turn: machines[side].type(turn.typed[side]), turn.typed))
             for shown in turn.shown:
                 printed = [text for machine in machines.values() for text in machine.printed]
-                assert any(pattern(shown).search(text) for text in printed), f"nobody saw\n{shown}"
+                assert any(pattern(shown).search(text) for text in printed), f"nobody saw\n{shown}\nbut\n{printed[-2:]}"
             pass_on(machines)
     scores = read_scores(tmp_path / "bank" / "scores.csv")
     assert len(scores) == 4000

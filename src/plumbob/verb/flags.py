@@ -63,7 +63,7 @@ Predicted = Annotated[
 ]
 Positives = Annotated[
     float | None,
-    Flag("Share of rows with label 1, for attacks that need few of them (default: unknown).", "SHARE"),
+    Flag("Share of rows with label 1 (default: unknown).", "SHARE"),
 ]
 Only = Annotated[Sequence[str], Flag("Attacks to run (default: all).", "NAME ...")]
 StrictRows = Annotated[

@@ -38,8 +38,6 @@ from plumbob.verb import Result
 
 NO_SIZE = TableSize(1, 0, 1)
 """The size of a table that nobody has counted yet."""
-MOST_LOSS = 0.005
-"""The most AUC that a drafted plan gives up for its promise."""
 FOLDS = 4
 PENALTY = 1e-3
 MOST_RUNS = 100
@@ -66,7 +64,7 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
         *summary.lines(),
         *([remark] if remark else []),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
-        *([] if drafts.forecast is None else drafted(drafts.forecast, plan)),
+        *([] if drafts.forecast is None else [offer_in_words(drafts.forecast, plan)]),
         *rows_in_words(plan, trained_rows(len(own), plan)),
         *runs_in_words(plan, home.settings, trained_rows(len(own), plan)),
         *evidence_in_words(plan, home, len(own)),
@@ -98,14 +96,13 @@ def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
         )
 
 
-# Whether the draft adds noise for whole rows: where the forecast says that it costs next to nothing. Noise needs an
-# encoding that no row can change, so a plan with it may have other columns than the plan that would be drafted
-# otherwise. The label party measures on its own table what that difference costs, and the forecast says what the noise
-# does; peers say how many columns their tables give, and nothing else.
+# The draft has noise for whole rows only where the label party asks for it: nobody knows its whole price before
+# the run, because peers' columns lose their bins under noise, and no number that peers tell says what that costs. The
+# label party is told what is known: what the noise does, and what the other encoding costs on its own table.
 
 
 def noise_keys(rows: int) -> dict[str, Any]:
-    """The keys of a draft with noise; `rows` are those that the label party's table can train on."""
+    """The keys of the noise that is offered; `rows` are those that the label party's table can train on."""
     return {"noise": "rows", "epsilon": ROW_EPSILON, "delta": small_delta(USUAL_DELTA, rows)}
 
 
@@ -125,14 +122,6 @@ class NoiseForecast:
         return cls(
             rows, offered_price(rows, columns, with_noise.delta).expected, encoding_loss(table, with_noise, without)
         )
-
-    @property
-    def loss(self) -> float:
-        return self.from_noise + self.from_encoding
-
-    @property
-    def is_cheap(self) -> bool:
-        return self.loss <= MOST_LOSS
 
     @property
     def words(self) -> str:
@@ -172,16 +161,10 @@ def _auc(table: Table, plan: Plan) -> float:
     return metrics.auc(np.asarray(table.labels), scores)
 
 
-def drafted(forecast: NoiseForecast, plan: Plan) -> Iterator[str]:
-    """Sentences for the label party: whether noise is in the draft, at what price, and what to type otherwise."""
-    if plan.noise == "rows":
-        yield (
-            f"noise for whole rows is in the plan (epsilon {plan.epsilon:g}, delta {plan.delta:g}); it"
-            f" {forecast.words}; --noise none leaves it out"
-        )
-        return
+def offer_in_words(forecast: NoiseForecast, plan: Plan) -> str:
+    """A sentence for the label party: what the draft without noise leaves open, and what noise is expected to cost."""
     label = plan.label_party.name
-    yield (
+    return (
         f"no noise is in the plan: noise for whole rows (epsilon {ROW_EPSILON:g}) {forecast.words}; without it, {label}"
         " can read the row of a person of its choice if it invents labels; --noise rows adds it"
     )
@@ -213,7 +196,7 @@ def runs_in_words(plan: Plan, settings: HomeSettings, rows: int) -> Iterator[str
 
 @dataclass
 class _Drafts:
-    """The label party's drafts: with noise for whole rows first, unless it is told which noise to take."""
+    """The label party's draft, before and after the sizes of everybody's tables are known."""
 
     table: Table
     keys: Mapping[str, Any]
@@ -222,20 +205,16 @@ class _Drafts:
     sizes: Sequence[TableSize] = (NO_SIZE,)
     """The sizes of everybody's tables, once they are known."""
 
-    def first(self, parties: tuple[Party, ...]) -> Plan:
-        return self._plan(parties, self.noise) if self._may_add_noise else self.without(parties)
+    def draft(self, parties: tuple[Party, ...]) -> Plan:
+        return self._plan(parties, {})
 
     def choose(self, first: Plan, sizes: Sequence[TableSize]) -> tuple[DraftFor, DraftedEncoding | None]:
-        """The first draft again if its noise is cheap, else one without; and what its encoding is chosen from."""
+        """The draft with the encoding that these sizes call for, and what that is chosen from."""
         self.sizes = sizes
-        if self._may_add_noise:
-            self.forecast = NoiseForecast.of(first, self.without(first.learners), self.table, self._most_rows)
-            if self.forecast.is_cheap:
-                return self.first, self._keys(self.noise)[1]
-        return self.without, self._keys({})[1]
-
-    def without(self, parties: tuple[Party, ...]) -> Plan:
-        return self._plan(parties, {})
+        if self._may_offer_noise:
+            with_noise = self._plan(first.learners, self.noise)
+            self.forecast = NoiseForecast.of(with_noise, self.draft(first.learners), self.table, self._most_rows)
+        return self.draft, self._keys({})[1]
 
     @property
     def noise(self) -> dict[str, Any]:
@@ -247,7 +226,7 @@ class _Drafts:
         return min([len(self.table), *(size.rows for size in self.sizes if size is not NO_SIZE)])
 
     @cached_property
-    def _may_add_noise(self) -> bool:
+    def _may_offer_noise(self) -> bool:
         """Whether nobody said anything about noise, and the other keys allow it."""
         if {"noise", "epsilon", "label_flip_epsilon"} & set(self.keys):
             return False
@@ -278,7 +257,7 @@ def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
     auditor = (
         "" if drafts.keys.get("evidence") == "none" or not home.settings.evidence_key else home.auditor.fingerprint
     )
-    return Proposal(drafts.table, has_label, auditor, drafts.first, drafts.choose)
+    return Proposal(drafts.table, has_label, auditor, drafts.draft, drafts.choose)
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:
