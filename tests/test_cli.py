@@ -608,11 +608,6 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
         ["--protocol", "exchange", "--sigmoid", "piecewise"],
         'which carries "taylor"',
     ),
-    "engine of earlier versions": (
-        lambda folder: None,
-        ["--protocol", "exchange", "--engine", "python"],
-        "there is one engine, the kernel",
-    ),
     "no such column": (lambda folder: None, ["--id", "number"], "bank: no column 'number'"),
 }
 
@@ -692,7 +687,7 @@ def test_unseen_category_at_prediction(cli: CommandLine, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "verb",
-    [["party", "receipt"], ["export"], ["attack"], ["predict", "--data", "breast-cancer"]],
+    [["party", "receipt"], ["export"], ["predict", "--data", "breast-cancer"]],
     ids=lambda verb: verb[0],
 )
 def test_not_the_folder_of_a_run(cli: CommandLine, tmp_path: Path, verb: list[str]) -> None:

@@ -80,7 +80,7 @@ def planned(rows: int = 27_000, **keys: Any) -> list[tuple[int, int]]:
         ({"epochs": 9}, [(27_000, 9)]),
         ({"epochs": 9, "full_passes": 9}, [(27_000, 9)]),
         ({"epochs": 9, "full_passes": 2}, [(5000, 7), (27_000, 2)]),
-        ({"noise": "rows"}, [(27_000, 14)]),
+        ({"noise": "rows"}, [(27_000, 20)]),
         ({"protocol": "exchange"}, [(27_000, 10)]),
         ({"protocol": "clear", "batches": "reshuffled"}, [(27_000, 10)]),
     ],

@@ -14,7 +14,7 @@ from plumbob.plan import Plan
 from tests.party.processes import free_port
 
 ROWS = 120
-TRAINED = 88  # Of 110 in common.
+ALIGNED = 110  # 88 of them are trained on.
 Work = Callable[[Home], Outcome]
 
 
@@ -90,7 +90,7 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
         assert one.lines[-1] == (
             f"next, on all sides, for new rows: plumbob party align {named}, then plumbob party predict {named}"
         )
-        assert one.lines[-2].startswith(f"the plan allows {TRAINED} scored rows in all")
+        assert one.lines[-2].startswith(f"the plan allows {ALIGNED} scored rows in all")
     asked = [f"p{row}" for row in range(20, 50)]
     scored, answered = together(
         homes,
@@ -100,11 +100,11 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     assert scored["rows"] == answered["rows"] == len(asked)
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == len(asked) + 1
     with pytest.raises(
-        BudgetExceededError, match=r"110 rows.*the plan allows 88 scored rows, 52 are used, 36 are left"
+        BudgetExceededError, match=r"110 rows.*the plan allows 110 scored rows, 52 are used, 58 are left"
     ):
         together(homes, lambda home: home.predict(files[home], out=tmp_path / "all.csv", verbose=False))
-    assert "finished; the plan allows 88 scored rows, counted by the peers that answer" in str(bank.status())
-    assert "finished; the plan allows 88 scored rows, 52 are used, 36 are left" in str(fund.status())
+    assert "finished; the plan allows 110 scored rows, counted by the peers that answer" in str(bank.status())
+    assert "finished; the plan allows 110 scored rows, 52 are used, 58 are left" in str(fund.status())
 
 
 def test_a_plan_may_be_the_object_itself(homes: tuple[Home, Home]) -> None:

@@ -141,7 +141,7 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
 
 def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[Path, Path]) -> None:
     """Rows that lack a town, a gap or a value change no width: the doctor passes, and so does training."""
-    proposed(homes, {"protocol": "clear", "batch_size": 20})
+    proposed(homes)
     plan = Plan.load(homes[0].parent / "0.toml")
     bank = Home.open(homes[0])
     ids = tuple(sorted(f"c{row}" for row in range(30, ROWS, 2) if row % 9))

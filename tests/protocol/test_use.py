@@ -16,9 +16,9 @@ QUANTITIES = {
 
 
 def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
-    """Every call of a function or method of this name outside the lab."""
+    """Every call of a function or method of this name in a party's program: outside the lab, or in its protocols."""
     for file in HOUSE.rglob("*.py"):
-        if file.relative_to(HOUSE).parts[0] == "lab":
+        if file.relative_to(HOUSE).parts[0] == "lab" and file.relative_to(HOUSE).parts[1] != "exchange":
             continue
         text = file.read_text()
         for node in ast.walk(ast.parse(text)) if f"{name}(" in text else ():

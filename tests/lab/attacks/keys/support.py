@@ -74,7 +74,9 @@ class ChosenPrimes(Draws):
         randomness = super().of(purpose, peer)
         if purpose == "own key":
             chosen = list(self._primes)
-            vars(randomness)["prime"] = lambda bits: chosen.pop()
+            usual = randomness.of_bits
+            # Primes are drawn first, and have the bits that a draw is given.
+            vars(randomness)["of_bits"] = lambda bits: chosen.pop() if chosen else usual(bits)
         return randomness
 
 
