@@ -159,4 +159,5 @@ def test_a_peer_that_asks_again_reads_the_same(tmp_path: Path, monkeypatch: pyte
     readings, _ = restarted(8, tmp_path, journals, monkeypatch)
     assert len(readings) == 8
     assert all(one.tobytes() == readings[0].tobytes() for one in readings)
-    assert rate(readings.mean(axis=0)) == rate(readings[0]) < 0.9
+    # Eight readings with noise of their own reach .95, as the test of copies shows; one alone is right by chance.
+    assert rate(readings.mean(axis=0)) == rate(readings[0]) < 0.95
